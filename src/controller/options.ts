@@ -1,0 +1,22 @@
+/** What `endpointd run` is told, checked and in plain units. Defaults: `cli/flags.ts`. */
+export interface ControllerOptions {
+  /** Which controllers run. */
+  readonly endpoints: boolean;
+  readonly concurrentEndpointSyncs: number;
+  readonly endpointUpdatesBatchPeriodMs: number;
+  /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). */
+  readonly kubeApiQps: number;
+  readonly kubeApiBurst: number;
+  readonly minResyncPeriodMs: number;
+  readonly tolerateUnreadyAnnotation: boolean;
+  /** Most writes without an answer at a time, over all services. */
+  readonly writesInFlightMax: number;
+  /** Most bytes in one batch to a shard; a service whose snapshot alone is bigger is refused (stuck). */
+  readonly batchBytesMax: number;
+  /** Milliseconds after which a shard that has not answered a batch is ended. */
+  readonly shardDeadlineMs: number;
+  /** Most events waiting to be recorded; further ones are dropped and counted. */
+  readonly eventQueueMax: number;
+  /** False = never ask for WatchList streaming, always page. */
+  readonly watchList: boolean;
+}

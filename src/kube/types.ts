@@ -1,0 +1,208 @@
+/**
+ * The parts of the Kubernetes API that this project reads and writes, as plain data.
+ *
+ * Two families: *records* are projections of inputs (pods, services, nodes): only what planning needs, strings
+ * interned; *objects* are whole and have the JSON shape of the API (absent, null and empty lists are the same thing).
+ */
+
+/**
+ * A label set, or a selector: key, value, key, value, ..., keys ascending, no key twice. Interned where possible, so
+ * compare identity first and fall back to the content (`labelsEqual`).
+ */
+export type Labels = readonly string[];
+
+export type IpFamily = 'IPv4' | 'IPv6';
+
+/** A named container port, in the order of upstream's look-up: containers, then restartable init containers. */
+export interface ContainerPort {
+  readonly name: string;
+  readonly containerPort: number;
+  readonly protocol: string;
+}
+
+/** A pod, projected. Empty string = absent, unless said otherwise. */
+export interface PodRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  /** metadata.deletionTimestamp is set. */
+  readonly deleting: boolean;
+  readonly nodeName: string;
+  readonly hostname: string;
+  readonly subdomain: string;
+  readonly phase: string;
+  /** The first condition of type Ready has status "True". */
+  readonly ready: boolean;
+  /** lastTransitionTime of that condition in seconds since the epoch; 0 = none. */
+  readonly readyTime: number;
+  /** status.podIP as sent. */
+  readonly podIP: string;
+  /** status.podIPs as sent, in order. */
+  readonly podIPs: readonly string[];
+  /** Only ports with a name: a numeric target port is not looked up in containers. */
+  readonly ports: readonly ContainerPort[];
+}
+
+export interface ServicePort {
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+  /** A number, or the name of a container port. */
+  readonly targetPort: number | string;
+  readonly appProtocol: string | undefined;
+}
+
+/** A service, projected. */
+export interface ServiceRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  /** Only the annotations named in SERVICE_ANNOTATIONS (kube/names.ts). */
+  readonly annotations: Labels;
+  /** metadata.creationTimestamp in seconds since the epoch. */
+  readonly creationTime: number;
+  readonly deleting: boolean;
+  readonly type: string;
+  readonly clusterIP: string;
+  readonly ipFamilies: readonly string[];
+  /** null = no selector (an empty one cannot be told apart on the wire, spec/wire.md 1.4). */
+  readonly selector: Labels | null;
+  readonly ports: readonly ServicePort[];
+  readonly publishNotReadyAddresses: boolean;
+  readonly trafficDistribution: string;
+}
+
+/** A node, projected. Input of EndpointSlices only (zones, topology hints). */
+export interface NodeRecord {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  readonly ready: boolean;
+  /** status.allocatable.cpu as sent (a Quantity). */
+  readonly allocatableCpu: string;
+}
+
+/** What the main thread keeps of an object that we write; its content lives in the planner. */
+export interface OutputRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  /** The leader-election annotation `control-plane.alpha.kubernetes.io/leader` is present. */
+  readonly leaderElection: boolean;
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+export interface ObjectMeta {
+  name?: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  /** RFC 3339 in UTC with whole seconds. */
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+}
+
+/** Any whole API object. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
+
+export interface ObjectReference {
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly uid?: string;
+  readonly apiVersion?: string;
+  readonly resourceVersion?: string;
+  readonly fieldPath?: string;
+}
+
+export interface EndpointAddress {
+  readonly ip: string;
+  readonly hostname?: string;
+  /** Absent and empty differ (spec/endpoints.md 13). */
+  readonly nodeName?: string;
+  readonly targetRef?: ObjectReference;
+}
+
+/** core/v1 EndpointPort. */
+export interface EndpointPort {
+  readonly name?: string;
+  readonly port: number;
+  readonly protocol?: string;
+  readonly appProtocol?: string;
+}
+
+export interface EndpointSubset {
+  readonly addresses?: readonly EndpointAddress[];
+  readonly notReadyAddresses?: readonly EndpointAddress[];
+  readonly ports?: readonly EndpointPort[];
+}
+
+export interface Endpoints {
+  apiVersion: 'v1';
+  kind: 'Endpoints';
+  metadata: ObjectMeta;
+  subsets?: readonly EndpointSubset[];
+}
+
+export interface StatusCause {
+  reason?: string;
+  message?: string;
+  field?: string;
+}
+
+/** meta/v1 Status. */
+export interface Status {
+  apiVersion: 'v1';
+  kind: 'Status';
+  metadata: { continue?: string; resourceVersion?: string };
+  status: 'Success' | 'Failure';
+  message?: string;
+  reason?: string;
+  details?: {
+    name?: string;
+    group?: string;
+    kind?: string;
+    uid?: string;
+    causes?: StatusCause[];
+    retryAfterSeconds?: number;
+  };
+  code: number;
+}
+
+/** The resources that this project knows by name. */
+export type ResourceName =
+  | 'pods'
+  | 'services'
+  | 'endpoints'
+  | 'nodes'
+  | 'namespaces'
+  | 'events'
+  | 'endpointslices'
+  | 'leases';

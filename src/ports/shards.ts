@@ -1,0 +1,25 @@
+/**
+ * The planners, one for each shard, wherever they run. The weakest useful promise: batches of one shard are worked on one
+ * after the other in the order posted; for each there comes either one `shard.planned` or, when the planner's state
+ * is lost, one `shard.lost` that names all batches of that shard which will never be answered; after it the shard is
+ * empty and takes batches again. Never calls back from inside `post` or `restart`.
+ */
+export interface Shards {
+  /** How many there are, at least 1. */
+  readonly count: number;
+  /** `bytes` belongs to the shard afterwards: its buffer may be transferred. */
+  post(shard: number, batch: number, bytes: Uint8Array): void;
+  /** Ends the shard's thread (it hangs); a `shard.lost` follows. */
+  restart(shard: number): void;
+}
+
+export type ShardsEvent =
+  | { readonly type: 'shard.planned'; readonly shard: number; readonly batch: number; readonly bytes: Uint8Array }
+  | {
+      readonly type: 'shard.lost';
+      readonly shard: number;
+      /** Every posted batch without an answer, oldest first. */
+      readonly batches: readonly number[];
+      /** For logs: exit code, heap limit, exception text. */
+      readonly reason: string;
+    };

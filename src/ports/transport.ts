@@ -1,0 +1,50 @@
+/**
+ * Requests to the API server as data. The weakest useful promise: for each `send`, in any order between requests,
+ * either exactly one `response` or `failure` (stream: false), or a `response` with an empty body followed by any number of
+ * `chunk`s and exactly one `ended`, or a `failure` instead of the response (stream: true; a non-2xx answer to a stream
+ * request is an ordinary `response` with its body and no `ended`). After `cancel(id)` nothing more comes for that id.
+ * Never calls back from inside `send` or `cancel`.
+ */
+export interface Transport {
+  send(request: HttpRequest): void;
+  cancel(id: number): void;
+}
+
+/** Which connection pool and budget a request belongs to. */
+export type Lane = 'list' | 'watch' | 'read' | 'write' | 'event';
+
+export interface HttpRequest {
+  /** Unique within the process. */
+  readonly id: number;
+  readonly lane: Lane;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query, from the server's root, already encoded. */
+  readonly path: string;
+  readonly accept: string;
+  readonly contentType: string;
+  readonly body: Uint8Array | null;
+  readonly stream: boolean;
+  /** Milliseconds until a `failure` of kind timeout: of the whole exchange, or (stream) of silence between chunks. */
+  readonly timeoutMs: number;
+}
+
+export type TransportEvent =
+  | {
+      readonly type: 'response';
+      readonly id: number;
+      readonly status: number;
+      readonly contentType: string;
+      /** The Retry-After header in seconds; -1 = none. */
+      readonly retryAfterSeconds: number;
+      readonly body: Uint8Array;
+    }
+  | { readonly type: 'chunk'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly type: 'ended'; readonly id: number; readonly error: string | null }
+  | {
+      readonly type: 'failure';
+      readonly id: number;
+      readonly kind: 'refused' | 'timeout' | 'reset' | 'other';
+      readonly message: string;
+      /** False = certainly nothing reached the server, so a write was not applied. */
+      readonly mayHaveArrived: boolean;
+    };

@@ -1,0 +1,128 @@
+/**
+ * What the main thread and a shard's planner say to each other, as plain data. `shard/codec.ts` turns it into bytes.
+ *
+ * The protocol carries three outputs per service (Endpoints, slices, mirrored slices); `output` names one.
+ */
+import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+
+/** Bits of `BatchEntry.outputs`. */
+export const OUTPUT_ENDPOINTS = 1;
+export const OUTPUT_SLICES = 2;
+export const OUTPUT_MIRROR = 4;
+
+export interface Batch {
+  /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */
+  readonly wallMs: number;
+  readonly entries: readonly BatchEntry[];
+}
+
+/** News of one service, worked on in this order: acks, observed, inputs, then planning. */
+export interface BatchEntry {
+  /** `<namespace>/<name>` of the Service. */
+  readonly service: string;
+  /** Bits: what to plan now. 0 = only take the news. Outputs not asked for stay dirty in the planner. */
+  readonly outputs: number;
+  /** The inputs' version that this entry builds on; 0 = it is a full snapshot and replaces all inputs. */
+  readonly base: number;
+  /** The inputs' version afterwards. */
+  readonly version: number;
+  /** undefined = unchanged; null = the Service is gone: the planner forgets it, stored objects included. */
+  readonly spec: ServiceRecord | null | undefined;
+  /** Pods that match now and are new or changed (full snapshot: all that match). The name identifies a pod. */
+  readonly upserts: readonly PodRecord[];
+  /** Names of pods that match no more. */
+  readonly removals: readonly string[];
+  readonly acks: readonly Ack[];
+  readonly observed: readonly Observed[];
+}
+
+/**
+ * What became of a planned write. `stored` and the trigger time change with `applied` only; the other three leave the
+ * planner as if the plan had not been made ("unknown" is always followed by an `observed` before the next plan).
+ */
+export interface Ack {
+  readonly write: number;
+  readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
+  /** Of the object after an applied write; both empty otherwise. */
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** Content of an object that we write as it was read from the server. Taken if newer than `stored`; never forces a plan. */
+export interface Observed {
+  readonly output: number;
+  readonly name: string;
+  /** null = the object does not exist. */
+  readonly content: ObjectBytes | null;
+}
+
+/** A whole object undecoded: a bare protobuf message (no envelope), or JSON text. */
+export interface ObjectBytes {
+  readonly encoding: 'protobuf' | 'json';
+  readonly bytes: Uint8Array;
+}
+
+/** The answer to a batch: one result for each entry, in order. */
+export interface PlanReply {
+  readonly results: readonly ServiceResult[];
+}
+
+export interface ServiceResult {
+  readonly service: string;
+  /** The bits that were planned. */
+  readonly outputs: number;
+  /** The planner has not the `base` of the entry (or no inputs at all): nothing was planned, send a full snapshot. */
+  readonly needFull: boolean;
+  readonly writes: readonly PlannedWrite[];
+  /** undefined when nothing was planned. */
+  readonly facts: ServiceFacts | undefined;
+  readonly problems: readonly Problem[];
+  /** Planning threw: the service's state was dropped (needs a full snapshot), the others are unharmed. */
+  readonly error: string | null;
+}
+
+export interface PlannedWrite {
+  /** Unique within the life of the planner; names the write in its ack. */
+  readonly id: number;
+  readonly output: number;
+  readonly verb: 'create' | 'update' | 'delete';
+  readonly name: string;
+  /** Preconditions of updates and deletes, also inside the body of an update; empty for creates. */
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** 1 = goes first, side by side; 2 = only after all of phase 1 succeeded. */
+  readonly phase: 1 | 2;
+  /** The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. A view into the reply. */
+  readonly body: Uint8Array;
+}
+
+/** What the main thread keeps about a service's last plan, for gauges; survives a lost thread. */
+export interface ServiceFacts {
+  /** Addresses in the planned object after truncation. */
+  readonly ready: number;
+  readonly notReady: number;
+  /** Addresses cut off by the limit of 1,000. */
+  readonly truncated: number;
+}
+
+/** Something that an operator should know; the service is planned without the offending part. */
+export interface Problem {
+  readonly kind:
+    | 'bad-address'
+    | 'no-address-of-family'
+    | 'truncated'
+    | 'bad-annotation'
+    | 'undecodable-object'
+    | 'unknown-field';
+  /** The object at fault, such as `pod ns/name`. */
+  readonly object: string;
+  /** The field at fault, such as `status.podIPs[0].ip`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Same for every planner of a process; fixed at its start. */
+export interface PlannerConfig {
+  /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
+  readonly tolerateUnreadyAnnotation: boolean;
+}
