@@ -1,0 +1,53 @@
+/** Names that `--controllers` knows, with upstream's aliases (spec/wire.md 4.4). */
+interface KnownController {
+  readonly name: string;
+  readonly alias: string;
+  /** False = its flag values are understood, but this version cannot run it. */
+  readonly here: boolean;
+}
+
+const KNOWN: readonly KnownController[] = [
+  { name: 'endpoints-controller', alias: 'endpoint', here: true },
+  { name: 'endpointslice-controller', alias: 'endpointslice', here: false },
+  { name: 'endpointslice-mirroring-controller', alias: 'endpointslicemirroring', here: false },
+];
+
+export type EnabledControllers =
+  | { readonly ok: true; readonly names: ReadonlySet<string> }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * What kube-controller-manager makes of `--controllers`: the first entry that names a controller decides about it, `*`
+ * enables the rest, an unknown name is an error. Enabling nothing is an error here, since nothing would run.
+ */
+export function enabledControllers(entries: readonly string[]): EnabledControllers {
+  const decided = new Map<string, boolean>();
+  let star = false;
+  for (const entry of entries) {
+    if (entry === '*') {
+      star = true;
+      continue;
+    }
+    const enable = !entry.startsWith('-');
+    const name = enable ? entry : entry.slice(1);
+    const known = KNOWN.find((controller) => controller.name === name || controller.alias === name);
+    if (known === undefined) {
+      return {
+        ok: false,
+        message: `"${name}" is not a known controller. Allowed: *, ${KNOWN.map((c) => c.name).join(', ')}, each also with a leading -.`,
+      };
+    }
+    if (enable && !known.here) {
+      return {
+        ok: false,
+        message: `"${name}" is not in this version. Allowed: *, ${KNOWN.filter((c) => c.here)
+          .map((c) => c.name)
+          .join(', ')}.`,
+      };
+    }
+    if (!decided.has(known.name)) decided.set(known.name, enable);
+  }
+  const names = new Set(KNOWN.filter((c) => decided.get(c.name) ?? (star && c.here)).map((c) => c.name));
+  if (names.size === 0) return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
+  return { ok: true, names };
+}

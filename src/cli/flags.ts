@@ -1,0 +1,361 @@
+import { availableParallelism } from 'node:os';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { ControllerOptions } from '../controller/options.ts';
+import { formatDuration, parseDuration } from '../lib/duration.ts';
+import { enabledControllers } from './controllers.ts';
+
+/** What `endpointd run` is told. */
+export interface RunOptions {
+  readonly controller: ControllerOptions;
+  /** Path of a kubeconfig; empty = none. */
+  readonly kubeconfig: string;
+  /** URL of the API server that overrides the kubeconfig's; empty = none. */
+  readonly master: string;
+  /** Worker threads; 0 = planners inline on the main thread. */
+  readonly shards: number;
+  /** Old generation of one shard's heap, MiB. */
+  readonly shardHeapLimitMb: number;
+  /** Where metrics and health are served; null = nowhere. */
+  readonly metricsAddress: BindAddress | null;
+  /** klog's `-v`. */
+  readonly verbosity: number;
+  readonly loggingFormat: 'text' | 'json';
+}
+
+export interface BindAddress {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+}
+
+/** A flag, an argument or a command that cannot be taken; `message` is one line that says what is allowed. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** `--help` was asked for and printed. */
+export class HelpShown extends Error {
+  override readonly name = 'HelpShown';
+}
+
+interface RawFlags {
+  kubeconfig: string;
+  master: string;
+  controllers: string[];
+  concurrentEndpointSyncs: number;
+  endpointUpdatesBatchPeriod: number;
+  kubeApiQps: number;
+  kubeApiBurst: number;
+  minResyncPeriod: number;
+  v: number;
+  loggingFormat: 'text' | 'json';
+  metricsBindAddress: BindAddress | 'off';
+  shards: number;
+  shardHeapLimit: number;
+  shardDeadline: number;
+  maxBatchBytes: number;
+  maxWritesInFlight: number;
+  eventQueueSize: number;
+  watchList: boolean;
+  tolerateUnreadyEndpointsAnnotation: boolean;
+}
+
+/**
+ * One core is the main thread's, the others plan; beyond four threads nothing is gained, since planning costs less than
+ * the main thread's own share of a change. On a single core a thread would only add the copying.
+ */
+export function shardsDefault(cores: number): number {
+  return Math.min(Math.max(cores - 1, 0), 4);
+}
+
+/**
+ * Reads the arguments after `endpointd run`.
+ * @param print where `--help` goes
+ * @throws UsageError or HelpShown
+ */
+export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
+  const command = runCommand();
+  parseWith(command, args, print);
+  return toRunOptions(command.opts<RawFlags>());
+}
+
+function toRunOptions(flags: RawFlags): RunOptions {
+  const enabled = enabledControllers(flags.controllers);
+  if (!enabled.ok)
+    throw new UsageError(`invalid argument "${flags.controllers.join(',')}" for --controllers: ${enabled.message}`);
+  return {
+    controller: {
+      endpoints: enabled.names.has('endpoints-controller'),
+      concurrentEndpointSyncs: flags.concurrentEndpointSyncs,
+      endpointUpdatesBatchPeriodMs: flags.endpointUpdatesBatchPeriod,
+      kubeApiQps: flags.kubeApiQps,
+      kubeApiBurst: flags.kubeApiBurst,
+      minResyncPeriodMs: flags.minResyncPeriod,
+      tolerateUnreadyAnnotation: flags.tolerateUnreadyEndpointsAnnotation,
+      writesInFlightMax: flags.maxWritesInFlight,
+      batchBytesMax: flags.maxBatchBytes,
+      shardDeadlineMs: flags.shardDeadline,
+      eventQueueMax: flags.eventQueueSize,
+      watchList: flags.watchList,
+    },
+    kubeconfig: flags.kubeconfig,
+    master: flags.master,
+    shards: flags.shards,
+    shardHeapLimitMb: flags.shardHeapLimit,
+    metricsAddress: flags.metricsBindAddress === 'off' ? null : flags.metricsBindAddress,
+    verbosity: flags.v,
+    loggingFormat: flags.loggingFormat,
+  };
+}
+
+function runCommand(): Command {
+  const command = new Command('endpointd run')
+    .description(
+      'Keeps the Endpoints of every Service right. Flags are those of kube-controller-manager where it has them.',
+    )
+    .usage('[--flag=value ...]');
+
+  command.optionsGroup('Connection:');
+  add(
+    command,
+    '--kubeconfig <path>',
+    'kubeconfig with the address and credentials of the API server; without it and --master: in-cluster',
+    asText,
+    '',
+  );
+  add(command, '--master <url>', "address of the API server; overrides the kubeconfig's", url, '');
+  add(
+    command,
+    '--kube-api-qps <number>',
+    'requests a second to the API server, for each enabled controller',
+    number(0.001, 1e6),
+    20,
+  );
+  add(
+    command,
+    '--kube-api-burst <n>',
+    'requests that may be sent at once above --kube-api-qps, for each enabled controller',
+    integer(1, 1e6),
+    30,
+  );
+  add(
+    command,
+    '--watch-list [bool]',
+    'stream the initial lists where the server can (WatchList), instead of paging',
+    bool,
+    true,
+  );
+
+  command.optionsGroup('Controllers:');
+  command.addOption(
+    new Option('--controllers <list>', "comma separated names; '*' is all, 'name' enables, '-name' disables")
+      .argParser((text: string, before: string[] | undefined) => [
+        ...(before === DEFAULT_CONTROLLERS ? [] : (before ?? [])),
+        ...text.split(','),
+      ])
+      .default(DEFAULT_CONTROLLERS, '*'),
+  );
+  add(
+    command,
+    '--concurrent-endpoint-syncs <n>',
+    'services synced at the same time: from planning to the answer of the last write',
+    integer(1, 10_000),
+    5,
+  );
+  add(
+    command,
+    '--endpoint-updates-batch-period <duration>',
+    'how long pod changes of a service are collected before it is synced',
+    duration(0),
+    0,
+    '0s',
+  );
+  add(
+    command,
+    '--min-resync-period <duration>',
+    'every service is planned again after once to twice this time',
+    duration(1000),
+    43_200_000,
+    '12h',
+  );
+  add(
+    command,
+    '--tolerate-unready-endpoints-annotation [bool]',
+    'honour service.alpha.kubernetes.io/tolerate-unready-endpoints, which upstream dropped in 1.24',
+    bool,
+    false,
+  );
+
+  command.optionsGroup('Shards and bounds:');
+  add(
+    command,
+    '--shards <n>',
+    'worker threads that plan; 0 plans on the main thread. The default is one less than the cores, at most 4',
+    integer(0, 64),
+    shardsDefault(availableParallelism()),
+  );
+  add(
+    command,
+    '--shard-heap-limit <MiB>',
+    'old generation of the heap of one shard; a shard beyond it is replaced',
+    integer(32, 65_536),
+    512,
+  );
+  add(
+    command,
+    '--shard-deadline <duration>',
+    'a shard that has not answered for this long is replaced',
+    duration(100),
+    30_000,
+    '30s',
+  );
+  add(
+    command,
+    '--max-batch-bytes <n>',
+    'most bytes handed to a shard at once; a service bigger than this is reported as stuck',
+    integer(65_536, 2 ** 30),
+    16 * 2 ** 20,
+  );
+  add(command, '--max-writes-in-flight <n>', 'most writes without an answer at a time', integer(1, 4096), 64);
+  add(
+    command,
+    '--event-queue-size <n>',
+    'most events waiting to be recorded; further ones are dropped and counted',
+    integer(1, 1_000_000),
+    1000,
+  );
+
+  command.optionsGroup('Observation:');
+  add(
+    command,
+    '--metrics-bind-address <host:port>',
+    "plain HTTP for /metrics, /healthz, /livez and /readyz; '0' turns it off",
+    bindAddress,
+    { host: '127.0.0.1', port: 10_267 },
+    '127.0.0.1:10267',
+  );
+  add(
+    command,
+    '-v, --v <n>',
+    'verbosity of the log: 0 = what an operator must know, 2 = each sync, 4 = each write',
+    integer(0, 10),
+    0,
+  );
+  command.addOption(
+    new Option('--logging-format <format>', 'format of the log').choices(['text', 'json']).default('text'),
+  );
+  command.helpOption('-h, --help', 'this text');
+  return command;
+}
+
+/** Compared by identity: a first --controllers replaces the default, further ones add to it, as in upstream's flag. */
+const DEFAULT_CONTROLLERS: string[] = ['*'];
+
+/** Declares one flag with a checked value; `shown` is the default as --help writes it. */
+export function add<T>(
+  command: Command,
+  flags: string,
+  description: string,
+  parse: (text: string) => T,
+  value: T,
+  shown?: string,
+): void {
+  const option = new Option(flags, description).argParser(parse);
+  option.default(value, shown ?? (value === '' ? 'none' : String(value)));
+  command.addOption(option);
+}
+
+/**
+ * Runs commander on `args` without letting it print errors or exit.
+ * @throws UsageError with one line, HelpShown
+ */
+export function parseWith(command: Command, args: readonly string[], print: (text: string) => void): void {
+  command
+    .exitOverride()
+    .allowExcessArguments(false)
+    .showSuggestionAfterError(true)
+    .configureOutput({ writeOut: print, writeErr: () => undefined });
+  try {
+    command.parse(args.map(dashed), { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help') throw new HelpShown(error.message);
+    throw new UsageError(`${oneLine(error.message)}${HINTS[error.code] ?? ''}`);
+  }
+}
+
+/** kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. */
+function dashed(arg: string): string {
+  if (/^-v=/.test(arg)) return `-${arg}`;
+  if (!arg.startsWith('--')) return arg;
+  const equals = arg.indexOf('=');
+  const name = equals < 0 ? arg : arg.slice(0, equals);
+  return name.replaceAll('_', '-') + arg.slice(name.length);
+}
+
+/** What is allowed, where commander's own message does not say so. */
+const HINTS: Readonly<Record<string, string>> = {
+  'commander.unknownOption': '. Allowed: the flags that --help lists.',
+  'commander.excessArguments': ' Allowed: flags, written --flag=value.',
+  'commander.optionMissingArgument': '. Allowed: --flag=value, see --help.',
+};
+
+function oneLine(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .trim();
+}
+
+function asText(text: string): string {
+  return text;
+}
+
+/** As pflag: what Go's ParseBool takes. */
+function bool(text: string): boolean {
+  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
+  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
+  throw new InvalidArgumentError('Allowed: true or false.');
+}
+
+function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Allowed: a whole number from ${min} to ${max}.`);
+  };
+}
+
+function number(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Allowed: a number from ${min} to ${max}.`);
+  };
+}
+
+function duration(minMs: number): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms >= minMs) return ms;
+    throw new InvalidArgumentError(
+      `Allowed: a duration such as 1h30m, 5s or 500ms, at least ${formatDuration(minMs)}.`,
+    );
+  };
+}
+
+function url(text: string): string {
+  const withScheme = text.includes('://') ? text : `http://${text}`;
+  const parsed = URL.canParse(withScheme) ? new URL(withScheme) : null;
+  if (parsed !== null && (parsed.protocol === 'http:' || parsed.protocol === 'https:')) return withScheme;
+  throw new InvalidArgumentError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
+}
+
+/** `host:port`, `:port`, `[v6]:port`; `0` = off. */
+function bindAddress(text: string): BindAddress | 'off' {
+  if (text === '0' || text === '') return 'off';
+  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  const port = match === null ? Number.NaN : Number(match[3]);
+  if (match !== null && port <= 65_535) return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+  throw new InvalidArgumentError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
+}

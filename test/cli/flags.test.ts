@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HelpShown, parseRunFlags, shardsDefault, UsageError, type RunOptions } from '../../src/cli/flags.ts';
+
+function parse(...args: string[]): RunOptions {
+  return parseRunFlags(args, () => undefined);
+}
+
+test('without flags: the defaults of kube-controller-manager', () => {
+  const { shards, ...rest } = parse();
+  assert.ok(shards >= 0 && shards <= 4);
+  assert.deepEqual(rest, {
+    controller: {
+      endpoints: true,
+      concurrentEndpointSyncs: 5,
+      endpointUpdatesBatchPeriodMs: 0,
+      kubeApiQps: 20,
+      kubeApiBurst: 30,
+      minResyncPeriodMs: 43_200_000,
+      tolerateUnreadyAnnotation: false,
+      writesInFlightMax: 64,
+      batchBytesMax: 16_777_216,
+      shardDeadlineMs: 30_000,
+      eventQueueMax: 1000,
+      watchList: true,
+    },
+    kubeconfig: '',
+    master: '',
+    shardHeapLimitMb: 512,
+    metricsAddress: { host: '127.0.0.1', port: 10_267 },
+    verbosity: 0,
+    loggingFormat: 'text',
+  });
+});
+
+const good: [string[], (options: RunOptions) => unknown, unknown][] = [
+  [['--kubeconfig=/etc/k'], (o) => o.kubeconfig, '/etc/k'],
+  [['--kubeconfig', '/etc/k'], (o) => o.kubeconfig, '/etc/k'],
+  [['--master=https://10.0.0.1:6443'], (o) => o.master, 'https://10.0.0.1:6443'],
+  [['--master=127.0.0.1:8080'], (o) => o.master, 'http://127.0.0.1:8080'],
+  [['--concurrent-endpoint-syncs=50'], (o) => o.controller.concurrentEndpointSyncs, 50],
+  [['--concurrent_endpoint_syncs=50'], (o) => o.controller.concurrentEndpointSyncs, 50],
+  [['--endpoint-updates-batch-period=1m30s'], (o) => o.controller.endpointUpdatesBatchPeriodMs, 90_000],
+  [['--endpoint-updates-batch-period=0'], (o) => o.controller.endpointUpdatesBatchPeriodMs, 0],
+  [['--kube-api-qps=2.5'], (o) => o.controller.kubeApiQps, 2.5],
+  [['--kube-api-qps=1e3'], (o) => o.controller.kubeApiQps, 1000],
+  [['--kube-api-burst=100'], (o) => o.controller.kubeApiBurst, 100],
+  [['--min-resync-period=30m'], (o) => o.controller.minResyncPeriodMs, 1_800_000],
+  [['-v=4'], (o) => o.verbosity, 4],
+  [['-v', '4'], (o) => o.verbosity, 4],
+  [['--v=4'], (o) => o.verbosity, 4],
+  [['--v', '4'], (o) => o.verbosity, 4],
+  [['--logging-format=json'], (o) => o.loggingFormat, 'json'],
+  [['--watch-list=false'], (o) => o.controller.watchList, false],
+  [['--watch-list=F'], (o) => o.controller.watchList, false],
+  [['--watch-list'], (o) => o.controller.watchList, true],
+  [['--tolerate-unready-endpoints-annotation'], (o) => o.controller.tolerateUnreadyAnnotation, true],
+  [['--tolerate-unready-endpoints-annotation=true'], (o) => o.controller.tolerateUnreadyAnnotation, true],
+  [['--shards=0'], (o) => o.shards, 0],
+  [['--shard-heap-limit=64'], (o) => o.shardHeapLimitMb, 64],
+  [['--shard-deadline=2s'], (o) => o.controller.shardDeadlineMs, 2000],
+  [['--max-batch-bytes=65536'], (o) => o.controller.batchBytesMax, 65_536],
+  [['--max-writes-in-flight=1'], (o) => o.controller.writesInFlightMax, 1],
+  [['--event-queue-size=10'], (o) => o.controller.eventQueueMax, 10],
+  [['--metrics-bind-address=:9090'], (o) => o.metricsAddress, { host: '0.0.0.0', port: 9090 }],
+  [['--metrics-bind-address=[::1]:0'], (o) => o.metricsAddress, { host: '::1', port: 0 }],
+  [['--metrics-bind-address=localhost:80'], (o) => o.metricsAddress, { host: 'localhost', port: 80 }],
+  [['--metrics-bind-address=0'], (o) => o.metricsAddress, null],
+  [['--shards=1', '--shards=2'], (o) => o.shards, 2],
+  [['--controllers=*'], (o) => o.controller.endpoints, true],
+  [['--controllers=endpoints-controller'], (o) => o.controller.endpoints, true],
+  [['--controllers=endpoint'], (o) => o.controller.endpoints, true],
+  [['--controllers=*,-endpointslice-controller'], (o) => o.controller.endpoints, true],
+  [['--controllers=-endpointslice', '--controllers=endpoint'], (o) => o.controller.endpoints, true],
+  [['--controllers=endpoint,-endpoint'], (o) => o.controller.endpoints, true],
+];
+for (const [args, pick, expected] of good) {
+  test(args.join(' '), () => assert.deepEqual(pick(parse(...args)), expected));
+}
+
+/** Each message is one line that holds the flag, the value and what is allowed. */
+const bad: [string[], string[]][] = [
+  [['--concurrent-endpoint-syncs=0'], ['--concurrent-endpoint-syncs', "'0'", 'whole number from 1 to 10000']],
+  [['--concurrent-endpoint-syncs=5.5'], ['--concurrent-endpoint-syncs', "'5.5'", 'whole number']],
+  [['--concurrent-endpoint-syncs'], ['--concurrent-endpoint-syncs', 'argument missing']],
+  [['--endpoint-updates-batch-period=5'], ['--endpoint-updates-batch-period', "'5'", 'duration such as 1h30m']],
+  [['--endpoint-updates-batch-period=-1s'], ['--endpoint-updates-batch-period', "'-1s'", 'at least 0s']],
+  [['--min-resync-period=1ms'], ['--min-resync-period', "'1ms'", 'at least 1s']],
+  [['--kube-api-qps=0'], ['--kube-api-qps', "'0'", 'from 0.001']],
+  [['--kube-api-qps=NaN'], ['--kube-api-qps', "'NaN'", 'a number']],
+  [['--kube-api-burst='], ['--kube-api-burst', "''", 'whole number']],
+  [['--watch-list=yes'], ['--watch-list', "'yes'", 'true or false']],
+  [['--logging-format=xml'], ['--logging-format', "'xml'", 'text, json']],
+  [['-v=high'], ['--v', "'high'", 'whole number from 0 to 10']],
+  [['--metrics-bind-address=10267'], ['--metrics-bind-address', "'10267'", 'host:port']],
+  [['--metrics-bind-address=a:70000'], ['--metrics-bind-address', "'a:70000'", 'host:port']],
+  [['--master=ftp://x'], ['--master', "'ftp://x'", 'http or https URL']],
+  [['--shard=1'], ["'--shard=1'", '--shards']],
+  [['--controllers=nonsense'], ['--controllers', '"nonsense"', 'endpoints-controller']],
+  [['--controllers=-nonsense,*'], ['--controllers', '"nonsense"', 'not a known controller']],
+  [['--controllers=endpointslice-controller'], ['--controllers', '"endpointslice-controller"', 'not in this version']],
+  [['--controllers=*,endpointslicemirroring'], ['--controllers', '"endpointslicemirroring"', 'not in this version']],
+  [['--controllers=-endpoint'], ['--controllers', '"-endpoint"', 'at least one controller']],
+  [['--controllers='], ['--controllers', '""', 'not a known controller']],
+  [['extra'], ['extra', 'written --flag=value']],
+];
+for (const [args, parts] of bad) {
+  test(`${args.join(' ')} is refused`, () => {
+    assert.throws(
+      () => parse(...args),
+      (error) => {
+        assert.ok(error instanceof UsageError, String(error));
+        assert.ok(!error.message.includes('\n'));
+        for (const part of parts) assert.ok(error.message.includes(part), `${part} is missing in: ${error.message}`);
+        return true;
+      },
+    );
+  });
+}
+
+test('--help shows every flag with its default, in groups', () => {
+  let help = '';
+  assert.throws(() => parseRunFlags(['--help'], (text) => (help += text)), HelpShown);
+  for (const text of [
+    'Connection:',
+    'Controllers:',
+    'Shards and bounds:',
+    'Observation:',
+    '--concurrent-endpoint-syncs <n>',
+    '(default: 5)',
+    '(default: 12h)',
+    '(default: 127.0.0.1:10267)',
+    '(choices: "text", "json", default: "text")',
+  ]) {
+    assert.ok(help.includes(text), `${text} is missing in:\n${help}`);
+  }
+});
+
+test('one core is kept for the main thread', () => {
+  assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 1, 2, 3, 4, 4]);
+});
