@@ -3,6 +3,7 @@
  *
  * The protocol carries three outputs per service (Endpoints, slices, mirrored slices); `output` names one.
  */
+import type { Problem } from '../core/problem.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 
 /** Bits of `BatchEntry.outputs`. */
@@ -64,6 +65,8 @@ export interface ObjectBytes {
 
 /** The answer to a batch: one result for each entry, in order. */
 export interface PlanReply {
+  /** The bytes of the batch could not be read: nothing of it was done and there are no results. */
+  readonly error: string | null;
   readonly results: readonly ServiceResult[];
 }
 
@@ -103,22 +106,6 @@ export interface ServiceFacts {
   readonly notReady: number;
   /** Addresses cut off by the limit of 1,000. */
   readonly truncated: number;
-}
-
-/** Something that an operator should know; the service is planned without the offending part. */
-export interface Problem {
-  readonly kind:
-    | 'bad-address'
-    | 'no-address-of-family'
-    | 'truncated'
-    | 'bad-annotation'
-    | 'undecodable-object'
-    | 'unknown-field';
-  /** The object at fault, such as `pod ns/name`. */
-  readonly object: string;
-  /** The field at fault, such as `status.podIPs[0].ip`. */
-  readonly field: string;
-  readonly message: string;
 }
 
 /** Same for every planner of a process; fixed at its start. */

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  CodecError,
+  decodeBatch,
+  decodeReply,
+  encodeBatch,
+  encodeReply,
+  estimateEntryBytes,
+} from '../../src/shard/codec.ts';
+import type { Batch, PlanReply } from '../../src/shard/protocol.ts';
+import { batchEntries, batchEntry, batches, batchOf, podRecord, replies, serviceRecord } from '../support/batches.ts';
+
+const SEED = 20261121;
+
+suite('batch codec', () => {
+  test('what goes in comes out', () => {
+    fc.assert(
+      fc.property(batches, (batch) => {
+        assert.deepEqual(plain(decodeBatch(encodeBatch(batch))), plain(batch));
+      }),
+      { seed: SEED, numRuns: 200 },
+    );
+  });
+
+  test('replies too', () => {
+    fc.assert(
+      fc.property(replies, (reply) => {
+        assert.deepEqual(plain(decodeReply(encodeReply(reply))), plain(reply));
+      }),
+      { seed: SEED, numRuns: 200 },
+    );
+  });
+
+  test('of a pod, what no planner reads is not sent', () => {
+    const pod = podRecord(1, { labels: ['app', 'web'], resourceVersion: '12' });
+    const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts: [pod] })))).entries;
+    assert.deepEqual(entry?.upserts, [{ ...pod, labels: [], resourceVersion: '' }]);
+  });
+
+  test('unchanged, gone and present specs are three things', () => {
+    const specs = [undefined, null, serviceRecord()];
+    const batch = batchOf(...specs.map((spec) => batchEntry({ spec })));
+    assert.deepEqual(
+      decodeBatch(encodeBatch(batch)).entries.map((entry) => entry.spec),
+      specs,
+    );
+  });
+
+  test('every message owns its buffer, so that transferring one takes no other along', () => {
+    const first = encodeBatch(batchOf(batchEntry({ service: 'shop/first' })));
+    const second = encodeBatch(batchOf(batchEntry({ service: 'shop/second' })));
+    assert.notEqual(first.buffer, second.buffer);
+    structuredClone(first, { transfer: [first.buffer] });
+    assert.equal(decodeBatch(second).entries[0]?.service, 'shop/second');
+    assert.equal(
+      decodeBatch(encodeBatch(batchOf(batchEntry({ service: 'shop/third' })))).entries[0]?.service,
+      'shop/third',
+    );
+  });
+
+  test('bodies are views of the reply, not copies', () => {
+    const bytes = encodeReply(replyWithBody(Uint8Array.of(1, 2, 3)));
+    const body = decodeReply(bytes).results[0]?.writes[0]?.body;
+    assert.deepEqual([...(body ?? [])], [1, 2, 3]);
+    assert.equal(body?.buffer, bytes.buffer);
+  });
+
+  test('decoding and encoding leave their input alone', () => {
+    const batch = deepFreeze(batchOf(batchEntry({ spec: serviceRecord(), upserts: [podRecord(1), podRecord(2)] })));
+    const bytes = encodeBatch(batch);
+    const before = [...bytes];
+    decodeBatch(bytes);
+    assert.deepEqual([...bytes], before);
+  });
+
+  test('the estimate is an upper bound that is not far off', () => {
+    fc.assert(
+      fc.property(batchEntries, (entry) => {
+        const framing = encodeBatch(batchOf()).length;
+        assert.ok(encodeBatch(batchOf(entry)).length - framing <= estimateEntryBytes(entry));
+      }),
+      { seed: SEED, numRuns: 200 },
+    );
+    const full = batchEntry({ spec: serviceRecord(), upserts: Array.from({ length: 1000 }, (_, n) => podRecord(n)) });
+    assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
+  });
+});
+
+suite('bytes that are no message', () => {
+  test('garbage is a CodecError, never another one', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        for (const decode of [decodeBatch, decodeReply]) {
+          try {
+            decode(bytes);
+          } catch (error) {
+            assert.ok(error instanceof CodecError, String(error));
+          }
+        }
+      }),
+      { seed: SEED, numRuns: 1000 },
+    );
+  });
+
+  test('a cut message is a CodecError', () => {
+    const bytes = encodeBatch(batchOf(batchEntry({ spec: serviceRecord(), upserts: [podRecord(1)] })));
+    for (let end = 0; end < bytes.length; end++) {
+      assert.throws(() => decodeBatch(bytes.subarray(0, end)), CodecError);
+    }
+  });
+
+  test('a reply is no batch', () => {
+    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: wallMs: not a number/);
+  });
+});
+
+function replyWithBody(body: Uint8Array): PlanReply {
+  const write = {
+    id: 1,
+    output: 1,
+    verb: 'create',
+    name: 'web',
+    uid: '',
+    resourceVersion: '',
+    phase: 1,
+    body,
+  } as const;
+  const result = { outputs: 1, needFull: false, writes: [write], facts: undefined, problems: [], error: null };
+  return { error: null, results: [{ service: 'shop/web', ...result }] };
+}
+
+/** Buffers and Uint8Arrays of the same bytes are the same thing here. */
+function plain(message: Batch | PlanReply): unknown {
+  return JSON.parse(
+    JSON.stringify(message, (_, value: unknown) =>
+      value === undefined ? 'absent' : isBytes(value) ? [...bytesOf(value)] : value,
+    ),
+  );
+}
+
+function isBytes(value: unknown): boolean {
+  return value instanceof Uint8Array || (typeof value === 'object' && value !== null && 'data' in value);
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return value instanceof Uint8Array ? value : Uint8Array.from((value as { data: number[] }).data);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}
