@@ -1,0 +1,61 @@
+import type { Labels } from './types.ts';
+
+export const EMPTY_LABELS: Labels = [];
+
+/**
+ * Sorted by key (UTF-16 code units, which for the ASCII that the API allows in keys is the order of the bytes); of a
+ * repeated key the last value wins, as in a protobuf map.
+ */
+export function labelsFromPairs(pairs: readonly (readonly [string, string])[]): Labels {
+  if (pairs.length === 0) return EMPTY_LABELS;
+  const sorted = pairs.toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  const labels: string[] = [];
+  for (const [key, value] of sorted) {
+    if (labels.length > 0 && labels[labels.length - 2] === key) labels[labels.length - 1] = value;
+    else labels.push(key, value);
+  }
+  return labels;
+}
+
+export function labelsFromRecord(record: Readonly<Record<string, string>> | null | undefined): Labels {
+  return record === null || record === undefined ? EMPTY_LABELS : labelsFromPairs(Object.entries(record));
+}
+
+export function labelsToRecord(labels: Labels): Record<string, string> {
+  const record: Record<string, string> = {};
+  for (let i = 0; i < labels.length; i += 2) setKey(record, labels[i]!, labels[i + 1]!);
+  return record;
+}
+
+export function labelsEqual(a: Labels, b: Labels): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function labelsGet(labels: Labels, key: string): string | undefined {
+  for (let i = 0; i < labels.length; i += 2) if (labels[i] === key) return labels[i + 1];
+  return undefined;
+}
+
+/** Every pair of `selector` is in `labels`; an empty selector is in everything. One walk over both. */
+export function labelsInclude(labels: Labels, selector: Labels): boolean {
+  let at = 0;
+  for (let i = 0; i < selector.length; i += 2) {
+    const key = selector[i]!;
+    while (at < labels.length && labels[at]! < key) at += 2;
+    if (at >= labels.length || labels[at] !== key || labels[at + 1] !== selector[i + 1]) return false;
+    at += 2;
+  }
+  return true;
+}
+
+/** Assigns an own property, also for the one name where `record[key] = value` would do something else. */
+export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
+  if (key === '__proto__') {
+    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    record[key] = value;
+  }
+}
