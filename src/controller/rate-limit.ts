@@ -1,0 +1,52 @@
+/**
+ * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`), as a virtual schedule: it keeps the time
+ * at which the bucket would be full again instead of a count that has to be topped up. So the time that
+ * `nextTokenMs` names and the time at which `tryTakeToken` succeeds are the same number, without rounding.
+ */
+
+export interface TokenBucket {
+  /** Between two tokens; 0 = no limit. */
+  readonly intervalMs: number;
+  readonly burst: number;
+  /** When the bucket is full again. */
+  fullAtMs: number;
+  /** No token before: the server has said Retry-After. */
+  pausedUntilMs: number;
+}
+
+/** `qps` 0 or less = no limit, as a negative QPS in client-go. The bucket starts full. */
+export function createTokenBucket(qps: number, burst: number): TokenBucket {
+  return {
+    intervalMs: qps > 0 ? 1000 / qps : 0,
+    burst: Math.max(1, burst),
+    fullAtMs: -Infinity,
+    pausedUntilMs: -Infinity,
+  };
+}
+
+export function tryTakeToken(bucket: TokenBucket, nowMs: number): boolean {
+  if (nowMs < nextTokenMs(bucket)) return false;
+  bucket.fullAtMs = Math.max(bucket.fullAtMs, nowMs) + bucket.intervalMs;
+  return true;
+}
+
+/** The earliest time at which a token can be taken; in the past when there is one. */
+export function nextTokenMs(bucket: TokenBucket): number {
+  return Math.max(bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs, bucket.pausedUntilMs);
+}
+
+/** Tokens in the bucket, fractions included, regardless of a pause. */
+export function tokensAt(bucket: TokenBucket, nowMs: number): number {
+  if (bucket.intervalMs === 0 || bucket.fullAtMs <= nowMs) return bucket.burst;
+  return bucket.burst - (bucket.fullAtMs - nowMs) / bucket.intervalMs;
+}
+
+/** How much of the bucket is used, 0 to 1: the metric endpoint_controller_rate_limiter_use. */
+export function tokenUse(bucket: TokenBucket, nowMs: number): number {
+  return Math.min(1, Math.max(0, 1 - tokensAt(bucket, nowMs) / bucket.burst));
+}
+
+/** Retry-After: the client sends nothing before `untilMs`. Never shortens a pause. */
+export function pauseTokens(bucket: TokenBucket, untilMs: number): void {
+  bucket.pausedUntilMs = Math.max(bucket.pausedUntilMs, untilMs);
+}

@@ -1,0 +1,26 @@
+/** How many syncs run at once, and which (design, section 6, "Slots"). A slot is held from take to done. */
+import { createLaneShare, type LaneShare } from './lane-share.ts';
+
+export interface Slots {
+  /** `--concurrent-*-syncs`. */
+  readonly count: number;
+  /** Most that chores may hold: one slot is kept for fresh work, but for a single one. */
+  readonly choreMax: number;
+  /** Most that one namespace may hold while another waits: half, rounded up, so that no slot has to stay empty. */
+  readonly namespaceMax: number;
+  /** Whose turn it is when both lanes wait; with a single slot they alternate. */
+  readonly share: LaneShare;
+  held: number;
+  heldByChores: number;
+}
+
+export function createSlots(count: number): Slots {
+  return {
+    count,
+    choreMax: Math.max(1, count - 1),
+    namespaceMax: Math.ceil(count / 2),
+    share: createLaneShare(count === 1 ? 1 : 3),
+    held: 0,
+    heldByChores: 0,
+  };
+}
