@@ -1,0 +1,401 @@
+/**
+ * A seeded stream of changes to a cluster, drawn one request at a time from the cluster's model, so that each is valid when
+ * those before it were applied in order. A change of several requests (a pod replaced, a rolling update) is told step by
+ * step, with steps of other changes in between, as on a real cluster.
+ */
+import { assert } from '../lib/assert.ts';
+import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
+import type { Prng } from '../lib/prng.ts';
+import { addPod, addService, recreatePod, removePod, removeService } from './cluster.ts';
+import type { App, Cluster, PodModel, SelectorKind, ServiceModel } from './cluster.ts';
+import { podObject, podStatus, readinessConditions, selectorOf, serviceObject, servicePorts } from './objects.ts';
+import { create, patch, patchStatus, remove, withoutStatus } from './request.ts';
+import type { WorkloadRequest } from './request.ts';
+
+export type ChangeKind =
+  | 'readiness'
+  | 'pod-replace'
+  | 'pod-recreate'
+  | 'pod-relabel'
+  | 'scale-up'
+  | 'scale-down'
+  | 'rolling-update'
+  | 'service-selector'
+  | 'service-ports'
+  | 'service-labels'
+  | 'service-publish'
+  | 'service-create'
+  | 'service-delete';
+
+/** How often each kind of change starts, relative to the sum of all weights. */
+export type ChurnMix = Readonly<Partial<Record<ChangeKind, number>>>;
+
+export interface Change {
+  readonly kind: ChangeKind;
+  readonly request: WorkloadRequest;
+  /** The pod or service that the request is about, `<namespace>/<name>`. */
+  readonly object: string;
+}
+
+export interface Churn {
+  readonly cluster: Cluster;
+  readonly prng: Prng;
+  readonly mix: readonly { readonly kind: ChangeKind; readonly weight: number }[];
+  readonly weightTotal: number;
+  /** Changes whose last request is still to come, at most CHANGES_OPEN_MAX. */
+  readonly open: Generator<Change, void, void>[];
+  /** Deleted services, which may come back under their old name. */
+  readonly deleted: ServiceModel[];
+  /** No scaling up from here on, so that a long run stays as large as it began. */
+  readonly podsMax: number;
+  servicesMade: number;
+  nowSeconds: number;
+}
+
+export const CHURN_MIXES = {
+  /** Nothing but pods that become ready and cease to be. */
+  flips: { readiness: 1 },
+  /** A busy day: mostly readiness, pods that come and go, now and then a roll-out, rarely an edit of a service. */
+  steady: {
+    readiness: 50,
+    'pod-replace': 20,
+    'pod-recreate': 5,
+    'pod-relabel': 3,
+    'scale-up': 4,
+    'scale-down': 4,
+    'rolling-update': 2,
+    'service-labels': 1,
+    'service-ports': 1,
+    'service-selector': 1,
+    'service-create': 1,
+    'service-delete': 1,
+  },
+  /** Every kind equally often: for finding faults. */
+  everything: {
+    readiness: 1,
+    'pod-replace': 1,
+    'pod-recreate': 1,
+    'pod-relabel': 1,
+    'scale-up': 1,
+    'scale-down': 1,
+    'rolling-update': 1,
+    'service-selector': 1,
+    'service-ports': 1,
+    'service-labels': 1,
+    'service-publish': 1,
+    'service-create': 1,
+    'service-delete': 1,
+  },
+  /** Deployments roll, one after the other. */
+  rollout: { 'rolling-update': 1 },
+} as const satisfies Record<string, ChurnMix>;
+
+const CHANGES_OPEN_MAX = 32;
+const TERMINATION_GRACE_SECONDS = 30;
+/** Looks for something that no open change holds; more pods or services than this are hardly ever busy in a row. */
+const PICKS_MAX = 64;
+const SELECTORS: readonly SelectorKind[] = ['app', 'group', 'track'];
+
+/** @throws Error when no kind has a positive weight or one is negative. */
+export function createChurn(cluster: Cluster, mix: ChurnMix, seed: number): Churn {
+  const weights = (Object.entries(mix) as [ChangeKind, number][]).map(([kind, weight]) => ({ kind, weight }));
+  for (const { kind, weight } of weights) {
+    if (!(weight >= 0)) throw new Error(`churn mix: ${kind}: weight must not be negative, got ${weight}`);
+  }
+  const weightTotal = weights.reduce((sum, { weight }) => sum + weight, 0);
+  if (!(weightTotal > 0)) throw new Error('churn mix: some weight must be positive');
+  return {
+    cluster,
+    prng: createPrng(seed),
+    mix: weights,
+    weightTotal,
+    open: [],
+    deleted: [],
+    podsMax: Math.ceil(cluster.pods.length * 1.25) + 8,
+    servicesMade: 0,
+    nowSeconds: 0,
+  };
+}
+
+/**
+ * The next request; `wallMs` (since the epoch) becomes the transition time of conditions. Null when the mix has nothing to
+ * change in this cluster.
+ */
+export function nextChange(churn: Churn, wallMs: number): Change | null {
+  churn.nowSeconds = Math.floor(wallMs / 1000);
+  const { open, prng } = churn;
+  const goesOn = open.length > 0 && (open.length >= CHANGES_OPEN_MAX || nextInt(prng, 2) === 0);
+  const change = goesOn ? stepOpen(churn) : start(churn);
+  return change ?? stepOpen(churn) ?? start(churn);
+}
+
+/** A step of any open change; null when there is none. */
+function stepOpen(churn: Churn): Change | null {
+  const { open, prng } = churn;
+  while (open.length > 0) {
+    const at = nextInt(prng, open.length);
+    const step = open[at]!.next();
+    if (step.done !== true) return step.value;
+    const last = open.pop()!;
+    if (at < open.length) open[at] = last;
+  }
+  return null;
+}
+
+/** The first step of a new change; null when none can start now. */
+function start(churn: Churn): Change | null {
+  for (let tries = 0; tries < PICKS_MAX; tries++) {
+    const story = beginChange(churn, pickKind(churn));
+    const step = story?.next();
+    if (step === undefined || step.done === true) continue;
+    churn.open.push(story!);
+    return step.value;
+  }
+  return null;
+}
+
+function pickKind({ mix, weightTotal, prng }: Churn): ChangeKind {
+  let at = nextFloat(prng) * weightTotal;
+  for (const { kind, weight } of mix) {
+    if (at < weight) return kind;
+    at -= weight;
+  }
+  return mix[mix.length - 1]!.kind;
+}
+
+/** Null when this kind of change finds nothing to work on. */
+function beginChange(churn: Churn, kind: ChangeKind): Generator<Change, void, void> | null {
+  switch (kind) {
+    case 'readiness':
+      return withPod(churn, turnReadiness);
+    case 'pod-recreate':
+      return withPod(churn, recreate);
+    case 'pod-relabel':
+      return withPod(churn, relabel);
+    case 'pod-replace':
+      return withApp(churn, (app) => !app.stateful && app.pods.length > 0, replaceOne);
+    case 'scale-up':
+      return churn.cluster.pods.length < churn.podsMax ? withApp(churn, () => true, scaleUp) : null;
+    case 'scale-down':
+      return withApp(churn, (app) => app.pods.length > 1, scaleDown);
+    case 'rolling-update':
+      return withApp(churn, (app) => app.pods.length > 0, rollingUpdate);
+    case 'service-selector':
+      return withService(churn, editSelector);
+    case 'service-ports':
+      return withService(churn, editPorts);
+    case 'service-labels':
+      return withService(churn, editLabels);
+    case 'service-publish':
+      return withService(churn, editPublish);
+    case 'service-create':
+      return createService(churn);
+    case 'service-delete':
+      return withService(churn, deleteService);
+  }
+}
+
+type Story<T> = (churn: Churn, item: T) => Generator<Change, void, void>;
+
+function withPod(churn: Churn, story: Story<PodModel>): Generator<Change, void, void> | null {
+  const { pods } = churn.cluster;
+  const pod = pick(churn.prng, pods, (candidate) => !candidate.busy);
+  return pod === null ? null : story(churn, pod);
+}
+
+function withApp(churn: Churn, fits: (app: App) => boolean, story: Story<App>): Generator<Change, void, void> | null {
+  const app = pick(churn.prng, churn.cluster.apps, (candidate) => !candidate.busy && fits(candidate));
+  return app === null ? null : story(churn, app);
+}
+
+function withService(churn: Churn, story: Story<ServiceModel>): Generator<Change, void, void> | null {
+  const { services } = churn.cluster;
+  return services.length === 0 ? null : story(churn, services[nextInt(churn.prng, services.length)]!);
+}
+
+function pick<T>(prng: Prng, items: readonly T[], fits: (item: T) => boolean): T | null {
+  if (items.length === 0) return null;
+  const from = nextInt(prng, items.length);
+  for (let i = 0; i < Math.min(items.length, PICKS_MAX); i++) {
+    const item = items[(from + i) % items.length]!;
+    if (fits(item)) return item;
+  }
+  return null;
+}
+
+/** Turns and, some steps later, turns back: the share of ready pods stays what it is. */
+function* turnReadiness(churn: Churn, pod: PodModel): Generator<Change, void, void> {
+  const { namespace } = pod.app;
+  const before = pod.ready;
+  pod.busy = true;
+  for (const ready of [!before, before]) {
+    pod.ready = ready;
+    const conditions = readinessConditions(ready, churn.nowSeconds);
+    yield podChange('readiness', pod, patchStatus('Pod', namespace, pod.name, { conditions }));
+  }
+  pod.busy = false;
+}
+
+/** The same name comes back with another uid and address, as in a stateful set or after a hasty `kubectl replace`. */
+function* recreate(churn: Churn, pod: PodModel): Generator<Change, void, void> {
+  if (pod.app.busy) return;
+  pod.app.busy = true;
+  yield* recreateInPlace(churn, 'pod-recreate', pod);
+  pod.app.busy = false;
+}
+
+function* recreateInPlace(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+  pod.busy = true;
+  yield podChange(kind, pod, remove('Pod', pod.app.namespace, pod.name, 0));
+  const fresh = recreatePod(churn.cluster, pod, false);
+  yield* startPod(churn, kind, fresh);
+}
+
+/** Takes a pod out of its service, or to the other track, or back. */
+function* relabel({ prng }: Churn, pod: PodModel): Generator<Change, void, void> {
+  if (nextInt(prng, 2) === 0) pod.track = pod.track === 'stable' ? 'canary' : 'stable';
+  else pod.appLabel = pod.appLabel === pod.app.name ? `${pod.app.name}-debug` : pod.app.name;
+  const labels = { app: pod.appLabel, track: pod.track };
+  yield podChange('pod-relabel', pod, patch('Pod', pod.app.namespace, pod.name, { metadata: { labels } }));
+}
+
+function* replaceOne(churn: Churn, app: App): Generator<Change, void, void> {
+  const pod = pick(churn.prng, app.pods, (candidate) => !candidate.busy);
+  if (pod === null) return;
+  app.busy = true;
+  yield* replace(churn, 'pod-replace', pod);
+  app.busy = false;
+}
+
+/** A pod under a new name becomes ready, then the old one is terminated and goes. */
+function* replace(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+  pod.busy = true;
+  const fresh = addPod(churn.cluster, pod.app, false);
+  yield* startPod(churn, kind, fresh);
+  yield* stopPod(churn, kind, pod);
+}
+
+function* scaleUp(churn: Churn, app: App): Generator<Change, void, void> {
+  app.busy = true;
+  for (let more = scaleBy(churn, app); more > 0; more--) {
+    yield* startPod(churn, 'scale-up', addPod(churn.cluster, app, false));
+  }
+  app.busy = false;
+}
+
+/** From the end, so that a stateful app keeps its lowest ordinals; one pod always stays. */
+function* scaleDown(churn: Churn, app: App): Generator<Change, void, void> {
+  app.busy = true;
+  for (let less = scaleBy(churn, app); less > 0; less--) {
+    const pod = app.pods[app.pods.length - 1]!;
+    if (pod.busy || app.pods.length === 1) break;
+    yield* stopPod(churn, 'scale-down', pod);
+  }
+  app.busy = false;
+}
+
+/** Up to half of the app, at most ten pods. */
+function scaleBy({ prng }: Churn, app: App): number {
+  return 1 + nextInt(prng, Math.min(10, Math.max(1, app.pods.length >>> 1)));
+}
+
+function* rollingUpdate(churn: Churn, app: App): Generator<Change, void, void> {
+  app.busy = true;
+  app.revision++;
+  for (const pod of app.pods.slice()) {
+    if (pod.busy) continue;
+    yield* app.stateful ? recreateInPlace(churn, 'rolling-update', pod) : replace(churn, 'rolling-update', pod);
+  }
+  app.busy = false;
+}
+
+/** A pod that is not ready at first, then is. */
+function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+  const { cluster } = churn;
+  const { namespace } = pod.app;
+  pod.busy = true;
+  yield podChange(kind, pod, create(withoutStatus(podObject(cluster, pod))));
+  yield podChange(kind, pod, patchStatus('Pod', namespace, pod.name, podStatus(cluster, pod, churn.nowSeconds)));
+  pod.ready = true;
+  const conditions = readinessConditions(true, churn.nowSeconds);
+  yield podChange(kind, pod, patchStatus('Pod', namespace, pod.name, { conditions }));
+  pod.busy = false;
+}
+
+/** Marked as terminating, no longer ready, gone. */
+function* stopPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+  const { namespace } = pod.app;
+  pod.busy = true;
+  yield podChange(kind, pod, remove('Pod', namespace, pod.name, TERMINATION_GRACE_SECONDS));
+  pod.ready = false;
+  const conditions = readinessConditions(false, churn.nowSeconds);
+  yield podChange(kind, pod, patchStatus('Pod', namespace, pod.name, { conditions }));
+  yield podChange(kind, pod, remove('Pod', namespace, pod.name, 0));
+  removePod(churn.cluster, pod);
+}
+
+function* editSelector({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+  const before = selectorOf(service);
+  service.selector = SELECTORS[(SELECTORS.indexOf(service.selector) + 1 + nextInt(prng, 2)) % SELECTORS.length]!;
+  const selector: Record<string, string | null> = selectorOf(service);
+  for (const key of Object.keys(before)) selector[key] ??= null;
+  yield serviceChange('service-selector', service, { spec: { selector } });
+}
+
+function* editPorts({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+  if (nextInt(prng, 2) === 0) service.namedPort = !service.namedPort;
+  else service.metricsPort = !service.metricsPort;
+  yield serviceChange('service-ports', service, { spec: { ports: servicePorts(service) } });
+}
+
+function* editLabels({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+  service.owner = service.owner === '' ? `team-${nextInt(prng, 10)}` : '';
+  const owner = service.owner === '' ? null : service.owner;
+  yield serviceChange('service-labels', service, { metadata: { labels: { owner } } });
+}
+
+function* editPublish(_: Churn, service: ServiceModel): Generator<Change, void, void> {
+  service.publishNotReady = !service.publishNotReady;
+  yield serviceChange('service-publish', service, { spec: { publishNotReadyAddresses: service.publishNotReady } });
+}
+
+/** A deleted service comes back under its name, or another one is put before an app that may have one. */
+function* createService(churn: Churn): Generator<Change, void, void> {
+  const { cluster, deleted, prng } = churn;
+  const returning = deleted.length > 0 ? deleted.splice(nextInt(prng, deleted.length), 1)[0]! : null;
+  const app = returning?.app ?? cluster.apps[nextInt(prng, cluster.apps.length)]!;
+  const service: ServiceModel = returning ?? {
+    namespace: app.namespace,
+    name: `${app.name}-more-${churn.servicesMade++}`,
+    app,
+    headless: false,
+    selector: 'track',
+    namedPort: nextInt(prng, 2) === 0,
+    metricsPort: nextInt(prng, 2) === 0,
+    publishNotReady: false,
+    owner: '',
+    slot: 0,
+  };
+  addService(cluster, service);
+  yield { kind: 'service-create', object: keyOf(service), request: create(serviceObject(service)) };
+}
+
+function* deleteService(churn: Churn, service: ServiceModel): Generator<Change, void, void> {
+  removeService(churn.cluster, service);
+  churn.deleted.push(service);
+  const request = remove('Service', service.namespace, service.name, 0);
+  yield { kind: 'service-delete', object: keyOf(service), request };
+}
+
+function podChange(kind: ChangeKind, pod: PodModel, request: WorkloadRequest): Change {
+  assert(pod.app.pods[pod.appSlot] === pod, `pod ${pod.app.namespace}/${pod.name} is in the cluster when it changes`);
+  return { kind, object: `${pod.app.namespace}/${pod.name}`, request };
+}
+
+function serviceChange(kind: ChangeKind, service: ServiceModel, change: object): Change {
+  return { kind, object: keyOf(service), request: patch('Service', service.namespace, service.name, change) };
+}
+
+function keyOf(service: ServiceModel): string {
+  return `${service.namespace}/${service.name}`;
+}

@@ -1,0 +1,156 @@
+/** How large a seeded cluster is and what it is made of. Shares are in [0, 1], of the services unless said otherwise. */
+export interface Profile {
+  readonly name: string;
+  readonly nodes: number;
+  readonly namespaces: number;
+  readonly servicesPerNamespace: number;
+  /** How many pods a service has, and how often: `weight` is relative to the sum of all weights. */
+  readonly sizes: readonly ServiceSize[];
+  /** Headless, with stable pod names, hostnames and a subdomain. */
+  readonly headlessShare: number;
+  /** The target port is the name of a container port. */
+  readonly namedPortShare: number;
+  readonly publishNotReadyShare: number;
+  /** The selector takes in the pods of a neighbouring service too. */
+  readonly overlapShare: number;
+  /** Of the pods. */
+  readonly notReadyShare: number;
+  /** Pads pods to production size: as stored about 7.7 kB of JSON, with 20 environment variables and managedFields. */
+  readonly realistic: boolean;
+}
+
+export interface ServiceSize {
+  readonly pods: number;
+  readonly weight: number;
+}
+
+/** Nothing but ready pods behind plain services: what the measured baselines use. */
+const PLAIN = {
+  headlessShare: 0,
+  namedPortShare: 0,
+  publishNotReadyShare: 0,
+  overlapShare: 0,
+  notReadyShare: 0,
+  realistic: true,
+} as const;
+
+/** Some of everything. */
+const MIXED = {
+  headlessShare: 0.2,
+  namedPortShare: 0.3,
+  publishNotReadyShare: 0.05,
+  overlapShare: 0.1,
+  notReadyShare: 0.05,
+  realistic: false,
+} as const;
+
+export const PROFILES: readonly Profile[] = [
+  {
+    name: 'tiny',
+    nodes: 3,
+    namespaces: 2,
+    servicesPerNamespace: 5,
+    sizes: [
+      { pods: 1, weight: 1 },
+      { pods: 3, weight: 3 },
+      { pods: 5, weight: 1 },
+    ],
+    ...MIXED,
+  },
+  {
+    name: 'small',
+    nodes: 20,
+    namespaces: 4,
+    servicesPerNamespace: 25,
+    sizes: [
+      { pods: 5, weight: 9 },
+      { pods: 30, weight: 1 },
+    ],
+    ...MIXED,
+  },
+  {
+    name: 'demo',
+    nodes: 150,
+    namespaces: 20,
+    servicesPerNamespace: 50,
+    sizes: [
+      { pods: 3, weight: 960 },
+      { pods: 30, weight: 37 },
+      { pods: 250, weight: 3 },
+    ],
+    ...MIXED,
+  },
+  // Groups of 250, 30 and 5 pods that hold a quarter, a quarter and half of all pods, as in upstream's load test.
+  {
+    name: 'load',
+    nodes: 1000,
+    namespaces: 10,
+    servicesPerNamespace: 330,
+    sizes: [
+      { pods: 5, weight: 300 },
+      { pods: 30, weight: 25 },
+      { pods: 250, weight: 3 },
+    ],
+    ...MIXED,
+    realistic: true,
+  },
+  {
+    name: 'spread',
+    nodes: 300,
+    namespaces: 20,
+    servicesPerNamespace: 100,
+    sizes: [{ pods: 5, weight: 1 }],
+    ...PLAIN,
+  },
+  {
+    name: 'onens',
+    nodes: 300,
+    namespaces: 1,
+    servicesPerNamespace: 2000,
+    sizes: [{ pods: 5, weight: 1 }],
+    ...PLAIN,
+  },
+  {
+    name: 'huge',
+    nodes: 150,
+    namespaces: 1,
+    servicesPerNamespace: 1,
+    sizes: [{ pods: 5000, weight: 1 }],
+    ...PLAIN,
+  },
+  {
+    name: 'large',
+    nodes: 3000,
+    namespaces: 100,
+    servicesPerNamespace: 200,
+    sizes: [{ pods: 5, weight: 1 }],
+    ...PLAIN,
+  },
+];
+
+/** @throws Error that names the profiles there are. */
+export function findProfile(name: string): Profile {
+  const profile = PROFILES.find((candidate) => candidate.name === name);
+  if (profile === undefined) {
+    throw new Error(`unknown profile ${JSON.stringify(name)}: one of ${PROFILES.map((p) => p.name).join(', ')}`);
+  }
+  return profile;
+}
+
+/**
+ * Pods of each service, `count` of them in no particular order: every size as often as its weight says, so that two
+ * seeds differ in order but not in the number of pods.
+ * @throws Error when there are no sizes or a weight is not positive.
+ */
+export function sizesOf(profile: Profile, count: number): number[] {
+  const total = profile.sizes.reduce((sum, size) => sum + size.weight, 0);
+  if (!(total > 0)) throw new Error(`profile ${profile.name}: sizes: weights must add up to more than 0`);
+  const sizes: number[] = [];
+  let weights = 0;
+  for (const { pods, weight } of profile.sizes) {
+    weights += weight;
+    const end = Math.round((weights / total) * count);
+    while (sizes.length < end) sizes.push(pods);
+  }
+  return sizes;
+}

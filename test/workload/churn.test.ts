@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
+import type { Change, ChurnMix } from '../../src/workload/churn.ts';
+import { makeCluster } from '../../src/workload/cluster.ts';
+import type { Cluster } from '../../src/workload/cluster.ts';
+import { findProfile } from '../../src/workload/profile.ts';
+import { clusterRequests } from '../../src/workload/request.ts';
+import type { WorkloadRequest } from '../../src/workload/request.ts';
+
+const WALL_MS = Date.UTC(2026, 0, 2);
+
+function changes(mix: ChurnMix, count: number, seed = 1, cluster = makeCluster(findProfile('tiny'), 1)): Change[] {
+  const churn = createChurn(cluster, mix, seed);
+  return Array.from({ length: count }, () => nextChange(churn, WALL_MS)!);
+}
+
+/** What a server knows of an object: whether it is there, and whether it is terminating. */
+type Known = Map<string, 'there' | 'terminating'>;
+
+/** Refuses what a server would refuse: a second create, a change of something absent. */
+function apply(known: Known, { method, path, body }: WorkloadRequest): void {
+  const object = path.replace(/\/status$/, '');
+  if (method === 'POST') {
+    const { name } = (body as { metadata: { name: string } }).metadata;
+    assert.equal(known.get(`${path}/${name}`), undefined, `${path}/${name} is created once`);
+    known.set(`${path}/${name}`, 'there');
+    return;
+  }
+  assert.notEqual(known.get(object), undefined, `${method} ${path}: the object is there`);
+  if (method !== 'DELETE') return;
+  if ((body as { gracePeriodSeconds: number }).gracePeriodSeconds === 0) known.delete(object);
+  else known.set(object, 'terminating');
+}
+
+for (const [name, mix] of Object.entries(CHURN_MIXES)) {
+  test(`${name}: every request is valid after those before it, and model and server agree at the end`, () => {
+    for (const profile of ['tiny', 'small']) {
+      const cluster = makeCluster(findProfile(profile), 1);
+      const known: Known = new Map();
+      for (const request of clusterRequests(makeCluster(findProfile(profile), 1))) apply(known, request);
+      const churn = createChurn(cluster, mix, 2);
+      for (let i = 0; i < 3000; i++) apply(known, nextChange(churn, WALL_MS)!.request);
+      assert.deepEqual(differences(known, cluster), []);
+    }
+  });
+}
+
+/** Objects that one side has and the other has not, but for pods on their way in or out. */
+function differences(known: Known, cluster: Cluster): string[] {
+  const expected = new Map<string, boolean>();
+  for (const { namespace, name } of cluster.services) {
+    expected.set(`/api/v1/namespaces/${namespace}/services/${name}`, false);
+  }
+  for (const { app, name, busy } of cluster.pods) {
+    expected.set(`/api/v1/namespaces/${app.namespace}/pods/${name}`, busy);
+  }
+  const missing = [...expected].filter(([path, busy]) => !busy && !known.has(path)).map(([path]) => path);
+  const surplus = [...known.keys()].filter((path) => /\/(pods|services)\//.test(path) && !expected.has(path));
+  return [...missing, ...surplus];
+}
+
+test('the same seed gives the same changes, another seed gives others', () => {
+  const text = (seed: number): string => JSON.stringify(changes(CHURN_MIXES.everything, 300, seed));
+  assert.equal(text(1), text(1));
+  assert.notEqual(text(1), text(2));
+});
+
+test('a flip turns the two readiness conditions, at the time it is told, and later back', () => {
+  const cluster = makeCluster({ ...findProfile('tiny'), notReadyShare: 0 }, 1);
+  const flips = changes({ readiness: 1 }, 200, 1, cluster);
+  const first = flips[0]!;
+  const ofPod = flips.filter(({ object }) => object === first.object);
+  const lastTransitionTime = '2026-01-02T00:00:00Z';
+  assert.deepEqual(
+    ofPod.slice(0, 2).map(({ request }) => request.body),
+    ['False', 'True'].map((status) => ({
+      status: {
+        conditions: [
+          { type: 'ContainersReady', status, lastTransitionTime },
+          { type: 'Ready', status, lastTransitionTime },
+        ],
+      },
+    })),
+  );
+});
+
+test('a replaced pod is there and ready before the old one goes', () => {
+  const profile = { ...findProfile('tiny'), headlessShare: 0, namespaces: 1, servicesPerNamespace: 1 };
+  const steps = changes({ 'pod-replace': 1 }, 6, 1, makeCluster(profile, 1));
+  assert.deepEqual(
+    steps.map(({ request }) => request.method),
+    ['POST', 'PATCH', 'PATCH', 'DELETE', 'PATCH', 'DELETE'],
+  );
+});
+
+test('a long churn leaves about as many pods as there were', () => {
+  const cluster = makeCluster(findProfile('small'), 1);
+  const before = cluster.pods.length;
+  changes(CHURN_MIXES.steady, 20_000, 1, cluster);
+  assert.ok(cluster.pods.length > before / 2 && cluster.pods.length < before * 2, `${cluster.pods.length} pods`);
+});
+
+test('a selector edit removes the labels that it no longer names', () => {
+  const profile = { ...findProfile('tiny'), overlapShare: 0 };
+  const edits = changes({ 'service-selector': 1 }, 40, 1, makeCluster(profile, 1));
+  const selectors = edits.map(({ request }) => (request.body as { spec: { selector: object } }).spec.selector);
+  assert.ok(selectors.some((selector) => JSON.stringify(selector) === '{"group":"app-0000","app":null}'));
+});
+
+test('a mix that says nothing is refused', () => {
+  const cluster = makeCluster(findProfile('tiny'), 1);
+  assert.throws(() => createChurn(cluster, {}, 1), { message: 'churn mix: some weight must be positive' });
+  assert.throws(() => createChurn(cluster, { readiness: -1 }, 1), {
+    message: 'churn mix: readiness: weight must not be negative, got -1',
+  });
+});
+
+test('nothing to change is null, not an error', () => {
+  const empty = makeCluster({ ...findProfile('tiny'), servicesPerNamespace: 0 }, 1);
+  assert.equal(nextChange(createChurn(empty, { readiness: 1 }, 1), WALL_MS), null);
+});

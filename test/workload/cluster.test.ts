@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '../../src/kube/types.ts';
+import { addPod, makeCluster, recreatePod, removePod } from '../../src/workload/cluster.ts';
+import { clusterObjects } from '../../src/workload/objects.ts';
+import { findProfile } from '../../src/workload/profile.ts';
+import { clusterRequests } from '../../src/workload/request.ts';
+
+const tiny = findProfile('tiny');
+
+function objectsOf(kind: string, profile = tiny, seed = 1): KubeObject[] {
+  return [...clusterObjects(makeCluster(profile, seed))].filter((object) => object.kind === kind);
+}
+
+test('the same profile and seed give the same objects, another seed gives others', () => {
+  const text = (seed: number): string => JSON.stringify([...clusterObjects(makeCluster(tiny, seed))]);
+  assert.equal(text(1), text(1));
+  assert.notEqual(text(1), text(2));
+});
+
+test('namespaces and nodes come before what lives in them', () => {
+  const kinds = new Set([...clusterObjects(makeCluster(tiny, 1))].map((object) => object.kind));
+  assert.deepEqual([...kinds], ['Namespace', 'Node', 'Service', 'Pod']);
+});
+
+test('pods have names and addresses of their own', () => {
+  const { pods } = makeCluster(findProfile('small'), 1);
+  assert.equal(new Set(pods.map((pod) => `${pod.app.namespace}/${pod.name}`)).size, pods.length);
+  assert.equal(new Set(pods.map((pod) => pod.address)).size, pods.length);
+});
+
+test('a share of 0 leaves a trait out, a share of 1 gives it to all', () => {
+  const headless = (share: number): number =>
+    objectsOf('Service', { ...tiny, headlessShare: share }).filter(
+      ({ spec }) => (spec as { clusterIP?: string }).clusterIP === 'None',
+    ).length;
+  assert.deepEqual([headless(0), headless(1)], [0, 10]);
+});
+
+test('the pods of a headless service carry hostname and subdomain', () => {
+  const [pod] = objectsOf('Pod', { ...tiny, headlessShare: 1 });
+  const { hostname, subdomain } = pod!['spec'] as { hostname: string; subdomain: string };
+  assert.deepEqual([hostname, subdomain], ['app-0000-0', 'app-0000']);
+});
+
+test('an overlapping service selects by the label that it shares with its neighbour', () => {
+  const services = objectsOf('Service', { ...tiny, overlapShare: 1 });
+  assert.deepEqual(
+    services.slice(0, 2).map(({ spec }) => (spec as { selector: object }).selector),
+    [{ app: 'app-0000' }, { group: 'app-0000' }],
+  );
+});
+
+test('a pod is sent in two requests, because a create drops the status', () => {
+  const requests = [...clusterRequests(makeCluster(tiny, 1))].filter(({ path }) => path.includes('/pods'));
+  const [create, status] = requests;
+  assert.equal(requests.length, 2 * makeCluster(tiny, 1).pods.length);
+  assert.equal(create!.path, '/api/v1/namespaces/ns-000/pods');
+  assert.equal('status' in create!.body, false);
+  assert.match(status!.path, /^\/api\/v1\/namespaces\/ns-000\/pods\/app-0000-[a-z0-9]+\/status$/);
+  assert.deepEqual(Object.keys(status!.body), ['status']);
+});
+
+test('a recreated pod keeps its name and place and gets another address', () => {
+  const cluster = makeCluster({ ...tiny, headlessShare: 1 }, 1);
+  const [first] = cluster.pods;
+  const fresh = recreatePod(cluster, first!, true);
+  assert.equal(fresh.name, first!.name);
+  assert.notEqual(fresh.address, first!.address);
+  assert.equal(cluster.pods[fresh.slot], fresh);
+  assert.equal(fresh.app.pods[fresh.appSlot], fresh);
+});
+
+test('the address of a removed pod is taken over sooner or later', () => {
+  const cluster = makeCluster(tiny, 1);
+  const gone = cluster.pods[0]!;
+  removePod(cluster, gone);
+  const taken = Array.from({ length: 50 }, () => addPod(cluster, gone.app, true).address);
+  assert.ok(taken.includes(gone.address));
+});
