@@ -1,0 +1,64 @@
+/**
+ * When two lists of subsets say the same (spec/endpoints.md 13): order counts, an absent list is an empty one, an absent
+ * nodeName or appProtocol is not an empty one, and the resourceVersion of a targetRef is nobody's business. Objects that
+ * are the same in memory are not looked into.
+ */
+import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
+
+export function subsetsEqual(a: readonly EndpointSubset[], b: readonly EndpointSubset[]): boolean {
+  return listsEqual(a, b, subsetEqual);
+}
+
+function subsetEqual(a: EndpointSubset, b: EndpointSubset): boolean {
+  return (
+    listsEqual(a.ports, b.ports, portEqual) &&
+    listsEqual(a.addresses, b.addresses, addressEqual) &&
+    listsEqual(a.notReadyAddresses, b.notReadyAddresses, addressEqual)
+  );
+}
+
+export function addressEqual(a: EndpointAddress, b: EndpointAddress): boolean {
+  return (
+    a.ip === b.ip &&
+    (a.hostname ?? '') === (b.hostname ?? '') &&
+    a.nodeName === b.nodeName &&
+    (a.targetRef === b.targetRef ||
+      (a.targetRef !== undefined && b.targetRef !== undefined && referenceEqual(a.targetRef, b.targetRef)))
+  );
+}
+
+function portEqual(a: EndpointPort, b: EndpointPort): boolean {
+  return (
+    a.port === b.port &&
+    (a.name ?? '') === (b.name ?? '') &&
+    (a.protocol ?? '') === (b.protocol ?? '') &&
+    a.appProtocol === b.appProtocol
+  );
+}
+
+function referenceEqual(a: ObjectReference, b: ObjectReference): boolean {
+  return (
+    (a.uid ?? '') === (b.uid ?? '') &&
+    (a.name ?? '') === (b.name ?? '') &&
+    (a.namespace ?? '') === (b.namespace ?? '') &&
+    (a.kind ?? '') === (b.kind ?? '') &&
+    (a.apiVersion ?? '') === (b.apiVersion ?? '') &&
+    (a.fieldPath ?? '') === (b.fieldPath ?? '')
+  );
+}
+
+function listsEqual<T>(
+  a: readonly T[] | undefined,
+  b: readonly T[] | undefined,
+  equal: (a: T, b: T) => boolean,
+): boolean {
+  if (a === b) return true;
+  const length = a?.length ?? 0;
+  if (length !== (b?.length ?? 0)) return false;
+  for (let i = 0; i < length; i++) {
+    const x = a![i]!;
+    const y = b![i]!;
+    if (x !== y && !equal(x, y)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,28 @@
+import { HEADLESS_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
+import { setKey } from '../../kube/labels.ts';
+import type { ServiceRecord } from '../../kube/types.ts';
+
+/**
+ * The labels of a service's Endpoints, to the last one (spec/endpoints.md 11): the service's, but for two that are ours
+ * to set whatever the service says.
+ */
+export function endpointsLabels(service: ServiceRecord): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (let i = 0; i < service.labels.length; i += 2) {
+    const key = service.labels[i]!;
+    if (key !== HEADLESS_LABEL && key !== MANAGED_BY_LABEL) setKey(labels, key, service.labels[i + 1]!);
+  }
+  labels[MANAGED_BY_LABEL] = MANAGED_BY_VALUE;
+  if (service.clusterIP === '' || service.clusterIP === 'None') labels[HEADLESS_LABEL] = '';
+  return labels;
+}
+
+/** Exactly the same keys and values; absent is empty. */
+export function recordsEqual(
+  a: Readonly<Record<string, string>> = {},
+  b: Readonly<Record<string, string>> = {},
+): boolean {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
+}

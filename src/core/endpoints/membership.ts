@@ -1,0 +1,355 @@
+/**
+ * The pods of one service and the subsets that they make, kept up to date change by change.
+ *
+ * Each pod that has an address and a port has a *profile*: the ports that the service has on it. Pods of one profile sit
+ * together in two sorted lists, ready and not. A port belongs to the pods of all profiles that name it, so ports that
+ * are named by the same profiles share a subset. With one profile, as nearly always, its lists are the subset: a pod
+ * that turns ready costs a search and a memmove, whatever the size of the service.
+ *
+ * This rests on pods having addresses of their own. The uid is part of an address, so it takes two pods with one uid
+ * to break that, which no API server makes; for as long as there are such, all is laid out from scratch each time.
+ */
+import type {
+  EndpointAddress,
+  EndpointPort,
+  EndpointSubset,
+  IpFamily,
+  PodRecord,
+  ServicePort,
+  ServiceRecord,
+} from '../../kube/types.ts';
+import { podEndpoint, podIncluded, podReady, wantedFamily } from '../pod-endpoint.ts';
+import { type Problem, problemsEqual } from '../problem.ts';
+import { resolveTargetPorts } from '../target-port.ts';
+import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
+import { addressEqual } from './equality.ts';
+import { compareHashed, portsInOrder, subsetHash } from './hash-order.ts';
+import { groupPorts } from './port-groups.ts';
+import { repackSubsets } from './repack.ts';
+import {
+  addAddress,
+  createSortedAddresses,
+  mergeAddresses,
+  removeAddress,
+  sortedAddresses,
+  type SortedAddresses,
+} from './sorted-addresses.ts';
+import { makeSubset, NO_PORT } from './subset.ts';
+
+export interface Membership {
+  spec: ServiceRecord;
+  readonly config: PlanningConfig;
+  publishNotReady: boolean;
+  family: IpFamily | null;
+  readonly members: Map<string, Member>;
+  readonly profiles: Map<string, Profile>;
+  /** The profile of all pods of a service without named target ports; null when it must be found pod by pod. */
+  fixedProfileKey: string | null;
+  /** How many pods with an address have each uid, and how many uids have more than one. */
+  readonly podsByUid: Map<string, number>;
+  sharedUids: number;
+  /** Which profiles make which subset; null = profiles came or went since. */
+  layout: readonly Group[] | null;
+  subsets: readonly EndpointSubset[];
+  subsetsValid: boolean;
+  /** Problems that arose and were not taken yet, oldest first. */
+  problems: Problem[];
+}
+
+interface Member {
+  readonly pod: PodRecord;
+  /** The last one that the pod had or has: reused while it is right, so that unchanged addresses stay identical. */
+  readonly address: EndpointAddress | null;
+  /** Where `address` is listed; null = nowhere. */
+  readonly profile: Profile | null;
+  readonly ready: boolean;
+  readonly problem: Problem | null;
+}
+
+interface Profile {
+  readonly key: string;
+  readonly ports: readonly EndpointPort[];
+  readonly ready: SortedAddresses;
+  readonly notReady: SortedAddresses;
+  size: number;
+}
+
+/** A subset in the making. */
+interface Group {
+  readonly profiles: readonly Profile[];
+  readonly ports: readonly EndpointPort[];
+  /** What `subset` was made from: ready and not ready lists of each profile in turn. */
+  lists: readonly (readonly EndpointAddress[])[];
+  subset: EndpointSubset;
+  /** Of `subset`, made when there is another to compare it with; empty until then. */
+  hash: string;
+}
+
+/** Most problems that wait to be taken; further ones are dropped: they are for a log. */
+const PROBLEMS_MAX = 100;
+
+/** The key of the profile that stands for "no ports", of headless services. */
+const PORTLESS = 'portless';
+
+export function createMembership(spec: ServiceRecord, config: PlanningConfig): Membership {
+  const { publishNotReady, problem } = publishingOf(spec, config);
+  return {
+    spec,
+    config,
+    publishNotReady,
+    family: wantedFamily(spec),
+    members: new Map(),
+    profiles: new Map(),
+    fixedProfileKey: fixedProfileKeyOf(spec),
+    podsByUid: new Map(),
+    sharedUids: 0,
+    layout: [],
+    subsets: [],
+    subsetsValid: true,
+    problems: problem === null ? [] : [problem],
+  };
+}
+
+/** Takes a pod that is new or changed, or null = gone. Returns what was known of it before. */
+export function applyPod(membership: Membership, name: string, pod: PodRecord | null): PodRecord | null {
+  const before = membership.members.get(name);
+  if (pod === null) {
+    if (before === undefined) return null;
+    unlist(membership, before);
+    membership.members.delete(name);
+    return before.pod;
+  }
+  if (before?.pod === pod) return pod;
+  const after = place(membership, pod, before);
+  if (before === undefined || !sameEndpoint(before, after)) {
+    // In this order a profile that loses and gets its only pod is not dropped in between.
+    list(membership, after);
+    if (before !== undefined) unlist(membership, before);
+  }
+  membership.members.set(name, after);
+  noteProblem(membership, before?.problem ?? null, after.problem);
+  return before?.pod ?? null;
+}
+
+/** Takes a changed service; all pods are looked at again only if a field changed that says something about them. */
+export function setSpec(membership: Membership, spec: ServiceRecord): void {
+  const before = membership.spec;
+  if (before === spec) return;
+  const { publishNotReady, problem } = publishingOf(spec, membership.config);
+  noteProblem(membership, publishingOf(before, membership.config).problem, problem);
+  const family = wantedFamily(spec);
+  const same =
+    publishNotReady === membership.publishNotReady &&
+    family === membership.family &&
+    spec.name === before.name &&
+    spec.namespace === before.namespace &&
+    (spec.clusterIP === 'None') === (before.clusterIP === 'None') &&
+    servicePortsEqual(spec.ports, before.ports);
+  membership.spec = spec;
+  if (same) return;
+
+  membership.publishNotReady = publishNotReady;
+  membership.family = family;
+  membership.fixedProfileKey = fixedProfileKeyOf(spec);
+  const members = [...membership.members];
+  membership.profiles.clear();
+  membership.podsByUid.clear();
+  membership.sharedUids = 0;
+  membership.layout = null;
+  membership.subsetsValid = false;
+  for (const [name, member] of members) {
+    const after = place(membership, member.pod, member);
+    list(membership, after);
+    membership.members.set(name, after);
+    noteProblem(membership, member.problem, after.problem);
+  }
+}
+
+/**
+ * The canonical subsets, not truncated. Neither they nor what they hold ever change, and what has not changed since the
+ * last call is the same object again, up to the whole list.
+ */
+export function subsetsOf(membership: Membership): readonly EndpointSubset[] {
+  if (!membership.subsetsValid) {
+    membership.subsets = membership.sharedUids > 0 ? layOutFromScratch(membership) : layOut(membership);
+    membership.subsetsValid = true;
+  }
+  return membership.subsets;
+}
+
+/** Problems that arose since the last call. */
+export function takeProblems(membership: Membership): readonly Problem[] {
+  const taken = membership.problems;
+  if (taken.length > 0) membership.problems = [];
+  return taken;
+}
+
+/** The record of a pod as last applied. */
+export function memberPod(membership: Membership, name: string): PodRecord | undefined {
+  return membership.members.get(name)?.pod;
+}
+
+export function memberNames(membership: Membership): Iterable<string> {
+  return membership.members.keys();
+}
+
+function noteProblem(membership: Membership, before: Problem | null, after: Problem | null): void {
+  if (after === null || (before !== null && problemsEqual(before, after))) return;
+  if (membership.problems.length < PROBLEMS_MAX) membership.problems.push(after);
+}
+
+/** What becomes of a pod, not yet listed. */
+function place(membership: Membership, pod: PodRecord, before: Member | undefined): Member {
+  const { spec, publishNotReady } = membership;
+  const known = before?.address ?? null;
+  const nowhere: Member = { pod, address: known, profile: null, ready: false, problem: null };
+  if (!podIncluded(pod, publishNotReady)) return nowhere;
+  const endpoint = podEndpoint(spec, membership.family, pod);
+  if (endpoint.address === null) return { ...nowhere, address: null, problem: endpoint.problem };
+  return {
+    pod,
+    address: known !== null && addressEqual(known, endpoint.address) ? known : endpoint.address,
+    profile: profileOf(membership, pod),
+    ready: podReady(pod, publishNotReady),
+    problem: endpoint.problem,
+  };
+}
+
+function sameEndpoint(a: Member, b: Member): boolean {
+  return a.profile === b.profile && (a.profile === null || (a.address === b.address && a.ready === b.ready));
+}
+
+function list(membership: Membership, { address, profile, ready, pod }: Member): void {
+  if (address === null || profile === null) return;
+  addAddress(ready ? profile.ready : profile.notReady, address);
+  if (profile.size++ === 0) membership.layout = null;
+  const pods = (membership.podsByUid.get(pod.uid) ?? 0) + 1;
+  membership.podsByUid.set(pod.uid, pods);
+  if (pods === 2) membership.sharedUids++;
+  membership.subsetsValid = false;
+}
+
+function unlist(membership: Membership, { address, profile, ready, pod }: Member): void {
+  if (address === null || profile === null) return;
+  removeAddress(ready ? profile.ready : profile.notReady, address);
+  if (--profile.size === 0) {
+    membership.profiles.delete(profile.key);
+    membership.layout = null;
+  }
+  const pods = membership.podsByUid.get(pod.uid)!;
+  if (pods === 1) membership.podsByUid.delete(pod.uid);
+  else membership.podsByUid.set(pod.uid, pods - 1);
+  if (pods === 2) membership.sharedUids--;
+  membership.subsetsValid = false;
+}
+
+/** Null = the service has no port on this pod, so the pod is left out. */
+function profileOf(membership: Membership, pod: PodRecord): Profile | null {
+  const { spec, fixedProfileKey } = membership;
+  if (spec.ports.length === 0) {
+    return spec.clusterIP === 'None' ? getProfile(membership, PORTLESS, () => [NO_PORT]) : null;
+  }
+  if (fixedProfileKey !== null) {
+    return getProfile(membership, fixedProfileKey, () => endpointPorts(spec.ports, spec.ports.map(fixedNumber)));
+  }
+  const numbers = resolveTargetPorts(spec.ports, pod);
+  if (numbers.every((number) => number === null)) return null;
+  return getProfile(membership, numbers.join(','), () => endpointPorts(spec.ports, numbers));
+}
+
+function getProfile(membership: Membership, key: string, ports: () => EndpointPort[]): Profile {
+  let profile = membership.profiles.get(key);
+  if (profile === undefined) {
+    profile = { key, ports: ports(), ready: createSortedAddresses(), notReady: createSortedAddresses(), size: 0 };
+    membership.profiles.set(key, profile);
+  }
+  return profile;
+}
+
+function fixedProfileKeyOf(spec: ServiceRecord): string | null {
+  const numbers = spec.ports.map(fixedNumber);
+  return numbers.includes(null) ? null : numbers.join(',');
+}
+
+function fixedNumber(port: ServicePort): number | null {
+  return typeof port.targetPort === 'number' ? port.targetPort : null;
+}
+
+/** Port by port; null = left out. Names are the service's. */
+function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number | null)[]): EndpointPort[] {
+  const made: EndpointPort[] = [];
+  for (let i = 0; i < ports.length; i++) {
+    const { name, protocol, appProtocol } = ports[i]!;
+    const port = numbers[i] ?? null;
+    if (port === null) continue;
+    made.push({
+      ...(name !== '' && { name }),
+      port,
+      ...(protocol !== '' && { protocol }),
+      ...(appProtocol !== undefined && { appProtocol }),
+    });
+  }
+  return made;
+}
+
+function servicePortsEqual(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every((port, i) => {
+    const other = b[i]!;
+    return (
+      port.name === other.name &&
+      port.protocol === other.protocol &&
+      port.targetPort === other.targetPort &&
+      port.appProtocol === other.appProtocol
+    );
+  });
+}
+
+function layOut(membership: Membership): readonly EndpointSubset[] {
+  const known = membership.layout;
+  const groups = (membership.layout ??= groupProfiles([...membership.profiles.values()]));
+  let changed = known === null;
+  for (const group of groups) {
+    const lists = group.profiles.flatMap(({ ready, notReady }) => [sortedAddresses(ready), sortedAddresses(notReady)]);
+    if (lists.every((list, i) => list === group.lists[i])) continue;
+    changed = true;
+    group.lists = lists;
+    group.hash = '';
+    let ready: readonly EndpointAddress[] = [];
+    let notReady: readonly EndpointAddress[] = [];
+    for (let i = 0; i < lists.length; i += 2) {
+      ready = mergeAddresses(ready, lists[i]!);
+      notReady = mergeAddresses(notReady, lists[i + 1]!);
+    }
+    group.subset = makeSubset(ready, notReady, group.ports);
+  }
+  if (!changed) return membership.subsets;
+  if (groups.length > 1) {
+    for (const group of groups) if (group.hash === '') group.hash = subsetHash(group.subset);
+  }
+  return groups.toSorted(compareHashed).map((group) => group.subset);
+}
+
+function groupProfiles(profiles: readonly Profile[]): Group[] {
+  return groupPorts(profiles.map((profile) => profile.ports)).map(({ indices, ports }) => ({
+    profiles: indices.map((index) => profiles[index]!),
+    ports: portsInOrder(ports.filter((port) => port.port > 0)),
+    lists: [],
+    subset: {},
+    hash: '',
+  }));
+}
+
+/** Of pods with equal ips and uids the first by name counts; upstream takes them as its cache happens to order them. */
+function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
+  const names = [...membership.members.keys()].sort();
+  const single: EndpointSubset[] = [];
+  for (const name of names) {
+    const { address, profile, ready } = membership.members.get(name)!;
+    if (address === null || profile === null) continue;
+    const { ports } = profile;
+    single.push(ready ? { addresses: [address], ports } : { notReadyAddresses: [address], ports });
+  }
+  return repackSubsets(single);
+}

@@ -1,0 +1,50 @@
+import { ENDPOINTS_ADDRESSES_MAX } from '../../kube/names.ts';
+import type { EndpointSubset } from '../../kube/types.ts';
+import { makeSubset } from './subset.ts';
+
+export interface Capped {
+  readonly subsets: readonly EndpointSubset[];
+  /** Addresses left; one that is in two subsets counts twice, here as for the limit. */
+  readonly ready: number;
+  readonly notReady: number;
+  /** Addresses cut off. */
+  readonly truncated: number;
+}
+
+/**
+ * At most 1,000 addresses (spec/endpoints.md 10): ready ones go first, each subset keeps its share, rounded up, of the
+ * front of its list. Unlike upstream, a subset left without an address goes too, as the API server rejects it.
+ */
+export function capAddresses(subsets: readonly EndpointSubset[]): Capped {
+  let ready = 0;
+  let notReady = 0;
+  for (const subset of subsets) {
+    ready += subset.addresses?.length ?? 0;
+    notReady += subset.notReadyAddresses?.length ?? 0;
+  }
+  if (ready + notReady <= ENDPOINTS_ADDRESSES_MAX) return { subsets, ready, notReady, truncated: 0 };
+
+  const cutReady = ready > ENDPOINTS_ADDRESSES_MAX;
+  const total = cutReady ? ready : notReady;
+  const budget = cutReady ? ENDPOINTS_ADDRESSES_MAX : ENDPOINTS_ADDRESSES_MAX - ready;
+  let left = budget;
+  const kept: EndpointSubset[] = [];
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
+    const list = cutReady ? addresses : notReadyAddresses;
+    // The operations in this order: the rounding of doubles is part of the contract.
+    const share = Math.ceil((list.length / total) * budget);
+    const some = list.slice(0, Math.min(share, left));
+    left -= some.length;
+    const keptReady = cutReady ? some : addresses;
+    const keptNotReady = cutReady ? [] : some;
+    if (keptReady.length + keptNotReady.length > 0) kept.push(makeSubset(keptReady, keptNotReady, ports));
+  }
+  const keptReady = cutReady ? budget - left : ready;
+  const keptNotReady = cutReady ? 0 : budget - left;
+  return {
+    subsets: kept,
+    ready: keptReady,
+    notReady: keptNotReady,
+    truncated: ready + notReady - keptReady - keptNotReady,
+  };
+}

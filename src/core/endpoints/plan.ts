@@ -1,0 +1,135 @@
+import { setKey } from '../../kube/labels.ts';
+import {
+  ENDPOINTS_ADDRESSES_MAX,
+  OVER_CAPACITY_ANNOTATION,
+  OVER_CAPACITY_VALUE,
+  TRIGGER_TIME_ANNOTATION,
+} from '../../kube/names.ts';
+import { formatTime, TIME_SECONDS_MAX } from '../../kube/time.ts';
+import type { Endpoints, EndpointSubset, ObjectMeta, ServiceRecord } from '../../kube/types.ts';
+import type { Problem } from '../problem.ts';
+import { subsetsEqual } from './equality.ts';
+import { endpointsLabels, recordsEqual } from './labels.ts';
+import { capAddresses, type Capped } from './over-capacity.ts';
+import { repackSubsets } from './repack.ts';
+
+export interface EndpointsPlanInput {
+  readonly service: ServiceRecord;
+  /** Canonical and whole: `subsetsOf` the service's membership. */
+  readonly subsets: readonly EndpointSubset[];
+  /** What the server holds, without managedFields; null = nothing. */
+  readonly stored: Endpoints | null;
+  /**
+   * The subsets of the newest plan for this service whose write was applied, else null. When `stored` holds this very
+   * list, its order is known to be canonical, and it isn't repacked.
+   */
+  readonly planned: readonly EndpointSubset[] | null;
+  /** Seconds since the epoch for the annotation, should there be a write; 0 = none. */
+  readonly triggerTime: number;
+}
+
+export interface EndpointsPlan {
+  readonly verb: 'none' | 'create' | 'update';
+  /** The whole body of the write; null when there is none. Shares parts with the input: must not be changed. */
+  readonly object: Endpoints | null;
+  /** Addresses in the object after truncation; the same when nothing needs writing. */
+  readonly ready: number;
+  readonly notReady: number;
+  readonly truncated: number;
+  readonly problems: readonly Problem[];
+}
+
+/** Services whose Endpoints are somebody else's business, or nobody's (spec/endpoints.md 6, steps 3 and 4). */
+export function hasEndpoints(service: ServiceRecord): boolean {
+  return service.selector !== null && service.type !== 'ExternalName';
+}
+
+/**
+ * What to write so that the server holds the right Endpoints for the service. Compares after truncation, and labels and
+ * annotations exactly; a trigger time alone is no reason to write. An object of the right content in any order of
+ * subsets, ports and addresses is left alone.
+ */
+export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
+  const { service, stored } = input;
+  if (!hasEndpoints(service)) {
+    return { verb: 'none', object: null, ready: 0, notReady: 0, truncated: 0, problems: [] };
+  }
+  const capped = capAddresses(input.subsets);
+  const labels = endpointsLabels(service);
+  const facts = { ready: capped.ready, notReady: capped.notReady, truncated: capped.truncated };
+  if (stored !== null && storedIsRight(stored, input.planned, capped, labels)) {
+    return { verb: 'none', object: null, ...facts, problems: [] };
+  }
+
+  const annotations = desiredAnnotations(stored?.metadata.annotations, capped, input.triggerTime);
+  const metadata = storedMetadata(stored, service.name);
+  metadata.labels = labels;
+  if (annotations === undefined) delete metadata.annotations;
+  else metadata.annotations = annotations;
+  const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata };
+  if (capped.subsets.length > 0) object.subsets = capped.subsets;
+  const problems = truncationProblems(service, stored, capped);
+  return { verb: stored === null ? 'create' : 'update', object, ...facts, problems };
+}
+
+function storedIsRight(
+  stored: Endpoints,
+  planned: readonly EndpointSubset[] | null,
+  capped: Capped,
+  labels: Record<string, string>,
+): boolean {
+  const over = stored.metadata.annotations?.[OVER_CAPACITY_ANNOTATION];
+  if (over !== (capped.truncated > 0 ? OVER_CAPACITY_VALUE : undefined)) return false;
+  if (!recordsEqual(stored.metadata.labels, labels)) return false;
+  const subsets = stored.subsets ?? [];
+  if (subsetsEqual(subsets, capped.subsets)) return true;
+  if (subsets === planned || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
+  // What truncation left of several subsets need not be canonical any more.
+  return subsetsEqual(repackSubsets(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
+}
+
+/** Everything that the server keeps in the object stays; a new object has a name only, its namespace is in the path. */
+function storedMetadata(stored: Endpoints | null, name: string): ObjectMeta {
+  if (stored === null) return { name };
+  const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
+  // An empty list of these would reset the server's.
+  delete metadata.managedFields;
+  return metadata;
+}
+
+/** The stored annotations, but for the two that are ours. */
+function desiredAnnotations(
+  stored: Readonly<Record<string, string>> | undefined,
+  capped: Capped,
+  triggerTime: number,
+): Record<string, string> | undefined {
+  const annotations: Record<string, string> = {};
+  for (const [key, value] of Object.entries(stored ?? {})) {
+    if (key !== TRIGGER_TIME_ANNOTATION && key !== OVER_CAPACITY_ANNOTATION) setKey(annotations, key, value);
+  }
+  if (triggerTime > 0 && triggerTime <= TIME_SECONDS_MAX)
+    annotations[TRIGGER_TIME_ANNOTATION] = formatTime(triggerTime);
+  if (capped.truncated > 0) annotations[OVER_CAPACITY_ANNOTATION] = OVER_CAPACITY_VALUE;
+  return Object.keys(annotations).length === 0 ? undefined : annotations;
+}
+
+/** Told once: by the plan that marks the object. */
+function truncationProblems(service: ServiceRecord, stored: Endpoints | null, capped: Capped): Problem[] {
+  if (capped.truncated === 0) return [];
+  if (stored?.metadata.annotations?.[OVER_CAPACITY_ANNOTATION] === OVER_CAPACITY_VALUE) return [];
+  const all = capped.ready + capped.notReady + capped.truncated;
+  return [
+    {
+      kind: 'truncated',
+      object: `service ${service.namespace}/${service.name}`,
+      field: 'subsets',
+      message: `${all} addresses, cut to ${capped.ready + capped.notReady}: an Endpoints object holds ${ENDPOINTS_ADDRESSES_MAX}`,
+    },
+  ];
+}
+
+function countAddresses(subsets: readonly EndpointSubset[]): number {
+  let count = 0;
+  for (const subset of subsets) count += (subset.addresses?.length ?? 0) + (subset.notReadyAddresses?.length ?? 0);
+  return count;
+}

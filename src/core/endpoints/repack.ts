@@ -1,0 +1,71 @@
+import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
+import { portsInOrder, subsetsInOrder } from './hash-order.ts';
+import { addressKey, compareAddresses } from './identity.ts';
+import { groupPorts } from './port-groups.ts';
+import { makeSubset, NO_PORT } from './subset.ts';
+
+/** Addresses by their number, each with whether it is ready. */
+type Readiness = Map<number, boolean>;
+
+/**
+ * The one canonical layout of what `subsets` say (spec/endpoints.md 9): each port is in one subset, together with the
+ * ports that have the same addresses in the same states; all lists sorted. Of addresses with the same ip and uid the
+ * first is kept; one that is both ready and not, for a port, is not. Ports without addresses vanish. Never changes its
+ * input; the address and port objects are reused.
+ */
+export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+  const addresses: EndpointAddress[] = [];
+  const numbers = new Map<string, number>();
+  const numberOf = (address: EndpointAddress): number => {
+    const key = addressKey(address);
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = addresses.push(address) - 1;
+      numbers.set(key, number);
+    }
+    return number;
+  };
+  const readiness = subsets.map((subset): Readiness => {
+    const states: Readiness = new Map();
+    for (const address of subset.addresses ?? []) states.set(numberOf(address), true);
+    for (const address of subset.notReadyAddresses ?? []) states.set(numberOf(address), false);
+    return states;
+  });
+
+  // Ports of the same input subsets have the same addresses: those are looked at once for all of them. Only then are
+  // addresses compared, which is what counts.
+  const byAddresses = new Map<string, { states: Readiness; ports: EndpointPort[] }>();
+  const ports = subsets.map((subset) =>
+    subset.ports === undefined || subset.ports.length === 0 ? [NO_PORT] : subset.ports,
+  );
+  for (const { indices, ports: members } of groupPorts(ports)) {
+    const states = merge(indices.map((index) => readiness[index]!));
+    if (states.size === 0) continue;
+    const key = [...states]
+      .map(([number, ready]) => number * 2 + (ready ? 1 : 0))
+      .sort((a, b) => a - b)
+      .join(',');
+    const group = byAddresses.get(key);
+    if (group === undefined) byAddresses.set(key, { states, ports: [...members] });
+    else for (const port of members) group.ports.push(port);
+  }
+  const packed = [...byAddresses.values()].map(({ states, ports }) => {
+    const ready: EndpointAddress[] = [];
+    const notReady: EndpointAddress[] = [];
+    for (const [number, isReady] of states) (isReady ? ready : notReady).push(addresses[number]!);
+    ready.sort(compareAddresses);
+    notReady.sort(compareAddresses);
+    return makeSubset(ready, notReady, portsInOrder(ports.filter((port) => port.port > 0)));
+  });
+  return subsetsInOrder(packed);
+}
+
+/** Not ready wins. */
+function merge(all: readonly Readiness[]): Readiness {
+  if (all.length === 1) return all[0]!;
+  const merged: Readiness = new Map();
+  for (const states of all) {
+    for (const [number, ready] of states) merged.set(number, ready && merged.get(number) !== false);
+  }
+  return merged;
+}

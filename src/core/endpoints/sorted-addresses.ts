@@ -1,0 +1,93 @@
+import type { EndpointAddress } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import { compareAddresses } from './identity.ts';
+
+/**
+ * A sorted list of addresses under change. Changes collect until somebody looks: then few of them are put in place, one
+ * copy and a memmove each, and many are merged. A list once handed out never changes, and while nothing has changed, or
+ * all changes were taken back, it is the same one. Addresses are told apart by object identity.
+ */
+export interface SortedAddresses {
+  sorted: readonly EndpointAddress[];
+  readonly added: Set<EndpointAddress>;
+  readonly removed: Set<EndpointAddress>;
+}
+
+/** From how many changes on merging is cheaper than inserting one by one, for lists of hundreds and more. */
+const MERGE_CHANGES_MIN = 16;
+
+export function createSortedAddresses(): SortedAddresses {
+  return { sorted: [], added: new Set(), removed: new Set() };
+}
+
+export function addAddress(list: SortedAddresses, address: EndpointAddress): void {
+  if (!list.removed.delete(address)) list.added.add(address);
+}
+
+export function removeAddress(list: SortedAddresses, address: EndpointAddress): void {
+  if (!list.added.delete(address)) list.removed.add(address);
+}
+
+export function sortedAddresses(list: SortedAddresses): readonly EndpointAddress[] {
+  const { added, removed } = list;
+  const changes = added.size + removed.size;
+  if (changes === 0) return list.sorted;
+  list.sorted = changes < MERGE_CHANGES_MIN ? splice(list.sorted, added, removed) : merge(list.sorted, added, removed);
+  added.clear();
+  removed.clear();
+  return list.sorted;
+}
+
+/** Two sorted lists as one; of equal ones, those of `a` come first. */
+export function mergeAddresses(
+  a: readonly EndpointAddress[],
+  b: readonly EndpointAddress[],
+): readonly EndpointAddress[] {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const merged: EndpointAddress[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) merged.push(compareAddresses(a[i]!, b[j]!) <= 0 ? a[i++]! : b[j++]!);
+  while (i < a.length) merged.push(a[i++]!);
+  while (j < b.length) merged.push(b[j++]!);
+  return merged;
+}
+
+function splice(
+  sorted: readonly EndpointAddress[],
+  added: ReadonlySet<EndpointAddress>,
+  removed: ReadonlySet<EndpointAddress>,
+): EndpointAddress[] {
+  const copy = sorted.slice();
+  for (const address of removed) {
+    let at = lowerBound(copy, address);
+    while (at < copy.length && copy[at] !== address) at++;
+    assert(at < copy.length, 'a removed address is in the list');
+    copy.splice(at, 1);
+  }
+  for (const address of added) copy.splice(lowerBound(copy, address), 0, address);
+  return copy;
+}
+
+function merge(
+  sorted: readonly EndpointAddress[],
+  added: ReadonlySet<EndpointAddress>,
+  removed: ReadonlySet<EndpointAddress>,
+): readonly EndpointAddress[] {
+  const kept = removed.size === 0 ? sorted : sorted.filter((address) => !removed.has(address));
+  assert(kept.length === sorted.length - removed.size, 'removed addresses are in the list');
+  return mergeAddresses(kept, [...added].sort(compareAddresses));
+}
+
+/** The first place where `address` may stand. */
+function lowerBound(sorted: readonly EndpointAddress[], address: EndpointAddress): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareAddresses(sorted[middle]!, address) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,351 @@
+/**
+ * Which services select a pod, and which pods a service selects, kept up to date change by change (design, section 2).
+ *
+ * Pods with equal labels in a namespace form one *group*, and selectors are matched against groups only. To find the
+ * services of a new group, each service is registered under one pair of its selector, the one with the fewest services;
+ * to find the groups of a new service, each group is registered under all its pairs, and the pair with the fewest groups
+ * is walked. So neither services nor pods are ever scanned. The index also owns the pod cache: a pod costs it an entry
+ * in a map, one in a list and a small object, and a group costs a few entries for each of its labels.
+ */
+import { labelsEqual, labelsInclude } from '../kube/labels.ts';
+import type { Labels, PodRecord } from '../kube/types.ts';
+import { assert } from '../lib/assert.ts';
+import { fnv1a32, fnv1a32Continue } from '../lib/hash.ts';
+
+/** `S` is whatever stands for a service; compared by identity. */
+export interface SelectorIndex<S> {
+  readonly namespaces: Map<string, Namespace<S>>;
+  readonly services: Map<S, Service<S>>;
+  podCount: number;
+}
+
+interface Namespace<S> {
+  readonly name: string;
+  readonly pods: Map<string, Pod<S>>;
+  /** By the hash of the labels; those with equal hashes are chained. */
+  readonly groups: Map<number, Group<S>>;
+  /** Label key -> value -> groups with that pair; the usual single one stands for itself. */
+  readonly groupsByPair: Map<string, Map<string, Group<S> | Set<Group<S>>>>;
+  /** Label key -> value -> services registered under that pair. */
+  readonly servicesByPair: Map<string, Map<string, Set<Service<S>>>>;
+  /** Services with an empty selector: they select every pod. */
+  readonly selectAll: Set<Service<S>>;
+  serviceCount: number;
+}
+
+interface Pod<S> {
+  record: PodRecord;
+  group: Group<S>;
+  /** Where it is in `group.pods`. */
+  slot: number;
+}
+
+interface Group<S> {
+  readonly labels: Labels;
+  readonly hash: number;
+  next: Group<S> | null;
+  readonly pods: Pod<S>[];
+  /** Replaced, never changed. */
+  services: readonly S[];
+}
+
+interface Service<S> {
+  readonly service: S;
+  readonly namespace: Namespace<S>;
+  readonly selector: Labels;
+  /** Position of the pair in `selector` under which it is registered; -1 = it has none. */
+  readonly pairAt: number;
+  readonly groups: Set<Group<S>>;
+}
+
+export interface PodChange<S> {
+  readonly previous: PodRecord | undefined;
+  /** The services that selected the pod. Never changed, so it may be kept; the same list as `after` if labels are equal. */
+  readonly before: readonly S[];
+  readonly after: readonly S[];
+}
+
+const NONE: readonly never[] = [];
+
+export function createSelectorIndex<S>(): SelectorIndex<S> {
+  return { namespaces: new Map(), services: new Map(), podCount: 0 };
+}
+
+/** Takes a pod that is new or changed; namespace and name identify it. */
+export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange<S> {
+  const namespace = getNamespace(index, record.namespace);
+  const pod = namespace.pods.get(record.name);
+  if (pod === undefined) {
+    const group = getGroup(namespace, record.labels);
+    const added: Pod<S> = { record, group, slot: group.pods.length };
+    group.pods.push(added);
+    namespace.pods.set(record.name, added);
+    index.podCount++;
+    return { previous: undefined, before: NONE, after: group.services };
+  }
+  const previous = pod.record;
+  pod.record = record;
+  const left = pod.group;
+  if (labelsEqual(left.labels, record.labels)) return { previous, before: left.services, after: left.services };
+  leaveGroup(namespace, pod);
+  const joined = getGroup(namespace, record.labels);
+  pod.group = joined;
+  pod.slot = joined.pods.length;
+  joined.pods.push(pod);
+  return { previous, before: left.services, after: joined.services };
+}
+
+export function removePod<S>(
+  index: SelectorIndex<S>,
+  namespaceName: string,
+  name: string,
+): { readonly previous: PodRecord | undefined; readonly before: readonly S[] } {
+  const namespace = index.namespaces.get(namespaceName);
+  const pod = namespace?.pods.get(name);
+  if (namespace === undefined || pod === undefined) return { previous: undefined, before: NONE };
+  namespace.pods.delete(name);
+  index.podCount--;
+  leaveGroup(namespace, pod);
+  dropIfEmpty(index, namespace);
+  return { previous: pod.record, before: pod.group.services };
+}
+
+export function getPod<S>(index: SelectorIndex<S>, namespace: string, name: string): PodRecord | undefined {
+  return index.namespaces.get(namespace)?.pods.get(name)?.record;
+}
+
+/** The services that select the pod; never changed. */
+export function servicesOf<S>(index: SelectorIndex<S>, namespace: string, name: string): readonly S[] {
+  return index.namespaces.get(namespace)?.pods.get(name)?.group.services ?? NONE;
+}
+
+export function podCount<S>(index: SelectorIndex<S>): number {
+  return index.podCount;
+}
+
+/** Every pod of the index. */
+export function* allPods<S>(index: SelectorIndex<S>): Iterable<PodRecord> {
+  for (const namespace of index.namespaces.values()) for (const pod of namespace.pods.values()) yield pod.record;
+}
+
+/** The pods that the service selects, each once, in no special order. Not to be mixed with changes. */
+export function* podsOf<S>(index: SelectorIndex<S>, service: S): Iterable<PodRecord> {
+  const known = index.services.get(service);
+  if (known === undefined) return;
+  for (const group of known.groups) for (const pod of group.pods) yield pod.record;
+}
+
+/** Takes a service that is new or has another selector; null = it selects nothing, an empty one = every pod. */
+export function putService<S>(
+  index: SelectorIndex<S>,
+  service: S,
+  namespaceName: string,
+  selector: Labels | null,
+): void {
+  const known = index.services.get(service);
+  if (known !== undefined) {
+    assert(known.namespace.name === namespaceName, 'a service stays in its namespace');
+    if (selector !== null && labelsEqual(known.selector, selector)) return;
+    removeService(index, service);
+  }
+  if (selector === null) return;
+  const namespace = getNamespace(index, namespaceName);
+  namespace.serviceCount++;
+  const entry: Service<S> = {
+    service,
+    namespace,
+    selector,
+    pairAt: rarestPair(namespace, selector),
+    groups: new Set(),
+  };
+  index.services.set(service, entry);
+  register(entry);
+  for (const group of candidateGroups(namespace, selector)) {
+    if (!labelsInclude(group.labels, selector)) continue;
+    entry.groups.add(group);
+    group.services = [...group.services, service];
+  }
+}
+
+export function removeService<S>(index: SelectorIndex<S>, service: S): void {
+  const entry = index.services.get(service);
+  if (entry === undefined) return;
+  index.services.delete(service);
+  unregister(entry);
+  for (const group of entry.groups) group.services = without(group.services, service);
+  entry.namespace.serviceCount--;
+  dropIfEmpty(index, entry.namespace);
+}
+
+function getNamespace<S>(index: SelectorIndex<S>, name: string): Namespace<S> {
+  let namespace = index.namespaces.get(name);
+  if (namespace === undefined) {
+    namespace = {
+      name,
+      pods: new Map(),
+      groups: new Map(),
+      groupsByPair: new Map(),
+      servicesByPair: new Map(),
+      selectAll: new Set(),
+      serviceCount: 0,
+    };
+    index.namespaces.set(name, namespace);
+  }
+  return namespace;
+}
+
+function dropIfEmpty<S>(index: SelectorIndex<S>, namespace: Namespace<S>): void {
+  if (namespace.pods.size === 0 && namespace.serviceCount === 0) index.namespaces.delete(namespace.name);
+}
+
+function without<T>(list: readonly T[], item: T): readonly T[] {
+  const at = list.indexOf(item);
+  return list.length === 1 && at === 0 ? NONE : list.toSpliced(at, 1);
+}
+
+// Groups
+
+function hashLabels(labels: Labels): number {
+  let hash = fnv1a32('');
+  for (const text of labels) hash = fnv1a32Continue(fnv1a32Continue(hash, text), '\0');
+  return hash;
+}
+
+function getGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
+  const hash = hashLabels(labels);
+  const first = namespace.groups.get(hash) ?? null;
+  for (let group = first; group !== null; group = group.next) if (labelsEqual(group.labels, labels)) return group;
+  const group: Group<S> = { labels, hash, next: first, pods: [], services: NONE };
+  namespace.groups.set(hash, group);
+  for (let i = 0; i < labels.length; i += 2) addGroupToPair(namespace, labels[i]!, labels[i + 1]!, group);
+  const services: S[] = [];
+  for (const entry of candidateServices(namespace, labels)) {
+    if (!labelsInclude(labels, entry.selector)) continue;
+    entry.groups.add(group);
+    services.push(entry.service);
+  }
+  if (services.length > 0) group.services = services;
+  return group;
+}
+
+/** Takes the pod out of its group, and drops the group with its last pod; `pod.group` is left as it was. */
+function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
+  const { group } = pod;
+  const last = group.pods.pop()!;
+  if (last !== pod) {
+    group.pods[pod.slot] = last;
+    last.slot = pod.slot;
+  }
+  if (group.pods.length > 0) return;
+
+  const first = namespace.groups.get(group.hash)!;
+  if (first === group) {
+    if (group.next === null) namespace.groups.delete(group.hash);
+    else namespace.groups.set(group.hash, group.next);
+  } else {
+    let before = first;
+    while (before.next !== group) before = before.next!;
+    before.next = group.next;
+  }
+  const { labels } = group;
+  for (let i = 0; i < labels.length; i += 2) removeGroupFromPair(namespace, labels[i]!, labels[i + 1]!, group);
+  for (const entry of candidateServices(namespace, labels)) entry.groups.delete(group);
+}
+
+function addGroupToPair<S>(namespace: Namespace<S>, key: string, value: string, group: Group<S>): void {
+  let byValue = namespace.groupsByPair.get(key);
+  if (byValue === undefined) namespace.groupsByPair.set(key, (byValue = new Map()));
+  const known = byValue.get(value);
+  if (known === undefined) byValue.set(value, group);
+  else if (known instanceof Set) known.add(group);
+  else byValue.set(value, new Set([known, group]));
+}
+
+function removeGroupFromPair<S>(namespace: Namespace<S>, key: string, value: string, group: Group<S>): void {
+  const byValue = namespace.groupsByPair.get(key)!;
+  const known = byValue.get(value);
+  if (known instanceof Set) {
+    known.delete(group);
+    if (known.size > 0) return;
+  }
+  byValue.delete(value);
+  if (byValue.size === 0) namespace.groupsByPair.delete(key);
+}
+
+/** Every group that may have all pairs of the selector: those with its rarest pair. */
+function candidateGroups<S>(namespace: Namespace<S>, selector: Labels): Iterable<Group<S>> {
+  if (selector.length === 0) return allGroups(namespace);
+  let rarest: ReadonlySet<Group<S>> | null = null;
+  for (let i = 0; i < selector.length; i += 2) {
+    const groups = namespace.groupsByPair.get(selector[i]!)?.get(selector[i + 1]!);
+    if (groups === undefined) return [];
+    if (!(groups instanceof Set)) return [groups];
+    if (rarest === null || groups.size < rarest.size) rarest = groups;
+  }
+  return rarest!;
+}
+
+function* allGroups<S>(namespace: Namespace<S>): Iterable<Group<S>> {
+  for (const first of namespace.groups.values()) {
+    for (let group: Group<S> | null = first; group !== null; group = group.next) yield group;
+  }
+}
+
+// Services
+
+/** The pair under which the fewest services are registered, and of those the one that the fewest groups have. */
+function rarestPair<S>(namespace: Namespace<S>, selector: Labels): number {
+  let rarest = -1;
+  let servicesMin = Infinity;
+  let groupsMin = Infinity;
+  for (let i = 0; i < selector.length; i += 2) {
+    const services = namespace.servicesByPair.get(selector[i]!)?.get(selector[i + 1]!)?.size ?? 0;
+    const holders = namespace.groupsByPair.get(selector[i]!)?.get(selector[i + 1]!);
+    const groups = holders === undefined ? 0 : holders instanceof Set ? holders.size : 1;
+    if (services < servicesMin || (services === servicesMin && groups < groupsMin)) {
+      rarest = i;
+      servicesMin = services;
+      groupsMin = groups;
+    }
+  }
+  return rarest;
+}
+
+function register<S>(entry: Service<S>): void {
+  const { namespace, selector, pairAt } = entry;
+  if (pairAt < 0) {
+    namespace.selectAll.add(entry);
+    return;
+  }
+  const key = selector[pairAt]!;
+  const value = selector[pairAt + 1]!;
+  let byValue = namespace.servicesByPair.get(key);
+  if (byValue === undefined) namespace.servicesByPair.set(key, (byValue = new Map()));
+  const known = byValue.get(value);
+  if (known === undefined) byValue.set(value, new Set([entry]));
+  else known.add(entry);
+}
+
+function unregister<S>(entry: Service<S>): void {
+  const { namespace, selector, pairAt } = entry;
+  if (pairAt < 0) {
+    namespace.selectAll.delete(entry);
+    return;
+  }
+  const key = selector[pairAt]!;
+  const value = selector[pairAt + 1]!;
+  const byValue = namespace.servicesByPair.get(key)!;
+  const known = byValue.get(value)!;
+  known.delete(entry);
+  if (known.size === 0) byValue.delete(value);
+  if (byValue.size === 0) namespace.servicesByPair.delete(key);
+}
+
+/** Every service whose selector these labels may satisfy, each once. */
+function* candidateServices<S>(namespace: Namespace<S>, labels: Labels): Iterable<Service<S>> {
+  yield* namespace.selectAll;
+  for (let i = 0; i < labels.length; i += 2) {
+    const services = namespace.servicesByPair.get(labels[i]!)?.get(labels[i + 1]!);
+    if (services !== undefined) yield* services;
+  }
+}

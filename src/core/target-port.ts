@@ -1,0 +1,33 @@
+import type { PodRecord, ServicePort } from '../kube/types.ts';
+
+/**
+ * The number that `servicePort` has on `pod`; null = the pod does not offer it. A name is looked up among the ports of
+ * the containers and of the restartable init containers, in the order of the record (spec/endpoints.md 8).
+ */
+export function resolveTargetPort(servicePort: ServicePort, pod: PodRecord): number | null {
+  if (typeof servicePort.targetPort === 'number') return servicePort.targetPort;
+  for (const port of pod.ports) {
+    if (port.name === servicePort.targetPort && port.protocol === servicePort.protocol) return port.containerPort;
+  }
+  return null;
+}
+
+/**
+ * The same for all of a service's ports, in time proportional to the service's ports and the pod's, not to their
+ * product: both lists may hold thousands.
+ */
+export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: PodRecord): (number | null)[] {
+  if (servicePorts.length * pod.ports.length <= 64) {
+    return servicePorts.map((servicePort) => resolveTargetPort(servicePort, pod));
+  }
+  const numbers = new Map<string, number>();
+  for (const port of pod.ports) {
+    const key = `${port.protocol}/${port.name}`;
+    if (!numbers.has(key)) numbers.set(key, port.containerPort);
+  }
+  return servicePorts.map((port) =>
+    typeof port.targetPort === 'number'
+      ? port.targetPort
+      : (numbers.get(`${port.protocol}/${port.targetPort}`) ?? null),
+  );
+}

@@ -1,0 +1,58 @@
+import { labelsGet } from '../kube/labels.ts';
+import { TOLERATE_UNREADY_ANNOTATION } from '../kube/names.ts';
+import type { ServiceRecord } from '../kube/types.ts';
+import type { Problem } from './problem.ts';
+
+/** What a planner is told once and for all. */
+export interface PlanningConfig {
+  /** Honour the annotation that upstream dropped in 1.24. */
+  readonly tolerateUnreadyAnnotation: boolean;
+}
+
+export interface Publishing {
+  /** Unready pods count as ready, and terminating ones stay. */
+  readonly publishNotReady: boolean;
+  readonly problem: Problem | null;
+}
+
+/** A valid annotation wins over `spec.publishNotReadyAddresses`, both ways. */
+export function publishingOf(service: ServiceRecord, config: PlanningConfig): Publishing {
+  const publishNotReady = service.publishNotReadyAddresses;
+  const text = config.tolerateUnreadyAnnotation
+    ? labelsGet(service.annotations, TOLERATE_UNREADY_ANNOTATION)
+    : undefined;
+  if (text === undefined) return { publishNotReady, problem: null };
+  const value = parseBool(text);
+  if (value !== null) return { publishNotReady: value, problem: null };
+  return {
+    publishNotReady,
+    problem: {
+      kind: 'bad-annotation',
+      object: `service ${service.namespace}/${service.name}`,
+      field: `metadata.annotations[${TOLERATE_UNREADY_ANNOTATION}]`,
+      message: `not a boolean, ignored: ${JSON.stringify(text.slice(0, 64))}`,
+    },
+  };
+}
+
+/** The spellings of Go's strconv.ParseBool; null for all others. */
+function parseBool(text: string): boolean | null {
+  switch (text) {
+    case '1':
+    case 't':
+    case 'T':
+    case 'true':
+    case 'TRUE':
+    case 'True':
+      return true;
+    case '0':
+    case 'f':
+    case 'F':
+    case 'false':
+    case 'FALSE':
+    case 'False':
+      return false;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The earliest cause of what a plan writes, for `endpoints.kubernetes.io/last-change-trigger-time`
+ * (spec/endpoints.md 12): the Ready transitions of the pods that moved on since the last plan that took effect, and the
+ * creation of a service seen for the first time. Unlike upstream, times count as told only once the write succeeded or
+ * was not needed, so that a retry still carries them.
+ *
+ * It remembers no pod that has nothing to tell: only those whose time differs from what was told last.
+ */
+export interface TriggerTimes {
+  /** Creation time of the service as last told; -1 = nothing was told yet. */
+  toldService: number;
+  /** What was not told yet. */
+  untold: Map<string, PodTime>;
+  /** What the plan in flight tells. */
+  telling: { readonly service: number; readonly pods: Map<string, PodTime> } | null;
+}
+
+/** Seconds since the epoch; 0 = no such time, or no such pod among those selected. */
+interface PodTime {
+  readonly told: number;
+  readonly now: number;
+}
+
+export function createTriggerTimes(): TriggerTimes {
+  return { toldService: -1, untold: new Map(), telling: null };
+}
+
+/** Takes in that a pod's Ready transition moved; `before` and `after` in seconds, 0 = none, or not selected. */
+export function notePodTime(times: TriggerTimes, podName: string, before: number, after: number): void {
+  const told = times.untold.get(podName)?.told ?? before;
+  if (told === after) times.untold.delete(podName);
+  else times.untold.set(podName, { told, now: after });
+}
+
+/**
+ * The trigger time of the plan that is being made; seconds, 0 = none. Must be followed by `commitTriggerTime` or
+ * `revertTriggerTime` before the next plan; what is noted between is for the next plan.
+ */
+export function takeTriggerTime(times: TriggerTimes, serviceCreationTime: number): number {
+  revertTriggerTime(times);
+  const pods = times.untold;
+  times.untold = new Map();
+  times.telling = { service: serviceCreationTime, pods };
+  if (times.toldService < 0) return serviceCreationTime;
+  let earliest = serviceCreationTime > times.toldService ? serviceCreationTime : Infinity;
+  for (const { told, now } of pods.values()) if (now > told && now < earliest) earliest = now;
+  return earliest === Infinity ? 0 : earliest;
+}
+
+/** The plan took effect, or there was nothing to write. */
+export function commitTriggerTime(times: TriggerTimes): void {
+  if (times.telling === null) return;
+  times.toldService = times.telling.service;
+  times.telling = null;
+}
+
+/** The plan did not take effect: its times are told by the next one. */
+export function revertTriggerTime(times: TriggerTimes): void {
+  if (times.telling === null) return;
+  const { pods } = times.telling;
+  times.telling = null;
+  for (const [podName, since] of times.untold) {
+    const told = pods.get(podName)?.told ?? since.told;
+    if (told === since.now) pods.delete(podName);
+    else pods.set(podName, { told, now: since.now });
+  }
+  times.untold = pods;
+}
