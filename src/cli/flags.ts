@@ -286,7 +286,7 @@ export function parseWith(command: Command, args: readonly string[], print: (tex
 
 /** kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. */
 function dashed(arg: string): string {
-  if (/^-v=/.test(arg)) return `-${arg}`;
+  if (arg.startsWith('-v=')) return `-${arg}`;
   if (!arg.startsWith('--')) return arg;
   const equals = arg.indexOf('=');
   const name = equals < 0 ? arg : arg.slice(0, equals);

@@ -1,0 +1,37 @@
+import type { TransportEvent } from '../ports/transport.ts';
+
+export type FailureKind = Extract<TransportEvent, { type: 'failure' }>['kind'];
+
+/** By Node's and undici's error codes; a name that does not resolve counts as refused: nobody is there. */
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  ECONNREFUSED: 'refused',
+  ENOTFOUND: 'refused',
+  EAI_AGAIN: 'refused',
+  EHOSTUNREACH: 'refused',
+  ENETUNREACH: 'refused',
+  EADDRNOTAVAIL: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  ECONNABORTED: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  UND_ERR_PRX_CONN: 'refused',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+};
+
+export function failureKind(error: unknown): FailureKind {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const kind = KINDS[String((cause as NodeJS.ErrnoException).code)];
+    if (kind !== undefined) return kind;
+  }
+  return 'other';
+}
+
+/** One line; an error without a message (AggregateError of several addresses) is named by its code. */
+export function failureMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,385 @@
+import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
+import { connectionKey, type Access, type ReadAccess } from './access.ts';
+import { failureKind, failureMessage, type FailureKind } from './failure.ts';
+import type { LogLine } from './log.ts';
+import { createWarningFilter } from './warnings.ts';
+
+/** What became of one request, for `rest_client_*` metrics. */
+export interface RequestObservation {
+  readonly method: string;
+  readonly host: string;
+  /** The status, or `<error>` where none came, as upstream. */
+  readonly code: string;
+  /** Until the whole answer; for a stream until its headers. */
+  readonly durationMs: number;
+  readonly requestBytes: number;
+  /** Of the answer's body; 0 for a stream. */
+  readonly responseBytes: number;
+}
+
+export interface TransportConfig {
+  /** As read at start. */
+  readonly access: Access;
+  readonly readAccess: ReadAccess;
+  /** How often the access is read again. */
+  readonly refreshMs: number;
+  /** `endpointd/<version> (<os>/<arch>)`: names the field manager and the flow of priority and fairness. */
+  readonly userAgent: string;
+  /** Most connections of the write lane. */
+  readonly writesInFlightMax: number;
+  readonly log: (line: LogLine) => void;
+  readonly observe: (observation: RequestObservation) => void;
+  /** Most bytes of one answer, streams aside; a bigger one is a `failure`. Default: by lane. */
+  readonly replyBytesMax?: number;
+}
+
+/** Pages of the biggest Endpoints objects are some 100 MB; everything else is one object of at most etcd's 1.5 MiB. */
+const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
+  list: 256 * 2 ** 20,
+  watch: 4 * 2 ** 20,
+  read: 16 * 2 ** 20,
+  write: 16 * 2 ** 20,
+  event: 4 * 2 ** 20,
+};
+
+/** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
+const CALLS_MAX = 16_384;
+
+/** A second 401 within this time does not read the credentials again. */
+const UNAUTHORIZED_REREAD_MS = 1000;
+
+const LANES: readonly Lane[] = ['list', 'watch', 'read', 'write', 'event'];
+type Pools = Readonly<Record<Lane, Dispatcher>>;
+
+interface Call {
+  readonly request: HttpRequest;
+  readonly startedMs: number;
+  /** Of the access that it was sent with. */
+  readonly generation: number;
+  readonly timer: NodeJS.Timeout;
+  /** undefined until a connection begins to send it: until then nothing can have reached the server. */
+  controller: Dispatcher.DispatchController | undefined;
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  chunks: Uint8Array[];
+  bytes: number;
+  /** The last event is queued, or the call was cancelled: whatever undici still says is ignored. */
+  settled: boolean;
+  cancelled: boolean;
+}
+
+/**
+ * The transport port over undici pools, one for each lane. Bytes go through `dispatch`, the layer below `request`,
+ * because its `onRequestStart` is the one moment that tells "certainly not sent" from "may have arrived".
+ */
+export function createTransport(
+  config: TransportConfig,
+  deliver: (event: TransportEvent) => void,
+): Transport & { close(): Promise<void> } {
+  let access = config.access;
+  let generation = 1;
+  let pools = createPools(access, config);
+  let host = new URL(access.origin).host;
+  const retired = new Set<Pools>();
+  const calls = new Map<number, Call>();
+  const dueWarnings = createWarningFilter();
+  let refreshing = false;
+  let unauthorizedAtMs = Number.NEGATIVE_INFINITY;
+  let closed = false;
+
+  /** Events wait here for a macrotask of their own, so that `deliver` is never called from inside send or cancel. */
+  let outbox: { call: Call; event: TransportEvent }[] = [];
+
+  function emit(call: Call, event: TransportEvent): void {
+    if (outbox.length === 0) setImmediate(flush);
+    outbox.push({ call, event });
+  }
+
+  function flush(): void {
+    const events = outbox;
+    outbox = [];
+    for (const { call, event } of events) {
+      if (call.cancelled || closed) continue;
+      if (call.settled && event.type !== 'chunk' && !(event.type === 'response' && isOpenStream(call))) {
+        calls.delete(call.request.id);
+      }
+      deliver(event);
+    }
+  }
+
+  function isOpenStream(call: Call): boolean {
+    return call.request.stream && call.status >= 200 && call.status < 300;
+  }
+
+  function settle(call: Call, event: TransportEvent): void {
+    call.settled = true;
+    clearTimeout(call.timer);
+    emit(call, event);
+  }
+
+  function fail(call: Call, kind: FailureKind, message: string): void {
+    if (call.settled) return;
+    const { id, stream } = call.request;
+    if (stream && isOpenStream(call)) {
+      settle(call, { type: 'ended', id, error: message });
+      return;
+    }
+    settle(call, { type: 'failure', id, kind, message, mayHaveArrived: call.controller !== undefined });
+    observe(call, '<error>');
+  }
+
+  function abort(call: Call): void {
+    call.controller?.abort(new Error('no longer wanted'));
+  }
+
+  function observe(call: Call, code: string): void {
+    config.observe({
+      method: call.request.method,
+      host,
+      code,
+      durationMs: performance.now() - call.startedMs,
+      requestBytes: call.request.body?.byteLength ?? 0,
+      responseBytes: call.bytes,
+    });
+  }
+
+  function respond(call: Call): TransportEvent {
+    return {
+      type: 'response',
+      id: call.request.id,
+      status: call.status,
+      contentType: headerText(call.headers['content-type']),
+      retryAfterSeconds: retryAfterSeconds(call.headers['retry-after']),
+      body: call.chunks.length === 1 ? call.chunks[0]! : Buffer.concat(call.chunks),
+    };
+  }
+
+  function handlerOf(call: Call): Dispatcher.DispatchHandler {
+    return {
+      onRequestStart(controller) {
+        call.controller = controller;
+        if (call.settled) abort(call);
+      },
+      onResponseStart(_controller, status, headers) {
+        if (call.settled || status < 200) return;
+        call.status = status;
+        call.headers = headers;
+        call.timer.refresh();
+        if (headers['warning'] !== undefined) {
+          for (const text of dueWarnings(headers['warning'], performance.now())) {
+            config.log({ level: 'warning', v: 0, message: 'warning from the API server', fields: { text } });
+          }
+        }
+        if (status === 401 && call.generation === generation) void unauthorized();
+        if (!isOpenStream(call)) return;
+        observe(call, String(status));
+        emit(call, respond(call));
+      },
+      onResponseData(_controller, chunk) {
+        if (call.settled) return;
+        if (isOpenStream(call)) {
+          call.timer.refresh();
+          emit(call, { type: 'chunk', id: call.request.id, bytes: chunk });
+          return;
+        }
+        call.bytes += chunk.byteLength;
+        const bytesMax = config.replyBytesMax ?? REPLY_BYTES_MAX[call.request.lane];
+        if (call.bytes > bytesMax) {
+          call.chunks = [];
+          fail(call, 'other', `answer to ${call.request.method} ${call.request.path} is bigger than ${bytesMax} bytes`);
+          abort(call);
+          return;
+        }
+        call.chunks.push(chunk);
+      },
+      onResponseEnd() {
+        if (call.settled) return;
+        if (isOpenStream(call)) {
+          settle(call, { type: 'ended', id: call.request.id, error: null });
+          return;
+        }
+        settle(call, respond(call));
+        observe(call, String(call.status));
+      },
+      onResponseError(_controller, error) {
+        fail(call, failureKind(error), failureMessage(error));
+      },
+    };
+  }
+
+  function timedOut(call: Call): void {
+    const what = isOpenStream(call) ? 'silent for' : 'no answer within';
+    fail(call, 'timeout', `${what} ${call.request.timeoutMs} ms`);
+    abort(call);
+  }
+
+  function send(request: HttpRequest): void {
+    const call: Call = {
+      request,
+      startedMs: performance.now(),
+      generation,
+      timer: setTimeout(() => timedOut(call), request.timeoutMs),
+      controller: undefined,
+      status: 0,
+      headers: {},
+      chunks: [],
+      bytes: 0,
+      settled: false,
+      cancelled: false,
+    };
+    if (closed || calls.size >= CALLS_MAX) {
+      fail(call, 'other', closed ? 'the transport is closed' : `more than ${CALLS_MAX} requests without an answer`);
+      return;
+    }
+    calls.set(request.id, call);
+    const headers: Record<string, string | string[]> = {
+      ...access.headers,
+      'User-Agent': config.userAgent,
+      Accept: request.accept,
+    };
+    if (request.body !== null) headers['Content-Type'] = request.contentType;
+    try {
+      pools[request.lane].dispatch(
+        {
+          origin: access.origin,
+          method: request.method,
+          path: access.basePath + request.path,
+          headers,
+          body: request.body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        handlerOf(call),
+      );
+    } catch (error) {
+      fail(call, 'other', failureMessage(error));
+    }
+  }
+
+  function cancel(id: number): void {
+    const call = calls.get(id);
+    if (call === undefined) return;
+    calls.delete(id);
+    call.cancelled = true;
+    call.settled = true;
+    clearTimeout(call.timer);
+    abort(call);
+  }
+
+  async function unauthorized(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - unauthorizedAtMs < UNAUTHORIZED_REREAD_MS) return;
+    unauthorizedAtMs = nowMs;
+    await reread('unauthorized');
+  }
+
+  async function reread(why: 'refresh' | 'unauthorized'): Promise<void> {
+    if (refreshing || closed) return;
+    refreshing = true;
+    try {
+      take(await config.readAccess(why));
+    } catch (error) {
+      const message = 'cannot read the credentials again, going on with the last ones';
+      config.log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
+    } finally {
+      refreshing = false;
+    }
+  }
+
+  function take(next: Access): void {
+    if (closed || JSON.stringify(next) === JSON.stringify(access)) return;
+    const sameConnections = connectionKey(next) === connectionKey(access);
+    access = next;
+    generation++;
+    if (sameConnections) return;
+    const old = pools;
+    pools = createPools(access, config);
+    host = new URL(access.origin).host;
+    retired.add(old);
+    // Graceful: what is under way ends on its old connection, watches at their own timeout.
+    void Promise.all(LANES.map((lane) => old[lane].close())).then(
+      () => retired.delete(old),
+      () => retired.delete(old),
+    );
+    config.log({ level: 'info', v: 0, message: 'credentials changed, new connections use them', fields: {} });
+  }
+
+  const refreshTimer = setInterval(() => void reread('refresh'), config.refreshMs);
+  refreshTimer.unref();
+
+  async function close(): Promise<void> {
+    if (closed) return;
+    closed = true;
+    clearInterval(refreshTimer);
+    for (const call of calls.values()) {
+      call.settled = true;
+      clearTimeout(call.timer);
+    }
+    calls.clear();
+    const all = [pools, ...retired].flatMap((set) => LANES.map((lane) => set[lane]));
+    await Promise.all(all.map((pool) => pool.destroy()));
+  }
+
+  return { send, cancel, close };
+}
+
+/** Lists, reads and watches run a handful at a time; events have a budget of a few a second. */
+function connectionsOf(lane: Lane, config: TransportConfig): number {
+  switch (lane) {
+    case 'list':
+      return 8;
+    case 'watch':
+      return 32;
+    case 'read':
+      return 16;
+    case 'write':
+      return config.writesInFlightMax;
+    case 'event':
+      return 2;
+  }
+}
+
+/** HTTP/1.1 only: h2 costs a quarter to half more CPU for our bodies, and one stalled connection would stall all. */
+function createPools(access: Access, config: TransportConfig): Pools {
+  const tls = {
+    ...(access.tls.ca === null ? {} : { ca: access.tls.ca }),
+    ...(access.tls.cert === null ? {} : { cert: access.tls.cert }),
+    ...(access.tls.key === null ? {} : { key: access.tls.key }),
+    ...(access.tls.serverName === null ? {} : { servername: access.tls.serverName }),
+    ...(access.tls.verify ? {} : { rejectUnauthorized: false }),
+    allowH2: false,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    timeout: 10_000,
+  };
+  const create = (lane: Lane): Dispatcher => {
+    const options = {
+      connections: connectionsOf(lane, config),
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: 60_000,
+      // Spreads the load again after one of several API servers behind an address was away.
+      clientTtl: 600_000,
+    };
+    if (access.proxyUrl === null) return new Pool(access.origin, { ...options, connect: tls });
+    return new ProxyAgent({ ...options, uri: access.proxyUrl, requestTls: tls });
+  };
+  return {
+    list: create('list'),
+    watch: create('watch'),
+    read: create('read'),
+    write: create('write'),
+    event: create('event'),
+  };
+}
+
+function headerText(value: string | string[] | undefined): string {
+  return typeof value === 'string' ? value : (value?.[0] ?? '');
+}
+
+/** Only the form in seconds: the API server sends no dates. */
+function retryAfterSeconds(value: string | string[] | undefined): number {
+  const text = headerText(value);
+  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
+}

@@ -1,0 +1,33 @@
+/** Distinct texts remembered; the oldest is forgotten beyond that, so that hostile headers cost bounded memory. */
+const TEXTS_MAX = 256;
+const TEXT_CHARS_MAX = 256;
+const REPEAT_MS = 3_600_000;
+
+/** Every answer about Endpoints carries it since 1.33; this program's whole purpose is to keep them. */
+const KNOWN = /^v1 Endpoints is deprecated\b/;
+
+/** One warn-agent and quoted text of a Warning header, RFC 7234 5.5; only code 299 is used by the API server. */
+const WARNING = /299 \S+ "((?:[^"\\]|\\.)*)"/g;
+
+/** Takes Warning headers and gives back the texts that are due for a log line: each distinct one once an hour. */
+export type WarningFilter = (header: string | readonly string[], nowMs: number) => string[];
+
+export function createWarningFilter(): WarningFilter {
+  const loggedAtMs = new Map<string, number>();
+  return (header, nowMs) => {
+    const due: string[] = [];
+    for (const value of typeof header === 'string' ? [header] : header) {
+      for (const match of value.matchAll(WARNING)) {
+        const text = match[1]!.replaceAll(/\\(.)/g, '$1').slice(0, TEXT_CHARS_MAX);
+        if (KNOWN.test(text)) continue;
+        const lastMs = loggedAtMs.get(text);
+        if (lastMs !== undefined && nowMs - lastMs < REPEAT_MS) continue;
+        loggedAtMs.delete(text);
+        if (loggedAtMs.size >= TEXTS_MAX) loggedAtMs.delete(loggedAtMs.keys().next().value!);
+        loggedAtMs.set(text, nowMs);
+        due.push(text);
+      }
+    }
+    return due;
+  };
+}

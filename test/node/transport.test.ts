@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainAccess, socketWorld } from '../support/scripted-server.ts';
+import { httpRequest, transportContract } from '../suites/transport.ts';
+
+transportContract('undici', (script) => socketWorld(script));
+
+test('names itself, sends credentials, and never asks for compression', async () => {
+  const headers = { Authorization: 'Bearer abc', 'Impersonate-User': 'jane', 'Impersonate-Group': ['a', 'b'] };
+  await using world = await disposable(
+    socketWorld(() => ({ status: 200, body: '' }), {
+      accessOf: (origin) => ({ ...plainAccess(origin), basePath: '/k8s/c-1', headers }),
+    }),
+  );
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  const seen = world.seen[0]!;
+  assert.equal(seen.path, '/k8s/c-1/api/v1/pods');
+  assert.equal(seen.headers['user-agent'], 'endpointd/0.0.0 (test/test)');
+  assert.equal(seen.headers['authorization'], 'Bearer abc');
+  assert.equal(seen.headers['impersonate-user'], 'jane');
+  assert.equal(seen.headers['impersonate-group'], 'a, b');
+  assert.equal(seen.headers['accept-encoding'], undefined);
+  assert.equal(seen.headers['content-type'], undefined);
+});
+
+test('connections are kept and reused', async () => {
+  await using world = await disposable(socketWorld(() => ({ status: 200, body: 'x' })));
+  for (let i = 1; i <= 10; i++) {
+    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array(10_000) }));
+    await world.until(() => world.events.length === i);
+  }
+  assert.equal(world.connections(), 1);
+});
+
+test('a write waiting for a connection that times out certainly did not arrive', async () => {
+  await using world = await disposable(socketWorld(() => 'hang', { writesInFlightMax: 1 }));
+  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  world.transport.send(httpRequest({ ...write, timeoutMs: 2000 }));
+  const waiting = httpRequest({ ...write, timeoutMs: 50 });
+  world.transport.send(waiting);
+  await world.until(() => world.events.length === 1);
+  const failure = world.events[0]!;
+  assert.ok(failure.type === 'failure' && failure.id === waiting.id);
+  assert.equal(failure.kind, 'timeout');
+  assert.equal(failure.mayHaveArrived, false);
+});
+
+test('an answer beyond the bound is a failure that names the bound', async () => {
+  await using world = await disposable(
+    socketWorld(() => ({ status: 200, body: 'x'.repeat(1001) }), { replyBytesMax: 1000 }),
+  );
+  world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+  await world.until(() => world.events.length === 1);
+  const failure = world.events[0]!;
+  assert.ok(failure.type === 'failure');
+  assert.equal(failure.message, 'answer to PUT /api/v1/pods is bigger than 1000 bytes');
+  assert.equal(failure.mayHaveArrived, true);
+});
+
+test('a 401 is delivered, and the credentials are read again once', async () => {
+  const reads: string[] = [];
+  await using world = await disposable(
+    socketWorld((request) => ({ status: request.headers['authorization'] === 'Bearer new' ? 200 : 401, body: '' }), {
+      accessOf: (origin) => ({ ...plainAccess(origin), headers: { Authorization: 'Bearer old' } }),
+      readAccess: (why, origin) => {
+        reads.push(why);
+        return Promise.resolve({ ...plainAccess(origin), headers: { Authorization: 'Bearer new' } });
+      },
+    }),
+  );
+  for (let i = 0; i < 5; i++) world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 5);
+  assert.ok(world.events.every((event) => event.type === 'response' && event.status === 401));
+  assert.deepEqual(reads, ['unauthorized']);
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 6);
+  assert.equal(world.events[5]?.type === 'response' && world.events[5].status, 200);
+  assert.equal(world.connections() <= 5, true, 'a new token needs no new connection');
+});
+
+test('credentials that cannot be read again leave the last ones in use', async () => {
+  await using world = await disposable(
+    socketWorld(() => ({ status: 200, body: '' }), {
+      refreshMs: 5,
+      readAccess: () => Promise.reject(new Error('token file is empty')),
+    }),
+  );
+  await world.until(() => world.logged.length > 0);
+  assert.equal(world.logged[0]!.level, 'error');
+  assert.equal(world.logged[0]!.fields['err'], 'token file is empty');
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  assert.equal(world.events[0]!.type, 'response');
+});
+
+test('changed connection material makes new connections while a stream ends on its old one', async () => {
+  let ca: string | null = null;
+  await using world = await disposable(
+    socketWorld(
+      (request) => (request.path === '/watch' ? { chunks: ['a'], finish: 'hang' } : { status: 200, body: '' }),
+      {
+        refreshMs: 5,
+        readAccess: (_why, origin) => Promise.resolve({ ...plainAccess(origin), tls: { ...plainAccess('').tls, ca } }),
+      },
+    ),
+  );
+  const watch = httpRequest({ lane: 'watch', stream: true, path: '/watch', timeoutMs: 300 });
+  world.transport.send(watch);
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.some((event) => event.type === 'chunk') && world.events.length === 3);
+  const before = world.connections();
+  ca = 'new';
+  await world.until(() => world.logged.some((line) => line.message.startsWith('credentials changed')));
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 4);
+  assert.equal(world.events[3]!.type, 'response', 'the watch is still open');
+  assert.equal(world.connections(), before + 1);
+});
+
+test('Warning headers: one line for each text, none for the deprecation of Endpoints', async () => {
+  const warning =
+    '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", 299 - "odd \\"thing\\""';
+  await using world = await disposable(socketWorld(() => ({ status: 200, headers: { warning }, body: '' })));
+  for (let i = 1; i <= 3; i++) {
+    world.transport.send(httpRequest());
+    await world.until(() => world.events.length === i);
+  }
+  assert.deepEqual(
+    world.logged.map((line) => [line.level, line.fields['text']]),
+    [['warning', 'odd "thing"']],
+  );
+});
+
+test('each request is observed once', async () => {
+  await using world = await disposable(
+    socketWorld((request) => (request.method === 'PUT' ? 'reset' : { status: 404, body: '12345' })),
+  );
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  world.transport.send(httpRequest({ method: 'PUT', body: new Uint8Array(7) }));
+  await world.until(() => world.events.length === 2);
+  const host = new URL(world.origin).host;
+  assert.deepEqual(
+    world.observed.map((o) => [o.method, o.host, o.code, o.requestBytes, o.responseBytes, o.durationMs > 0]),
+    [
+      ['GET', host, '404', 0, 5, true],
+      ['PUT', host, '<error>', 7, 0, true],
+    ],
+  );
+});
+
+/** `await using` for a world, so that a failing test does not leave its server open. */
+async function disposable<T extends { close(): Promise<void> }>(making: Promise<T>): Promise<T & AsyncDisposable> {
+  const world = await making;
+  return Object.assign(world, { [Symbol.asyncDispose]: () => world.close() });
+}
