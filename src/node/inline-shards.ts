@@ -1,0 +1,82 @@
+import type { ShardsEvent, Shards } from '../ports/shards.ts';
+import type { PlannerConfig } from '../shard/protocol.ts';
+import { createPlanner, plan } from '../shard/planner.ts';
+
+/** Works on one batch after the other: bytes in, bytes out. Throws when its state is lost. */
+export type Planning = (bytes: Uint8Array) => Uint8Array;
+
+export interface InlineShards extends Shards {
+  /** Nothing is delivered afterwards. */
+  close(): void;
+}
+
+/**
+ * One shard on the calling thread (`--shards=0`), through the same bytes as in a thread, one batch for each turn of the
+ * event loop, so that sockets are served in between. A planner that hangs can't be ended here: `restart` only empties it.
+ */
+export function createInlineShards(
+  config: PlannerConfig,
+  deliver: (event: ShardsEvent) => void,
+  startPlanning: () => Planning = () => {
+    const planner = createPlanner(config);
+    return (bytes) => plan(planner, bytes);
+  },
+): InlineShards {
+  let planning = startPlanning();
+  let waiting: { readonly batch: number; readonly bytes: Uint8Array }[] = [];
+  /** Why the planner is to be replaced at the next turn. */
+  let loss: string | null = null;
+  let scheduled: NodeJS.Immediate | null = null;
+  let closed = false;
+
+  function schedule(): void {
+    if (!closed) scheduled ??= setImmediate(turn);
+  }
+
+  function turn(): void {
+    scheduled = null;
+    if (loss !== null) {
+      deliverLoss(loss);
+    } else {
+      const next = waiting[0];
+      if (next !== undefined) work(next.batch, next.bytes);
+    }
+    if (waiting.length > 0) schedule();
+  }
+
+  function work(batch: number, bytes: Uint8Array): void {
+    let reply: Uint8Array;
+    try {
+      reply = planning(bytes);
+    } catch (error) {
+      deliverLoss(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    waiting.shift();
+    deliver({ type: 'shard.planned', shard: 0, batch, bytes: reply });
+  }
+
+  function deliverLoss(reason: string): void {
+    const batches = waiting.map(({ batch }) => batch);
+    waiting = [];
+    loss = null;
+    planning = startPlanning();
+    deliver({ type: 'shard.lost', shard: 0, batches, reason });
+  }
+
+  return {
+    count: 1,
+    post(_shard, batch, bytes) {
+      waiting.push({ batch, bytes });
+      schedule();
+    },
+    restart() {
+      loss = 'restarted';
+      schedule();
+    },
+    close() {
+      closed = true;
+      if (scheduled !== null) clearImmediate(scheduled);
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash domain of
+ * its own. A pool serves one *life* of a planner: when its thread dies, however, the pool goes with it and a new one
+ * starts, so that nothing of a dead planner reaches its successor (a pool that replaces its thread itself would hand it
+ * the tasks parked meanwhile, and stops replacing for good after one failed start).
+ */
+import { Piscina } from 'piscina';
+import { assert } from '../lib/assert.ts';
+import type { Shards, ShardsEvent } from '../ports/shards.ts';
+import type { PlannerConfig } from '../shard/protocol.ts';
+
+export interface ThreadShardsOptions {
+  readonly count: number;
+  /** Most megabytes of a thread's old generation; a thread beyond it dies alone. */
+  readonly heapLimitMb: number;
+  readonly config: PlannerConfig;
+  /** Module of the thread with a `planBatch` export; tests put another one in its place. */
+  readonly workerUrl?: URL;
+}
+
+export interface ShardFacts {
+  /** Threads that were replaced since the start. */
+  readonly restarts: number;
+  /** Batches without an answer. */
+  readonly batches: number;
+  /** Share of the time since the last look that the thread was busy, 0..1. */
+  readonly utilization: number;
+}
+
+export interface ThreadShards extends Shards {
+  facts(shard: number): ShardFacts;
+  /** Ends all threads without waiting for batches; nothing is delivered afterwards. */
+  close(): Promise<void>;
+}
+
+/** Most batches without an answer in one shard. The controller keeps far fewer; more is a fault of the caller. */
+const BATCHES_MAX = 1024;
+
+/**
+ * Of the young generation's semi-space: the worker default (16 to 32 MB, times three) is what most of the memory of an
+ * idle shard would be, and a planner's garbage dies young in far less.
+ */
+const YOUNG_GENERATION_MB_MAX = 16;
+
+/** A thread that dies twice without having answered anything is started again only after a pause, doubling. */
+const START_DELAY_MS_MIN = 100;
+const START_DELAY_MS_MAX = 30_000;
+
+interface Shard {
+  readonly index: number;
+  life: Life;
+  restarts: number;
+  /** Lives that ended before their first answer, in a row. */
+  stillborn: number;
+}
+
+/** One thread with one planner. */
+interface Life {
+  /** null = not started yet: the pause after failed starts. */
+  pool: Piscina | null;
+  /** Posted without an answer, oldest first, with their bytes while there is no pool. */
+  readonly batches: Map<number, Uint8Array | null>;
+  answered: boolean;
+  /** null = alive. Afterwards nothing is posted or answered, and its loss is about to be told. */
+  end: { reason: string } | null;
+  startTimer: NodeJS.Timeout | null;
+  utilization: EventLoopUtilization | undefined;
+}
+
+type EventLoopUtilization = ReturnType<Piscina['threads'][number]['performance']['eventLoopUtilization']>;
+
+export function createThreadShards(options: ThreadShardsOptions, deliver: (event: ShardsEvent) => void): ThreadShards {
+  assert(options.count >= 1, 'at least one shard');
+  let closed = false;
+  const shards = Array.from({ length: options.count }, (_, index): Shard => {
+    const shard: Shard = { index, life: createLife(), restarts: 0, stillborn: 0 };
+    start(shard, shard.life);
+    return shard;
+  });
+
+  function start(shard: Shard, life: Life): void {
+    life.startTimer = null;
+    const pool = createPool(options);
+    life.pool = pool;
+    // All three can come for one death, in this order: destroyed, tasks rejected, or (no task) an error event.
+    pool.on('workerDestroy', () => end(shard, life, ''));
+    pool.on('error', (error) => end(shard, life, messageOf(error)));
+    for (const [batch, bytes] of life.batches) if (bytes !== null) run(shard, life, batch, bytes);
+  }
+
+  function run(shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+    life.batches.set(batch, null);
+    // The library's type of this option is not the list that it takes.
+    const transferList = [bytes.buffer] as never;
+    life.pool!.run(bytes, { transferList }).then(
+      (reply: Uint8Array) => answer(shard, life, batch, reply),
+      (error: unknown) => end(shard, life, messageOf(error)),
+    );
+  }
+
+  function answer(shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+    if (closed || life.end !== null) return;
+    life.batches.delete(batch);
+    life.answered = true;
+    shard.stillborn = 0;
+    deliver({ type: 'shard.planned', shard: shard.index, batch, bytes });
+  }
+
+  /** The planner's state is lost. Told a turn later, when all that the death makes fail has failed. */
+  function end(shard: Shard, life: Life, reason: string): void {
+    if (closed) return;
+    if (life.end !== null) {
+      if (life.end.reason === '') life.end.reason = reason;
+      return;
+    }
+    life.end = { reason };
+    if (life.startTimer !== null) clearTimeout(life.startTimer);
+    // Before the pool gets to replace its thread.
+    void life.pool?.destroy();
+    setImmediate(succeed, shard);
+  }
+
+  function succeed(shard: Shard): void {
+    if (closed) return;
+    const old = shard.life;
+    shard.restarts++;
+    if (!old.answered) shard.stillborn++;
+    shard.life = createLife();
+    const delayMs = startDelayMs(shard.stillborn);
+    if (delayMs === 0) start(shard, shard.life);
+    else shard.life.startTimer = setTimeout(start, delayMs, shard, shard.life);
+    const reason = old.end?.reason || 'thread ended';
+    deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches.keys()], reason });
+  }
+
+  return {
+    count: options.count,
+    post(shard, batch, bytes) {
+      const posted = shards[shard]!;
+      const { life } = posted;
+      assert(life.batches.size < BATCHES_MAX, `shard ${shard} has ${BATCHES_MAX} batches without an answer`);
+      life.batches.set(batch, bytes);
+      if (life.pool !== null && life.end === null) run(posted, life, batch, bytes);
+    },
+    restart(shard) {
+      end(shards[shard]!, shards[shard]!.life, 'restarted');
+    },
+    facts(shard) {
+      const { life, restarts } = shards[shard]!;
+      const now = life.pool?.threads[0]?.performance.eventLoopUtilization();
+      const since = now === undefined ? undefined : utilizationSince(now, life.utilization);
+      life.utilization = now;
+      return { restarts, batches: life.batches.size, utilization: since ?? 0 };
+    },
+    async close() {
+      closed = true;
+      await Promise.all(
+        shards.map(async ({ life }) => {
+          if (life.startTimer !== null) clearTimeout(life.startTimer);
+          // A pool whose thread died alone is destroyed already, and its promise never settles.
+          if (life.end === null) await life.pool?.destroy();
+        }),
+      );
+    },
+  };
+}
+
+function createLife(): Life {
+  return {
+    pool: null,
+    batches: new Map(),
+    answered: false,
+    end: null,
+    startTimer: null,
+    utilization: undefined,
+  };
+}
+
+function createPool(options: ThreadShardsOptions): Piscina {
+  // Compiled, this file and the worker both end in .js.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const workerUrl = options.workerUrl ?? new URL(`../../workers/planner.${extension}`, import.meta.url);
+  return new Piscina({
+    filename: workerUrl.href,
+    name: 'planBatch',
+    workerData: options.config,
+    minThreads: 1,
+    maxThreads: 1,
+    // A batch goes to the thread at once, so that the order is the port's.
+    concurrentTasksPerWorker: BATCHES_MAX,
+    stricterFIFO: true,
+    idleTimeout: Infinity,
+    atomics: 'async',
+    recordTiming: false,
+    resourceLimits: {
+      maxOldGenerationSizeMb: options.heapLimitMb,
+      maxYoungGenerationSizeMb: YOUNG_GENERATION_MB_MAX,
+    },
+  });
+}
+
+function startDelayMs(stillborn: number): number {
+  return stillborn < 2 ? 0 : Math.min(START_DELAY_MS_MIN * 2 ** (stillborn - 2), START_DELAY_MS_MAX);
+}
+
+function utilizationSince(now: EventLoopUtilization, before: EventLoopUtilization | undefined): number {
+  const active = now.active - (before?.active ?? 0);
+  const idle = now.idle - (before?.idle ?? 0);
+  return active + idle > 0 ? active / (active + idle) : 0;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
