@@ -8,3 +8,8 @@ export function splitKey(key: string): { namespace: string; name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
+
+/** The path of one Endpoints object. */
+export function endpointsPath(namespace: string, name: string): string {
+  return `/api/v1/namespaces/${namespace}/endpoints/${name}`;
+}

@@ -20,3 +20,5 @@ export const SERVICE_ANNOTATIONS: readonly string[] = [
 
 /** Most addresses that one Endpoints object may hold (spec/endpoints.md 10). */
 export const ENDPOINTS_ADDRESSES_MAX = 1000;
+/** On the bookmark that ends the initial events of a WatchList; its value is "true". */
+export const INITIAL_EVENTS_END_ANNOTATION = 'k8s.io/initial-events-end';

@@ -33,7 +33,7 @@ export function fnv1a128(text: string): string {
   let d = 0x62b8;
   let e = 0x0142;
   let f = 0x07bb;
-  let g = 0x2e27;
+  let g = 0x272e;
   let h = 0x6c62;
   for (let i = 0; i < bytes.length; i++) {
     a ^= bytes[i]!;

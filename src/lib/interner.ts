@@ -22,8 +22,8 @@ const SPAN_BYTES_MAX = 2048;
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
-/** @param slots a power of two */
-export function createInterner(slots = 4096): Interner {
+/** @param slots a power of two; more than there are nodes, label sets and namespaces, so that few fall together */
+export function createInterner(slots = 16_384): Interner {
   if (slots < 1 || (slots & (slots - 1)) !== 0) throw new RangeError(`interner slots must be a power of two: ${slots}`);
   return {
     mask: slots - 1,
