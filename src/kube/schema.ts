@@ -580,7 +580,10 @@ function defineKinds(): Map<string, Message> {
 }
 
 function parseMessage(name: string, lines: string, known: ReadonlyMap<string, Message>): Message {
-  const fields = lines.trim().split('\n').map((line) => parseField(line.trim(), known));
+  const fields = lines
+    .trim()
+    .split('\n')
+    .map((line) => parseField(line.trim(), known));
   fields.sort((a, b) => a.number - b.number);
   const byNumber: (Field | undefined)[] = [];
   for (const field of fields) byNumber[field.number] = field;

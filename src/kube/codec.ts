@@ -1,0 +1,580 @@
+/**
+ * Whole API objects between their JSON shape and protobuf, driven by the tables of `schema.ts`.
+ *
+ * Reading gives what the server's JSON would show: zero values of plain fields are left out, those of pointers stay,
+ * maps are records, times are RFC 3339 text. Writing leaves zero values of plain fields out too, which every decoder
+ * reads the same (spec/wire.md 1.3), and ignores properties that the schema does not know.
+ */
+import { latin1, utf8 } from '../lib/bytes-text.ts';
+import { setKey } from './labels.ts';
+import {
+  createReader,
+  createWriter,
+  DecodeError,
+  prependBytes,
+  prependInt,
+  prependString,
+  prependText,
+  prependVarint,
+  rangeSpells,
+  readBool,
+  readInt32,
+  readInt64,
+  readLength,
+  readTag,
+  readUtf8,
+  skipField,
+  writtenBytes,
+  WIRE_BYTES,
+  WIRE_VARINT,
+  type ProtoReader,
+  type ProtoWriter,
+} from './protobuf.ts';
+import { messageOf, type Field, type Message } from './schema.ts';
+import { formatMicroTime, formatTime, parseMicroTime, TIME_SECONDS_MAX, TIME_SECONDS_MIN } from './time.ts';
+import type { KubeObject } from './types.ts';
+
+/** An object that cannot be written: the message names message and field. */
+export class EncodeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'EncodeError';
+  }
+}
+
+type JsonObject = Record<string, unknown>;
+
+/** What a decode met that its tables do not know. */
+export interface UnknownFields {
+  count: number;
+  /** The first few different ones, such as `EndpointAddress.9`. */
+  readonly fields: string[];
+}
+
+const UNKNOWN_FIELDS_MAX = 8;
+
+export function createUnknownFields(): UnknownFields {
+  return { count: 0, fields: [] };
+}
+
+/** @throws DecodeError */
+export function decodeMessage(
+  message: Message,
+  bytes: Uint8Array,
+  start = 0,
+  end = bytes.length,
+  unknown?: UnknownFields,
+): JsonObject {
+  return readMessage(message, createReader(bytes, start, end), unknown);
+}
+
+function readMessage(message: Message, reader: ProtoReader, unknown: UnknownFields | undefined): JsonObject {
+  const object: JsonObject = {};
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    const field = message.byNumber[tag >>> 3];
+    if (field === undefined) {
+      if (unknown !== undefined) noteUnknown(unknown, `${message.name}.${tag >>> 3}`);
+      skipField(reader, tag);
+    } else if (field.type === 'skip') {
+      skipField(reader, tag);
+    } else {
+      readField(message, field, tag & 7, reader, object, unknown);
+    }
+  }
+  for (const field of message.fields) {
+    if (field.required && object[field.name] === undefined) object[field.name] = zeroOf(field);
+  }
+  return object;
+}
+
+function noteUnknown(unknown: UnknownFields, field: string): void {
+  unknown.count++;
+  if (unknown.fields.length < UNKNOWN_FIELDS_MAX && !unknown.fields.includes(field)) unknown.fields.push(field);
+}
+
+function readField(
+  message: Message,
+  field: Field,
+  wire: number,
+  reader: ProtoReader,
+  object: JsonObject,
+  unknown: UnknownFields | undefined,
+): void {
+  const scalar = field.shape === 'one' && (field.type === 'bool' || field.type === 'int32' || field.type === 'int64');
+  if (wire !== (scalar ? WIRE_VARINT : WIRE_BYTES)) {
+    throw new DecodeError(`${message.name}.${field.name}: wire type ${wire}`, reader.position);
+  }
+  if (field.shape === 'map') {
+    const map = (object[field.name] ??= {}) as JsonObject;
+    readMapEntry(field, reader, map, unknown);
+    return;
+  }
+  const value = readValue(message, field, reader, unknown);
+  if (field.shape === 'list') {
+    const list = object[field.name] as unknown[] | undefined;
+    if (list === undefined) object[field.name] = [value];
+    else list.push(value);
+  } else if (field.pointer || !isZero(value)) {
+    // A zero Time is undefined: nil and zero are the same in JSON.
+    if (value !== undefined) object[field.name] = value;
+  } else {
+    delete object[field.name];
+  }
+}
+
+function isZero(value: unknown): boolean {
+  return value === '' || value === 0 || value === false || value === undefined;
+}
+
+function readMapEntry(field: Field, reader: ProtoReader, map: JsonObject, unknown: UnknownFields | undefined): void {
+  const outer = reader.end;
+  reader.end = readLength(reader);
+  let key = '';
+  let value: unknown = '';
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === ((1 << 3) | WIRE_BYTES)) key = readUtf8(reader);
+    else if (tag === ((2 << 3) | WIRE_BYTES)) {
+      value = field.type === 'Quantity' ? readWrapped(reader, readQuantity, unknown) : readUtf8(reader);
+    } else skipField(reader, tag);
+  }
+  reader.end = outer;
+  setKey(map, key, value);
+}
+
+function readValue(message: Message, field: Field, reader: ProtoReader, unknown: UnknownFields | undefined): unknown {
+  switch (field.type) {
+    case 'string': {
+      return readUtf8(reader);
+    }
+    case 'bool': {
+      return readBool(reader);
+    }
+    case 'int32': {
+      return readInt32(reader);
+    }
+    case 'int64': {
+      return readInt64(reader);
+    }
+    case 'Time': {
+      return readWrapped(reader, readTimeText, unknown);
+    }
+    case 'MicroTime': {
+      return readWrapped(reader, readMicroTimeText, unknown);
+    }
+    case 'IntOrString': {
+      return readWrapped(reader, readIntOrStringBody, unknown);
+    }
+    case 'Quantity': {
+      return readWrapped(reader, readQuantity, unknown);
+    }
+    case 'message': {
+      const outer = reader.end;
+      reader.end = readLength(reader);
+      const value = readMessage(field.message!, reader, unknown);
+      reader.end = outer;
+      return value;
+    }
+    case 'skip': {
+      throw new Error(`assertion failed: ${message.name}.${field.name} is skipped`);
+    }
+  }
+}
+
+/** Reads a length-delimited message with `read`, which must consume all of it. */
+function readWrapped<T>(
+  reader: ProtoReader,
+  read: (reader: ProtoReader, unknown: UnknownFields | undefined) => T,
+  unknown: UnknownFields | undefined,
+): T {
+  const outer = reader.end;
+  reader.end = readLength(reader);
+  const value = read(reader, unknown);
+  reader.end = outer;
+  return value;
+}
+
+/** The seconds of a Time message that fills the reader; undefined when it is empty, which is Go's zero time. */
+export function readTimeSeconds(reader: ProtoReader): number | undefined {
+  if (reader.position >= reader.end) return undefined;
+  let seconds = 0;
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) return seconds;
+    if (tag === ((1 << 3) | WIRE_VARINT)) seconds = readInt64(reader);
+    else skipField(reader, tag);
+  }
+}
+
+function readTimeText(reader: ProtoReader): string | undefined {
+  const at = reader.position;
+  const seconds = readTimeSeconds(reader);
+  if (seconds === undefined || seconds === TIME_SECONDS_MIN) return undefined;
+  checkTime(seconds, at);
+  return formatTime(seconds);
+}
+
+function readMicroTimeText(reader: ProtoReader): string | undefined {
+  const at = reader.position;
+  if (at >= reader.end) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === ((1 << 3) | WIRE_VARINT)) seconds = readInt64(reader);
+    else if (tag === ((2 << 3) | WIRE_VARINT)) nanos = readInt32(reader);
+    else skipField(reader, tag);
+  }
+  checkTime(seconds, at);
+  if (nanos < 0 || nanos > 999_999_999) throw new DecodeError(`time out of range: ${nanos} nanoseconds`, at);
+  return formatMicroTime(seconds, nanos);
+}
+
+function checkTime(seconds: number, at: number): void {
+  if (seconds < TIME_SECONDS_MIN || seconds > TIME_SECONDS_MAX) {
+    throw new DecodeError(`time out of range: ${seconds} seconds`, at);
+  }
+}
+
+/** An IntOrString message that fills the reader. */
+export function readIntOrStringBody(reader: ProtoReader): number | string {
+  let type = 0;
+  let int = 0;
+  let text = '';
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) return type === 1 ? text : int;
+    if (tag === ((1 << 3) | WIRE_VARINT)) type = readInt64(reader);
+    else if (tag === ((2 << 3) | WIRE_VARINT)) int = readInt32(reader);
+    else if (tag === ((3 << 3) | WIRE_BYTES)) text = readUtf8(reader);
+    else skipField(reader, tag);
+  }
+}
+
+function readQuantity(reader: ProtoReader): string {
+  let text = '';
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) return text;
+    if (tag === ((1 << 3) | WIRE_BYTES)) text = readUtf8(reader);
+    else skipField(reader, tag);
+  }
+}
+
+function zeroOf(field: Field): unknown {
+  if (field.shape === 'list') return [];
+  if (field.shape === 'map') return {};
+  if (field.type === 'bool') return false;
+  if (field.type === 'int32' || field.type === 'int64') return 0;
+  return field.type === 'message' ? {} : '';
+}
+
+/** @throws EncodeError when a property has not the type that its field has. */
+export function encodeMessage(message: Message, object: object): Uint8Array {
+  const writer = createWriter();
+  prependMessage(writer, message, object as JsonObject);
+  return writtenBytes(writer);
+}
+
+function prependMessage(writer: ProtoWriter, message: Message, object: JsonObject): void {
+  for (let i = message.fields.length - 1; i >= 0; i--) {
+    const field = message.fields[i]!;
+    if (field.type === 'skip') continue;
+    const value = object[field.name];
+    if (value === undefined || value === null) continue;
+    if (field.shape === 'one') {
+      prependField(writer, message, field, value);
+    } else if (field.shape === 'list') {
+      if (!Array.isArray(value)) throw wrongType(message, field, 'a list', value);
+      for (let j = value.length - 1; j >= 0; j--) prependItem(writer, message, field, value[j]);
+    } else {
+      if (!isObject(value)) throw wrongType(message, field, 'a map', value);
+      prependMap(writer, message, field, value);
+    }
+  }
+}
+
+function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+  if (!field.pointer && isZero(value) && field.type !== 'IntOrString') {
+    checkZero(message, field, value);
+    return;
+  }
+  prependItem(writer, message, field, value);
+}
+
+/** A zero value that is left out still has to be the zero value of its own type. */
+function checkZero(message: Message, field: Field, value: unknown): void {
+  const expected =
+    field.type === 'bool' ? 'boolean' : field.type === 'int32' || field.type === 'int64' ? 'number' : 'string';
+  if (field.type === 'message' || typeof value !== expected) throw wrongType(message, field, field.type, value);
+}
+
+function prependItem(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+  if (field.type === 'string') {
+    if (typeof value !== 'string') throw wrongType(message, field, 'a string', value);
+    prependString(writer, (field.number << 3) | WIRE_BYTES, value);
+    return;
+  }
+  if (field.type === 'bool') {
+    if (typeof value !== 'boolean') throw wrongType(message, field, 'a boolean', value);
+    prependVarint(writer, value ? 1 : 0);
+    prependVarint(writer, (field.number << 3) | WIRE_VARINT);
+    return;
+  }
+  if (field.type === 'int32' || field.type === 'int64') {
+    if (!isInteger(value, field.type)) throw wrongType(message, field, `an ${field.type}`, value);
+    prependInt(writer, value);
+    prependVarint(writer, (field.number << 3) | WIRE_VARINT);
+    return;
+  }
+  const from = lengthOf(writer);
+  if (field.type === 'message') {
+    if (!isObject(value)) throw wrongType(message, field, 'an object', value);
+    prependMessage(writer, field.message!, value);
+  } else if (field.type === 'IntOrString') {
+    prependIntOrString(writer, message, field, value);
+  } else if (field.type === 'Quantity') {
+    prependQuantity(writer, message, field, value);
+  } else {
+    prependTime(writer, message, field, value);
+  }
+  prependVarint(writer, lengthOf(writer) - from);
+  prependVarint(writer, (field.number << 3) | WIRE_BYTES);
+}
+
+function prependMap(writer: ProtoWriter, message: Message, field: Field, map: JsonObject): void {
+  const keys = Object.keys(map).sort();
+  for (let i = keys.length - 1; i >= 0; i--) {
+    const key = keys[i]!;
+    const value = map[key];
+    const from = lengthOf(writer);
+    if (field.type === 'Quantity') {
+      prependQuantity(writer, message, field, value);
+      prependVarint(writer, lengthOf(writer) - from);
+    } else {
+      if (typeof value !== 'string') throw wrongType(message, field, `a string at ${JSON.stringify(key)}`, value);
+      prependVarint(writer, prependText(writer, value));
+    }
+    prependVarint(writer, (2 << 3) | WIRE_BYTES);
+    prependString(writer, (1 << 3) | WIRE_BYTES, key);
+    prependVarint(writer, lengthOf(writer) - from);
+    prependVarint(writer, (field.number << 3) | WIRE_BYTES);
+  }
+}
+
+function prependTime(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+  const time = typeof value === 'string' ? parseMicroTime(value) : null;
+  if (time === null) throw wrongType(message, field, 'a time in RFC 3339', value);
+  if (time.seconds === TIME_SECONDS_MIN && time.nanos === 0) return;
+  // Go writes nanoseconds of a Time as 0 and ignores them when reading.
+  prependInt(writer, field.type === 'Time' ? 0 : time.nanos);
+  prependVarint(writer, (2 << 3) | WIRE_VARINT);
+  prependInt(writer, time.seconds);
+  prependVarint(writer, (1 << 3) | WIRE_VARINT);
+}
+
+function prependIntOrString(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+  const isText = typeof value === 'string';
+  if (!isText && !isInteger(value, 'int32')) throw wrongType(message, field, 'a number or a string', value);
+  prependString(writer, (3 << 3) | WIRE_BYTES, isText ? value : '');
+  prependInt(writer, isText ? 0 : value);
+  prependVarint(writer, (2 << 3) | WIRE_VARINT);
+  prependVarint(writer, isText ? 1 : 0);
+  prependVarint(writer, (1 << 3) | WIRE_VARINT);
+}
+
+function prependQuantity(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+  if (typeof value !== 'string' && typeof value !== 'number') throw wrongType(message, field, 'a quantity', value);
+  prependString(writer, (1 << 3) | WIRE_BYTES, String(value));
+}
+
+function lengthOf(writer: ProtoWriter): number {
+  return writer.bytes.length - writer.position;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isInteger(value: unknown, type: 'int32' | 'int64'): value is number {
+  return type === 'int32' ? (Number(value) | 0) === value : Number.isInteger(value);
+}
+
+function wrongType(message: Message, field: Field, expected: string, value: unknown): EncodeError {
+  const shown = JSON.stringify(value) ?? String(value);
+  return new EncodeError(`${message.name}.${field.name}: expected ${expected}, got ${shown.slice(0, 100)}`);
+}
+
+/** "k8s" and the style byte, in front of every unary body and every watched object. */
+const MAGIC = [0x6b, 0x38, 0x73, 0x00] as const;
+
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Where in the bytes the bare message is. */
+  readonly raw: { readonly start: number; readonly end: number };
+}
+
+export function isEnvelope(bytes: Uint8Array, start = 0, end = bytes.length): boolean {
+  return end - start >= MAGIC.length && MAGIC.every((byte, i) => bytes[start + i] === byte);
+}
+
+/**
+ * @param last an envelope whose strings are taken over where they are the same, so that a stream of one kind makes none
+ * @throws DecodeError
+ */
+export function decodeEnvelope(bytes: Uint8Array, start = 0, end = bytes.length, last?: Envelope): Envelope {
+  if (!isEnvelope(bytes, start, end)) throw new DecodeError('envelope: no k8s magic', start);
+  const reader = createReader(bytes, start + MAGIC.length, end);
+  let apiVersion = '';
+  let kind = '';
+  let rawStart = end;
+  let rawEnd = end;
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === ((1 << 3) | WIRE_BYTES)) {
+      reader.end = readLength(reader);
+      for (;;) {
+        const inner = readTag(reader);
+        if (inner === 0) break;
+        if (inner === ((1 << 3) | WIRE_BYTES)) apiVersion = readKnown(reader, last?.apiVersion ?? '');
+        else if (inner === ((2 << 3) | WIRE_BYTES)) kind = readKnown(reader, last?.kind ?? '');
+        else skipField(reader, inner);
+      }
+      reader.end = end;
+    } else if (tag === ((2 << 3) | WIRE_BYTES)) {
+      rawEnd = readLength(reader);
+      rawStart = reader.position;
+      reader.position = rawEnd;
+    } else if (tag === ((3 << 3) | WIRE_BYTES)) {
+      const stop = readLength(reader);
+      if (stop !== reader.position) throw new DecodeError('envelope: content encodings are not supported', start);
+    } else skipField(reader, tag);
+  }
+  return { apiVersion, kind, raw: { start: rawStart, end: rawEnd } };
+}
+
+function readKnown(reader: ProtoReader, known: string): string {
+  const stop = readLength(reader);
+  const start = reader.position;
+  reader.position = stop;
+  return rangeSpells(reader.bytes, start, stop, known) ? known : latin1(reader.bytes, start, stop);
+}
+
+export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array): Uint8Array {
+  const writer = createWriter(raw.length + 64);
+  prependTail(writer);
+  const rawEnd = lengthOf(writer);
+  prependBytes(writer, raw);
+  prependHead(writer, apiVersion, kind, rawEnd);
+  return writtenBytes(writer);
+}
+
+/** The empty contentEncoding and contentType that Go always writes. */
+function prependTail(writer: ProtoWriter): void {
+  prependString(writer, (4 << 3) | WIRE_BYTES, '');
+  prependString(writer, (3 << 3) | WIRE_BYTES, '');
+}
+
+/** What stands before a raw message, which is all that was written after the first `rawEnd` bytes. */
+function prependHead(writer: ProtoWriter, apiVersion: string, kind: string, rawEnd: number): void {
+  prependVarint(writer, lengthOf(writer) - rawEnd);
+  prependVarint(writer, (2 << 3) | WIRE_BYTES);
+  const from = lengthOf(writer);
+  prependString(writer, (2 << 3) | WIRE_BYTES, kind);
+  prependString(writer, (1 << 3) | WIRE_BYTES, apiVersion);
+  prependVarint(writer, lengthOf(writer) - from);
+  prependVarint(writer, (1 << 3) | WIRE_BYTES);
+  for (let i = MAGIC.length - 1; i >= 0; i--) prependVarint(writer, MAGIC[i]!);
+}
+
+/**
+ * With envelope: a request or response body.
+ * @throws EncodeError for a kind without a schema, or a property of the wrong type
+ */
+export function encodeObject(object: KubeObject | object): Uint8Array {
+  const { apiVersion, kind } = object as KubeObject;
+  const message = messageOf(apiVersion, kind);
+  if (message === undefined) throw new EncodeError(`no protobuf schema for ${apiVersion}/${kind}`);
+  const writer = createWriter(4096);
+  prependTail(writer);
+  const rawEnd = lengthOf(writer);
+  prependMessage(writer, message, object as JsonObject);
+  prependHead(writer, apiVersion, kind, rawEnd);
+  return writtenBytes(writer);
+}
+
+/** The bare message of an object, as a list's item or `ObjectSource.bytes`. */
+export function encodeBare(object: KubeObject | object): Uint8Array {
+  const { apiVersion, kind } = object as KubeObject;
+  const message = messageOf(apiVersion, kind);
+  if (message === undefined) throw new EncodeError(`no protobuf schema for ${apiVersion}/${kind}`);
+  return encodeMessage(message, object);
+}
+
+/**
+ * With envelope; the kind decides the schema. apiVersion and kind come first in the result, as in JSON.
+ * @throws DecodeError
+ */
+export function decodeObject(bytes: Uint8Array, unknown?: UnknownFields): KubeObject {
+  const { apiVersion, kind, raw } = decodeEnvelope(bytes);
+  return decodeBare(apiVersion, kind, bytes, raw.start, raw.end, unknown);
+}
+
+/** @throws DecodeError */
+export function decodeBare(
+  apiVersion: string,
+  kind: string,
+  bytes: Uint8Array,
+  start = 0,
+  end = bytes.length,
+  unknown?: UnknownFields,
+): KubeObject {
+  const message = messageOf(apiVersion, kind);
+  if (message === undefined) throw new DecodeError(`no protobuf schema for ${apiVersion}/${kind}`);
+  return { apiVersion, kind, metadata: {}, ...decodeMessage(message, bytes, start, end, unknown) };
+}
+
+/** A list body, with envelope, around items that are bare messages already. */
+export function encodeList(
+  apiVersion: string,
+  kind: string,
+  metadata: object,
+  items: readonly Uint8Array[],
+): Uint8Array {
+  const listMeta = encodeMessage(LIST_META, metadata);
+  let bytesTotal = listMeta.length + 64;
+  for (const item of items) bytesTotal += item.length + 6;
+  const writer = createWriter(bytesTotal);
+  prependTail(writer);
+  const rawEnd = lengthOf(writer);
+  for (let i = items.length - 1; i >= 0; i--) {
+    prependBytes(writer, items[i]!);
+    prependVarint(writer, items[i]!.length);
+    prependVarint(writer, (2 << 3) | WIRE_BYTES);
+  }
+  prependBytes(writer, listMeta);
+  prependVarint(writer, listMeta.length);
+  prependVarint(writer, (1 << 3) | WIRE_BYTES);
+  prependHead(writer, apiVersion, kind, rawEnd);
+  return writtenBytes(writer);
+}
+
+const LIST_META = messageOf('v1', 'PodList')!.byNumber[1]!.message!;
+
+/** JSON text as an object. @throws DecodeError */
+export function parseJsonObject(bytes: Uint8Array, start = 0, end = bytes.length): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8(bytes, start, end));
+  } catch (error) {
+    throw new DecodeError(`not JSON: ${error instanceof Error ? error.message : String(error)}`, start);
+  }
+  if (!isObject(value)) throw new DecodeError('JSON: expected an object', start);
+  return value;
+}

@@ -1,0 +1,99 @@
+import { decodeEnvelope, parseJsonObject } from './codec.ts';
+import { encodingOf } from './media-type.ts';
+import {
+  createReader,
+  DecodeError,
+  readInt64,
+  readLatin1,
+  readLength,
+  readTag,
+  skipField,
+  WIRE_BYTES,
+  WIRE_VARINT,
+  type ProtoReader,
+} from './protobuf.ts';
+import type { ObjectSource } from './source.ts';
+
+/** One page of a list, its items cut out but not read. */
+export interface ListPage {
+  /** Of the list itself, such as PodList. */
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly resourceVersion: string;
+  /** Empty = the last page. */
+  readonly continueToken: string;
+  /** -1 = not told. */
+  readonly remainingItemCount: number;
+  /** Views into the body. */
+  readonly items: readonly ObjectSource[];
+}
+
+/** @throws DecodeError when the body is no list in the encoding that it claims */
+export function readList(contentType: string, body: Uint8Array): ListPage {
+  return encodingOf(contentType) === 'protobuf' ? readProtobufList(body) : readJsonList(body);
+}
+
+function readProtobufList(body: Uint8Array): ListPage {
+  const { apiVersion, kind, raw } = decodeEnvelope(body);
+  const itemKind = itemKindOf(kind);
+  const reader = createReader(body, raw.start, raw.end);
+  const meta = { resourceVersion: '', continueToken: '', remainingItemCount: -1 };
+  const items: ObjectSource[] = [];
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === ((1 << 3) | WIRE_BYTES)) {
+      reader.end = readLength(reader);
+      readListMeta(reader, meta);
+      reader.end = raw.end;
+    } else if (tag === ((2 << 3) | WIRE_BYTES)) {
+      const stop = readLength(reader);
+      items.push({ encoding: 'protobuf', kind: itemKind, apiVersion, bytes: body.subarray(reader.position, stop) });
+      reader.position = stop;
+    } else skipField(reader, tag);
+  }
+  return { kind, apiVersion, ...meta, items };
+}
+
+function readListMeta(
+  reader: ProtoReader,
+  meta: { resourceVersion: string; continueToken: string; remainingItemCount: number },
+): void {
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) return;
+    if (tag === ((2 << 3) | WIRE_BYTES)) meta.resourceVersion = readLatin1(reader);
+    else if (tag === ((3 << 3) | WIRE_BYTES)) meta.continueToken = readLatin1(reader);
+    else if (tag === ((4 << 3) | WIRE_VARINT)) meta.remainingItemCount = readInt64(reader);
+    else skipField(reader, tag);
+  }
+}
+
+function readJsonList(body: Uint8Array): ListPage {
+  const list = parseJsonObject(body);
+  const kind = typeof list['kind'] === 'string' ? list['kind'] : '';
+  const apiVersion = typeof list['apiVersion'] === 'string' ? list['apiVersion'] : '';
+  const itemKind = itemKindOf(kind);
+  const metadata = (list['metadata'] ?? {}) as Record<string, unknown>;
+  const values = list['items'] ?? [];
+  if (!Array.isArray(values)) throw new DecodeError(`${kind}.items: expected a list`);
+  const items = values.map((value: unknown, i): ObjectSource => {
+    if (typeof value !== 'object' || value === null) throw new DecodeError(`${kind}.items[${i}]: expected an object`);
+    return { encoding: 'json', kind: itemKind, apiVersion, value };
+  });
+  const { resourceVersion, continue: token, remainingItemCount } = metadata;
+  return {
+    kind,
+    apiVersion,
+    resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',
+    continueToken: typeof token === 'string' ? token : '',
+    remainingItemCount: typeof remainingItemCount === 'number' ? remainingItemCount : -1,
+    items,
+  };
+}
+
+/** Items carry no kind of their own in protobuf, and need not in JSON: it is the list's. */
+function itemKindOf(kind: string): string {
+  if (!kind.endsWith('List')) throw new DecodeError(`expected a list, got kind ${JSON.stringify(kind.slice(0, 100))}`);
+  return kind.slice(0, -'List'.length);
+}

@@ -1,0 +1,159 @@
+import { EMPTY_LABELS, labelsFromPairs, labelsGet } from './labels.ts';
+import { INITIAL_EVENTS_END_ANNOTATION } from './names.ts';
+import { readObject } from './object.ts';
+import {
+  createReader,
+  DecodeError,
+  readLatin1,
+  readLength,
+  readTag,
+  readUtf8,
+  skipField,
+  WIRE_BYTES,
+  type ProtoReader,
+} from './protobuf.ts';
+import type { ObjectSource } from './source.ts';
+import type { Labels } from './types.ts';
+
+/** What a bookmark or the reply to a write tells of an object. Empty string = absent. */
+export interface MetaRecord {
+  namespace: string;
+  name: string;
+  uid: string;
+  resourceVersion: string;
+  labels: Labels;
+  annotations: Labels;
+  /** Of a bookmark: the initial events of a WatchList are complete. */
+  initialEventsEnd: boolean;
+}
+
+/**
+ * Metadata in the reply to a write: PartialObjectMetadata, or a whole object from a server that does not do that.
+ * @throws DecodeError
+ */
+export function readObjectMeta(contentType: string, body: Uint8Array): MetaRecord {
+  return projectMeta(readObject(contentType, body));
+}
+
+/**
+ * Metadata of any object that has one.
+ * @throws DecodeError
+ */
+export function projectMeta(source: ObjectSource): MetaRecord {
+  // The metadata of a Status is that of a list.
+  if (source.kind === 'Status') throw new DecodeError('expected an object with metadata, got a Status');
+  const meta = source.encoding === 'protobuf' ? metaOfMessage(source.bytes) : metaOfJson(source.value);
+  meta.initialEventsEnd = labelsGet(meta.annotations, INITIAL_EVENTS_END_ANNOTATION) === 'true';
+  return meta;
+}
+
+function emptyMeta(): MetaRecord {
+  return {
+    namespace: '',
+    name: '',
+    uid: '',
+    resourceVersion: '',
+    labels: EMPTY_LABELS,
+    annotations: EMPTY_LABELS,
+    initialEventsEnd: false,
+  };
+}
+
+function metaOfMessage(bytes: Uint8Array): MetaRecord {
+  const meta = emptyMeta();
+  const reader = createReader(bytes);
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) return meta;
+    if (tag === ((1 << 3) | WIRE_BYTES)) {
+      reader.end = readLength(reader);
+      readMetaFields(reader, meta);
+      reader.end = bytes.length;
+    } else skipField(reader, tag);
+  }
+}
+
+function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
+  const labels: [string, string][] = [];
+  const annotations: [string, string][] = [];
+  for (;;) {
+    const tag = readTag(reader);
+    switch (tag) {
+      case 0: {
+        meta.labels = labelsFromPairs(labels);
+        meta.annotations = labelsFromPairs(annotations);
+        return;
+      }
+      case (1 << 3) | WIRE_BYTES: {
+        meta.name = readLatin1(reader);
+        break;
+      }
+      case (3 << 3) | WIRE_BYTES: {
+        meta.namespace = readLatin1(reader);
+        break;
+      }
+      case (5 << 3) | WIRE_BYTES: {
+        meta.uid = readLatin1(reader);
+        break;
+      }
+      case (6 << 3) | WIRE_BYTES: {
+        meta.resourceVersion = readLatin1(reader);
+        break;
+      }
+      case (11 << 3) | WIRE_BYTES: {
+        labels.push(readPair(reader));
+        break;
+      }
+      case (12 << 3) | WIRE_BYTES: {
+        annotations.push(readPair(reader));
+        break;
+      }
+      default: {
+        skipField(reader, tag);
+      }
+    }
+  }
+}
+
+function readPair(reader: ProtoReader): [string, string] {
+  const outer = reader.end;
+  reader.end = readLength(reader);
+  let key = '';
+  let value = '';
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === ((1 << 3) | WIRE_BYTES)) key = readUtf8(reader);
+    else if (tag === ((2 << 3) | WIRE_BYTES)) value = readUtf8(reader);
+    else skipField(reader, tag);
+  }
+  reader.end = outer;
+  return [key, value];
+}
+
+function metaOfJson(value: object): MetaRecord {
+  const meta = emptyMeta();
+  const { metadata } = value as { metadata?: unknown };
+  if (typeof metadata !== 'object' || metadata === null) return meta;
+  const { namespace, name, uid, resourceVersion, labels, annotations } = metadata as Record<string, unknown>;
+  meta.namespace = stringOr(namespace, '');
+  meta.name = stringOr(name, '');
+  meta.uid = stringOr(uid, '');
+  meta.resourceVersion = stringOr(resourceVersion, '');
+  meta.labels = pairsOfJson(labels, 'metadata.labels');
+  meta.annotations = pairsOfJson(annotations, 'metadata.annotations');
+  return meta;
+}
+
+function pairsOfJson(value: unknown, field: string): Labels {
+  if (value === undefined || value === null) return EMPTY_LABELS;
+  const pairs = typeof value === 'object' ? Object.entries(value) : null;
+  if (pairs === null || !pairs.every((pair) => typeof pair[1] === 'string')) {
+    throw new DecodeError(`${field}: expected a map of strings`);
+  }
+  return labelsFromPairs(pairs as [string, string][]);
+}
+
+function stringOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}

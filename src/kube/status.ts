@@ -1,0 +1,138 @@
+import { decodeBare, decodeEnvelope, isEnvelope, parseJsonObject } from './codec.ts';
+import { encodingOrNull } from './media-type.ts';
+import { utf8 } from '../lib/bytes-text.ts';
+import type { ObjectSource } from './source.ts';
+import type { Status, StatusCause } from './types.ts';
+
+/** What an error in plain text may contribute to a message. */
+const TEXT_BYTES_MAX = 1024;
+
+/**
+ * The Status in the body of an error response, or one made up from the HTTP status where the body holds none: proxies,
+ * flow control and panics answer in plain text (spec/wire.md 1.2). Never throws.
+ */
+export function readStatus(contentType: string, status: number, body: Uint8Array): Status {
+  try {
+    const encoding = isEnvelope(body) ? 'protobuf' : encodingOrNull(contentType);
+    if (encoding === 'protobuf') {
+      const { apiVersion, kind, raw } = decodeEnvelope(body);
+      if (kind === 'Status') return toStatus(decodeBare(apiVersion, kind, body, raw.start, raw.end), status);
+    } else if (encoding === 'json') {
+      const value = parseJsonObject(body);
+      if (value['kind'] === 'Status') return toStatus(value, status);
+    }
+  } catch {
+    // What cannot be read is shown as text below.
+  }
+  const text = utf8(body, 0, Math.min(body.length, TEXT_BYTES_MAX)).trim();
+  const reason = reasonOf(status);
+  return makeStatus(status, reason, text === '' || isEnvelope(body) ? `HTTP status ${status}` : text);
+}
+
+/** The Status in an ERROR frame of a watch; anything else there counts as an internal error. Never throws. */
+export function readStatusSource(source: ObjectSource): Status {
+  try {
+    if (source.kind === 'Status') {
+      const value = source.encoding === 'json' ? source.value : decodeBare(source.apiVersion, 'Status', source.bytes);
+      return toStatus(value, 500);
+    }
+  } catch {
+    // Falls through: an error that cannot be read is still an error.
+  }
+  return makeStatus(500, 'InternalError', `watch error of kind ${JSON.stringify(source.kind.slice(0, 100))}`);
+}
+
+export function makeStatus(code: number, reason: string, message: string, details?: Status['details']): Status {
+  const status: Status = {
+    apiVersion: 'v1',
+    kind: 'Status',
+    metadata: {},
+    status: code < 400 ? 'Success' : 'Failure',
+    message,
+    reason,
+    code,
+  };
+  if (details !== undefined) status.details = details;
+  return status;
+}
+
+/** A create was refused because its namespace is being deleted. */
+export function isNamespaceTerminating(status: Status): boolean {
+  return hasCause(status, 'NamespaceTerminating');
+}
+
+/** The server's cache has not reached the resourceVersion asked for. */
+export function isResourceVersionTooLarge(status: Status): boolean {
+  return hasCause(status, 'ResourceVersionTooLarge');
+}
+
+function hasCause(status: Status, reason: string): boolean {
+  return status.details?.causes?.some((cause) => cause.reason === reason) ?? false;
+}
+
+/** Keeps what has the right type and drops the rest. */
+function toStatus(value: object, httpStatus: number): Status {
+  const { metadata, status, message, reason, details, code } = value as Record<string, unknown>;
+  const fields = asRecord(metadata);
+  const result: Status = {
+    apiVersion: 'v1',
+    kind: 'Status',
+    metadata: {},
+    status: status === 'Success' ? 'Success' : 'Failure',
+    code: typeof code === 'number' && code !== 0 ? code : httpStatus,
+  };
+  if (typeof fields['continue'] === 'string') result.metadata.continue = fields['continue'];
+  if (typeof fields['resourceVersion'] === 'string') result.metadata.resourceVersion = fields['resourceVersion'];
+  if (typeof message === 'string') result.message = message;
+  if (typeof reason === 'string') result.reason = reason;
+  if (typeof details === 'object' && details !== null) result.details = toDetails(asRecord(details));
+  return result;
+}
+
+function toDetails(value: Record<string, unknown>): NonNullable<Status['details']> {
+  const details: NonNullable<Status['details']> = {};
+  for (const name of ['name', 'group', 'kind', 'uid'] as const) {
+    const text = value[name];
+    if (typeof text === 'string') details[name] = text;
+  }
+  if (typeof value['retryAfterSeconds'] === 'number') details.retryAfterSeconds = value['retryAfterSeconds'];
+  if (Array.isArray(value['causes']))
+    details.causes = value['causes'].map((cause: unknown) => toCause(asRecord(cause)));
+  return details;
+}
+
+function toCause(value: Record<string, unknown>): StatusCause {
+  const cause: StatusCause = {};
+  for (const name of ['reason', 'message', 'field'] as const) {
+    const text = value[name];
+    if (typeof text === 'string') cause[name] = text;
+  }
+  return cause;
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** The reasons that the API gives its own errors of these codes (apimachinery, api/errors). */
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [400, 'BadRequest'],
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [404, 'NotFound'],
+  [405, 'MethodNotAllowed'],
+  [406, 'NotAcceptable'],
+  [409, 'Conflict'],
+  [410, 'Gone'],
+  [413, 'RequestEntityTooLarge'],
+  [415, 'UnsupportedMediaType'],
+  [422, 'Invalid'],
+  [429, 'TooManyRequests'],
+  [500, 'InternalError'],
+  [503, 'ServiceUnavailable'],
+  [504, 'Timeout'],
+]);
+
+function reasonOf(status: number): string {
+  return REASONS.get(status) ?? 'Unknown';
+}
