@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { createThreadShards, type ThreadShards, type ThreadShardsOptions } from '../../src/node/thread-shards.ts';
+import type { ShardsEvent } from '../../src/ports/shards.ts';
+import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
+import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
+import { batchEntry, batchOf, serviceRecord } from '../support/batches.ts';
+import { poisonService } from '../support/poison.ts';
+
+const OPTIONS: ThreadShardsOptions = {
+  count: 1,
+  heapLimitMb: 32,
+  config: { tolerateUnreadyAnnotation: false },
+  workerUrl: new URL('../support/poisonous-worker.ts', import.meta.url),
+};
+
+shardsContract('threaded', ['throw', 'exit', 'hang', 'allocate', 'throw-later'], () => makeWorld(OPTIONS));
+
+suite('threaded shards, further', () => {
+  test('the production worker plans', async () => {
+    const world = makeWorld({ ...OPTIONS, workerUrl: undefined });
+    world.shards.post(0, 1, encodeBatch(batchOf(batchEntry({ version: 1, outputs: 1, spec: serviceRecord() }))));
+    await world.until(() => world.events.length === 1);
+    const [event] = world.events;
+    assert.equal(event?.type, 'shard.planned');
+    assert.equal(decodeReply(event.bytes).results[0]?.writes[0]?.verb, 'create');
+    await world.close();
+  });
+
+  test('a batch is transferred, not copied', async () => {
+    const world = makeWorld(OPTIONS);
+    const bytes = encodeBatch(batchOf(batchEntry({ version: 1, spec: serviceRecord() })));
+    world.shards.post(0, 1, bytes);
+    assert.equal(bytes.byteLength, 0);
+    await world.until(() => world.events.length === 1);
+    await world.close();
+  });
+
+  test('shards die alone', async () => {
+    const world = makeWorld({ ...OPTIONS, count: 2 });
+    const harmless = () => encodeBatch(batchOf(batchEntry({ version: 1, spec: serviceRecord() })));
+    world.shards.post(0, 1, encodeBatch(batchOf(batchEntry({ service: poisonService('exit') }))));
+    world.shards.post(1, 2, harmless());
+    await world.until(() => world.events.length === 2);
+    world.shards.post(1, 3, encodeBatch(batchOf(batchEntry({ base: 1, version: 2, removals: ['web-1'] }))));
+    await world.until(() => world.events.length === 3);
+    const last = world.events[2];
+    assert.equal(last?.type, 'shard.planned');
+    assert.equal(decodeReply(last.bytes).results[0]?.needFull, false);
+    assert.deepEqual([world.shards.facts(0).restarts, world.shards.facts(1).restarts], [1, 0]);
+    await world.close();
+  });
+
+  test('a worker that cannot be loaded is tried again ever more rarely', async () => {
+    const world = makeWorld({ ...OPTIONS, workerUrl: new URL('../support/no-such-worker.ts', import.meta.url) });
+    world.shards.post(0, 1, encodeBatch(batchOf()));
+    await world.until(() => world.events.length >= 2);
+    world.shards.post(0, 2, encodeBatch(batchOf()));
+    const before = performance.now();
+    await world.until(() => world.events.length >= 3);
+    assert.ok(performance.now() - before >= 90, 'the third start waits');
+    assert.deepEqual(
+      world.events.map((event) => (event.type === 'shard.lost' ? event.batches : 'planned')),
+      [[1], [], [2]],
+    );
+    const [event] = world.events;
+    assert.match(event?.type === 'shard.lost' ? event.reason : '', /no-such-worker/);
+    await world.close();
+  });
+});
+
+function makeWorld(options: ThreadShardsOptions): ShardsWorld & { readonly shards: ThreadShards } {
+  const events: ShardsEvent[] = [];
+  let wake = (): void => {};
+  const shards = createThreadShards(options, (event) => {
+    events.push(event);
+    world.onEvent(event);
+    wake();
+  });
+  const world: ShardsWorld & { readonly shards: ThreadShards } = {
+    shards,
+    events,
+    onEvent: () => {},
+    async until(done) {
+      // An idle worker does not keep the process alive, a timer does; a story's own time limit ends the wait.
+      const alive = setInterval(() => {}, 1000);
+      while (!done()) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      clearInterval(alive);
+    },
+    close: () => shards.close(),
+  };
+  return world;
+}

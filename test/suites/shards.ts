@@ -1,0 +1,195 @@
+/**
+ * The contract of the shards port (src/ports/shards.ts) for any implementation: on threads, on the calling thread, in
+ * virtual time. An implementation brings a world, and says which deaths it can die.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
+import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
+import { OUTPUT_ENDPOINTS, type PlanReply } from '../../src/shard/protocol.ts';
+import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
+import { type Poison, poisonService } from '../support/poison.ts';
+
+export interface ShardsWorld {
+  readonly shards: Shards;
+  /** Everything delivered so far, oldest first. */
+  readonly events: readonly ShardsEvent[];
+  /** Called for each event as it is delivered; replaceable. */
+  onEvent: (event: ShardsEvent) => void;
+  /** Runs the world until `done()`; rejects when that does not come true. */
+  readonly until: (done: () => boolean) => Promise<void>;
+  close(): Promise<void>;
+}
+
+export function shardsContract(name: string, poisons: readonly Poison[], make: () => ShardsWorld): void {
+  function story(title: string, tell: (world: ShardsWorld) => Promise<void>): void {
+    test(title, { timeout: 20_000 }, async () => {
+      const world = make();
+      try {
+        await tell(world);
+      } finally {
+        await world.close();
+      }
+    });
+  }
+
+  suite(`${name} shards`, () => {
+    story('each batch is answered once, in the order posted', async ({ shards, events, until }) => {
+      for (let batch = 1; batch <= 50; batch++) shards.post(0, batch, snapshot(`shop/web-${batch}`));
+      await until(() => events.length >= 50);
+      assert.deepEqual(
+        events.map((event) => [event.type === 'shard.planned' ? event.batch : event.reason, ...writes(event)]),
+        Array.from({ length: 50 }, (_, i) => [i + 1, `create web-${i + 1}`]),
+      );
+    });
+
+    story('nothing comes back from inside post and restart', async (world) => {
+      let inside = false;
+      let early = 0;
+      world.onEvent = () => {
+        if (inside) early++;
+      };
+      inside = true;
+      world.shards.post(0, 1, snapshot());
+      world.shards.restart(0);
+      inside = false;
+      await world.until(() => world.events.length > 0);
+      assert.equal(early, 0);
+    });
+
+    story('batches may be posted from within an event', async (world) => {
+      world.onEvent = (event) => {
+        if (event.type === 'shard.planned' && event.batch === 1) world.shards.post(0, 2, snapshot());
+      };
+      world.shards.post(0, 1, snapshot());
+      await world.until(() => world.events.length === 2);
+      assert.deepEqual(outline(world.events), ['planned 1', 'planned 2']);
+    });
+
+    story('a planner remembers: a change needs no snapshot', async ({ shards, events, until }) => {
+      shards.post(0, 1, snapshot());
+      shards.post(0, 2, change());
+      await until(() => events.length === 2);
+      assert.deepEqual(outline(events), ['planned 1', 'planned 2']);
+      assert.equal(replyOf(events[1]).results[0]?.needFull, false);
+    });
+
+    story('bytes that are no batch are answered, and harm nothing', async ({ shards, events, until }) => {
+      shards.post(0, 1, snapshot());
+      shards.post(0, 2, Uint8Array.of(0xc1, 0xff, 0x00));
+      shards.post(0, 3, new Uint8Array(0));
+      shards.post(0, 4, change());
+      await until(() => events.length === 4);
+      assert.match(replyOf(events[1]).error ?? '', /^not a message/);
+      assert.match(replyOf(events[2]).error ?? '', /^not a message/);
+      assert.equal(replyOf(events[3]).results[0]?.needFull, false);
+    });
+
+    story('a restart loses all unanswered batches and what the planner knew', async ({ shards, events, until }) => {
+      shards.post(0, 1, snapshot());
+      await until(() => events.length === 1);
+      shards.post(0, 2, change());
+      shards.post(0, 3, change());
+      shards.restart(0);
+      shards.post(0, 4, change());
+      await until(() => events.some((event) => event.type === 'shard.lost'));
+      assert.deepEqual(outline(events), ['planned 1', 'lost 2,3,4']);
+      shards.post(0, 5, change());
+      await until(() => events.length === 3);
+      assert.equal(replyOf(events[2]).results[0]?.needFull, true);
+    });
+
+    story('a restart of an idle shard is told too', async ({ shards, events, until }) => {
+      shards.restart(0);
+      await until(() => events.length === 1);
+      assert.deepEqual(outline(events), ['lost ']);
+    });
+
+    story('after a loss a snapshot rebuilds the state, and the same bytes come out', async (world) => {
+      const { shards, events, until } = world;
+      shards.post(0, 1, snapshot());
+      await until(() => events.length === 1);
+      shards.restart(0);
+      await until(() => events.length === 2);
+      shards.post(0, 2, snapshot());
+      await until(() => events.length === 3);
+      assert.deepEqual(outline(events), ['planned 1', 'lost ', 'planned 2']);
+      assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
+    });
+
+    for (const poison of poisons) {
+      if (poison === 'hang' || poison === 'throw-later') continue;
+      story(`${poison}: one loss names the poisonous batch and those behind it`, async ({ shards, events, until }) => {
+        shards.post(0, 1, snapshot());
+        await until(() => events.length === 1);
+        shards.post(0, 2, poisoned(poison));
+        shards.post(0, 3, change());
+        await until(() => events.length === 2);
+        assert.deepEqual(outline(events), ['planned 1', 'lost 2,3']);
+        shards.post(0, 4, snapshot());
+        await until(() => events.length === 3);
+        assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
+      });
+    }
+
+    if (poisons.includes('hang')) {
+      story('a hung thread answers nothing until it is restarted', async ({ shards, events, until }) => {
+        shards.post(0, 1, snapshot());
+        shards.post(0, 2, poisoned('hang'));
+        shards.post(0, 3, snapshot());
+        await until(() => events.length === 1);
+        shards.restart(0);
+        await until(() => events.length === 2);
+        shards.post(0, 4, snapshot());
+        await until(() => events.length === 3);
+        assert.deepEqual(outline(events), ['planned 1', 'lost 2,3', 'planned 4']);
+      });
+    }
+
+    if (poisons.includes('throw-later')) {
+      story('a death between two batches is told', async ({ shards, events, until }) => {
+        shards.post(0, 1, poisoned('throw-later'));
+        await until(() => events.length === 2);
+        assert.deepEqual(outline(events), ['planned 1', 'lost ']);
+        shards.post(0, 2, snapshot());
+        await until(() => events.length === 3);
+        assert.deepEqual(outline(events.slice(2)), ['planned 2']);
+      });
+    }
+  });
+}
+
+/** A service with two pods, to be planned. */
+function snapshot(service = 'shop/web'): Uint8Array {
+  const upserts = [podRecord(0), podRecord(1)];
+  const spec = serviceRecord({ name: service.slice('shop/'.length) });
+  return bytesOf(batchEntry({ service, version: 1, outputs: OUTPUT_ENDPOINTS, spec, upserts }));
+}
+
+/** One pod of that gone, not to be planned. */
+function change(): Uint8Array {
+  return bytesOf(batchEntry({ base: 1, version: 1, removals: ['web-1'] }));
+}
+
+function poisoned(poison: Poison): Uint8Array {
+  return bytesOf(batchEntry({ service: poisonService(poison), version: 1, spec: serviceRecord() }));
+}
+
+function bytesOf(entry: ReturnType<typeof batchEntry>): Uint8Array {
+  return encodeBatch(batchOf(entry));
+}
+
+function outline(events: readonly ShardsEvent[]): string[] {
+  return events.map((event) =>
+    event.type === 'shard.planned' ? `planned ${event.batch}` : `lost ${event.batches.join(',')}`,
+  );
+}
+
+function replyOf(event: ShardsEvent | undefined): PlanReply {
+  assert.equal(event?.type, 'shard.planned');
+  return decodeReply(event.bytes);
+}
+
+function writes(event: ShardsEvent | undefined): string[] {
+  return replyOf(event).results.flatMap((result) => result.writes.map((write) => `${write.verb} ${write.name}`));
+}

@@ -1,0 +1,118 @@
+/**
+ * Shards in virtual time: the real planner on the real bytes, and deaths on demand. Deterministic: what happens when
+ * follows from the calls, the schedule and the generator alone.
+ */
+import type { Planning } from '../../src/node/inline-shards.ts';
+import { nextFloat, type Prng } from '../../src/lib/prng.ts';
+import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
+import type { PlannerConfig } from '../../src/shard/protocol.ts';
+import { createPlanner, plan } from '../../src/shard/planner.ts';
+
+export interface SimShardsOptions {
+  readonly count: number;
+  readonly config: PlannerConfig;
+  /** Runs something later in virtual time; in the order of their times, then of the calls. */
+  readonly schedule: (delayMs: number, run: () => void) => void;
+  /** Draws how long each batch and each death takes. */
+  readonly prng: Prng;
+  readonly startPlanning?: () => Planning;
+}
+
+export interface SimShards extends Shards {
+  /** The thread dies here and now, with all it knew. */
+  kill(shard: number, reason: string): void;
+  /** The thread takes batches and answers none, until it is restarted or killed. */
+  hang(shard: number): void;
+  /** Batches without an answer. */
+  waiting(shard: number): number;
+}
+
+const BATCH_MS_MAX = 2;
+/** From a death to its report. */
+const LOSS_MS_MAX = 100;
+
+/** What a planning throws to hang instead of dying. */
+export class SimHang extends Error {
+  override name = 'SimHang';
+}
+
+interface Thread {
+  planning: Planning;
+  queue: { readonly batch: number; readonly bytes: Uint8Array }[];
+  state: 'idle' | 'busy' | 'hung' | 'dead';
+  /** Told apart from what was scheduled for its predecessors. */
+  life: number;
+}
+
+export function simulatedShards(options: SimShardsOptions, deliver: (event: ShardsEvent) => void): SimShards {
+  const { prng, schedule } = options;
+  const startPlanning = options.startPlanning ?? (() => startPlanner(options.config));
+  const threads = Array.from({ length: options.count }, (): Thread => ({
+    planning: startPlanning(),
+    queue: [],
+    state: 'idle',
+    life: 0,
+  }));
+
+  function work(shard: number): void {
+    const thread = threads[shard]!;
+    const next = thread.queue[0];
+    if (thread.state !== 'idle' || next === undefined) return;
+    thread.state = 'busy';
+    const { life } = thread;
+    schedule(nextFloat(prng) * BATCH_MS_MAX, () => {
+      if (thread.life !== life || thread.state !== 'busy') return;
+      let reply: Uint8Array;
+      try {
+        reply = thread.planning(next.bytes);
+      } catch (error) {
+        if (error instanceof SimHang) thread.state = 'hung';
+        else die(shard, error instanceof Error ? error.message : String(error));
+        return;
+      }
+      thread.queue.shift();
+      thread.state = 'idle';
+      deliver({ type: 'shard.planned', shard, batch: next.batch, bytes: reply });
+      work(shard);
+    });
+  }
+
+  function die(shard: number, reason: string): void {
+    const thread = threads[shard]!;
+    if (thread.state === 'dead') return;
+    thread.state = 'dead';
+    thread.life++;
+    schedule(nextFloat(prng) * LOSS_MS_MAX, () => {
+      const batches = thread.queue.map(({ batch }) => batch);
+      thread.queue = [];
+      thread.planning = startPlanning();
+      thread.state = 'idle';
+      deliver({ type: 'shard.lost', shard, batches, reason });
+      work(shard);
+    });
+  }
+
+  return {
+    count: options.count,
+    post(shard, batch, bytes) {
+      // As a transfer does: the sender's view is empty afterwards.
+      const owned = structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] });
+      threads[shard]!.queue.push({ batch, bytes: owned });
+      work(shard);
+    },
+    restart(shard) {
+      die(shard, 'restarted');
+    },
+    kill: die,
+    hang(shard) {
+      const thread = threads[shard]!;
+      if (thread.state !== 'dead') thread.state = 'hung';
+    },
+    waiting: (shard) => threads[shard]!.queue.length,
+  };
+}
+
+function startPlanner(config: PlannerConfig): Planning {
+  const planner = createPlanner(config);
+  return (bytes) => plan(planner, bytes);
+}
