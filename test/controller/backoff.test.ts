@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BACKOFFS, createBackoff, nextDelayMs, resetBackoff, type FailureClass } from '../../src/controller/backoff.ts';
+import { createPrng } from '../../src/lib/prng.ts';
+
+const CLASSES = Object.keys(BACKOFFS) as FailureClass[];
+
+/** The waits after so many failures in a row, in milliseconds, jitter included. */
+function waits(failure: FailureClass, count: number, seed = 1): number[] {
+  const state = createBackoff();
+  const prng = createPrng(seed);
+  return Array.from({ length: count }, () => nextDelayMs(state, failure, prng));
+}
+
+test('each wait lies within the jitter above the doubled one before', () => {
+  const expectedMs = [250, 500, 1000, 2000, 4000];
+  for (const [index, waitMs] of waits('server', 5).entries()) {
+    assert.ok(waitMs >= expectedMs[index]! && waitMs < expectedMs[index]! * 1.5, `wait ${index}: ${waitMs}`);
+  }
+});
+
+test('no class waits longer than five minutes, however often it failed', () => {
+  for (const failure of CLASSES) {
+    const last = waits(failure, 2000).at(-1)!;
+    assert.ok(last <= 300_000 && last <= BACKOFFS[failure].capMs, `${failure}: ${last}`);
+    assert.ok(last > BACKOFFS[failure].capMs / 2, `${failure}: ${last}`);
+  }
+});
+
+test('what will not help soon is not tried soon, a conflict is', () => {
+  const first = (failure: FailureClass): number => waits(failure, 1)[0]!;
+  assert.ok(first('conflict') < 50);
+  assert.ok(first('invalid') >= 30_000);
+  assert.ok(first('forbidden') >= 15_000);
+});
+
+test('the repair of a foreign edit waits at least a second', () => {
+  for (let seed = 0; seed < 100; seed++) assert.ok(waits('foreign', 1, seed)[0]! >= 1000);
+});
+
+test("the server's Retry-After is waited for, up to five minutes", () => {
+  const wait = (retryAfterMs: number): number => nextDelayMs(createBackoff(), 'throttled', createPrng(7), retryAfterMs);
+  assert.ok(wait(30_000) >= 30_000 && wait(30_000) < 45_000);
+  assert.ok(wait(86_400_000) <= 300_000);
+});
+
+test('failures count across classes until a success', () => {
+  const state = createBackoff();
+  const prng = createPrng(1);
+  nextDelayMs(state, 'server', prng);
+  nextDelayMs(state, 'server', prng);
+  assert.ok(nextDelayMs(state, 'conflict', prng) >= 80);
+  resetBackoff(state);
+  assert.ok(nextDelayMs(state, 'conflict', prng) < 30);
+});
+
+test('services that failed together do not come back together', () => {
+  const firsts = new Set(Array.from({ length: 50 }, (_, seed) => waits('server', 1, seed)[0]));
+  assert.equal(firsts.size, 50);
+});
