@@ -1,0 +1,24 @@
+/** The menu: `npm run bench`, `npm run bench -- cluster`, `peers`, `memory`; BENCH_SIZE=tiny makes each small. */
+import type { Size } from './support/micro-bench.ts';
+
+const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: readonly string[]) => Promise<void> }>> = {
+  micro: {
+    what: 'one operation each, microseconds (the default; a part of a name chooses)',
+    run: async (size, [filter]) => (await import('./micro.ts')).runMicroBenches(size, filter),
+  },
+  memory: {
+    what: 'bytes of the main thread for each pod',
+    run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),
+  },
+};
+
+const [choice = 'micro', ...rest] = process.argv.slice(2);
+const size: Size = process.env['BENCH_SIZE'] === 'tiny' ? 'tiny' : 'full';
+const entry = MENU[choice];
+if (entry === undefined) {
+  const lines = Object.entries(MENU).map(([name, { what }]) => `  ${name.padEnd(8)}${what}`);
+  console.error(`unknown bench ${JSON.stringify(choice)}; there are\n${lines.join('\n')}`);
+  process.exitCode = 2;
+} else {
+  await entry.run(size, rest);
+}

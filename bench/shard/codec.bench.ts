@@ -1,0 +1,58 @@
+import type { ServiceRecord } from '../../src/kube/types.ts';
+import { decodeBatch, encodeBatch } from '../../src/shard/codec.ts';
+import { OUTPUT_ENDPOINTS } from '../../src/shard/protocol.ts';
+import type { Batch, BatchEntry } from '../../src/shard/protocol.ts';
+import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
+import { clusterRecords, flipped } from '../support/records.ts';
+
+export const codecBench: MicroBench = { name: 'shard/codec', prepare };
+
+function prepare(size: Size): readonly BenchCase[] {
+  const { services, pods } = clusterRecords('spread', {
+    namespaces: 1,
+    servicesPerNamespace: size === 'full' ? 100 : 4,
+  });
+  const delta = (service: ServiceRecord, i: number): BatchEntry => ({
+    ...NOTHING,
+    service: `${service.namespace}/${service.name}`,
+    base: 1,
+    version: 2,
+    upserts: [flipped(pods[i * 5]!, 1_000_000 + i)],
+  });
+  const snapshot = (service: ServiceRecord, i: number): BatchEntry => ({
+    ...NOTHING,
+    service: `${service.namespace}/${service.name}`,
+    spec: service,
+    upserts: pods.slice(i * 5, i * 5 + 5),
+  });
+  return [...cases('delta of one pod', services.map(delta)), ...cases('snapshot of 5 pods', services.map(snapshot))];
+}
+
+function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase[] {
+  const batch: Batch = { wallMs: 0, entries };
+  const bytes = encodeBatch(batch);
+  const note = `${Math.round(bytes.length / entries.length)} B`;
+  const operations = entries.length;
+  return [
+    {
+      name: `${name}: encode`,
+      note,
+      operations,
+      run: () => encodeBatch(batch),
+      meaning: (encoded) => decodeBatch(encoded as Uint8Array),
+    },
+    { name: `${name}: decode`, note, operations, run: () => decodeBatch(bytes) },
+  ];
+}
+
+const NOTHING: BatchEntry = {
+  service: '',
+  outputs: OUTPUT_ENDPOINTS,
+  base: 0,
+  version: 1,
+  spec: undefined,
+  upserts: [],
+  removals: [],
+  acks: [],
+  observed: [],
+};

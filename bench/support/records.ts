@@ -1,0 +1,37 @@
+/** Records as the controller holds them: read off the wire, not taken from the generator. */
+import { projectPod, projectService } from '../../src/kube/project.ts';
+import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
+import { createInterner } from '../../src/lib/interner.ts';
+import { makeCluster } from '../../src/workload/cluster.ts';
+import { podObject, serviceObject } from '../../src/workload/objects.ts';
+import { findProfile } from '../../src/workload/profile.ts';
+import type { Profile } from '../../src/workload/profile.ts';
+import { storedPodSource, storedServiceSource } from './stored-pod.ts';
+
+export interface ClusterRecords {
+  readonly services: readonly ServiceRecord[];
+  readonly pods: readonly PodRecord[];
+}
+
+export const SEED = 1;
+
+/** `changes` replaces parts of the named profile, to make it smaller. */
+export function clusterRecords(profileName: string, changes: Partial<Profile> = {}): ClusterRecords {
+  const cluster = makeCluster({ ...findProfile(profileName), ...changes }, SEED);
+  const interner = createInterner();
+  let revision = 0;
+  return {
+    services: cluster.services.map((s) => projectService(storedServiceSource(serviceObject(s), ++revision), interner)),
+    pods: cluster.pods.map((p) => projectPod(storedPodSource(podObject(cluster, p), ++revision), interner)),
+  };
+}
+
+/** The same pod with the other readiness, later. */
+export function flipped(pod: PodRecord, resourceVersion: number): PodRecord {
+  return {
+    ...pod,
+    ready: !pod.ready,
+    readyTime: pod.readyTime + 1,
+    resourceVersion: String(resourceVersion),
+  };
+}

@@ -1,0 +1,8 @@
+/** Columns of equal width: the first to the left, the others to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  const text = (line: readonly string[]): string =>
+    line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
+  return [text(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(text)].join('\n');
+}
