@@ -51,8 +51,8 @@ export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[])
 }
 
 /**
- * Takes what was read from the server, if it is not older than what is known. Problems: content that is no Endpoints
- * object, and fields that this version does not know, which the next write would lose.
+ * Takes what was read from the server, if it is not older than what is known. Content that is no Endpoints object makes
+ * it unreadable; fields that this version does not know, which the next write would lose, are added to the problems.
  */
 export function storeObserved(stored: Stored, key: string, observed: Observed, problems: Problem[]): void {
   if (observed.content === null) {
@@ -66,7 +66,6 @@ export function storeObserved(stored: Stored, key: string, observed: Observed, p
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     stored.unreadable = { kind: 'undecodable-object', object: `endpoints ${key}`, field: '', message };
-    problems.push(stored.unreadable);
     return;
   }
   const age = compareResourceVersions(object.metadata.resourceVersion ?? '', versionOf(stored));

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { encodeBare, decodeObject } from '../../src/kube/codec.ts';
+import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
+import type { Endpoints } from '../../src/kube/types.ts';
+import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
+import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
+import {
+  OUTPUT_ENDPOINTS,
+  type Ack,
+  type BatchEntry,
+  type Observed,
+  type PlannedWrite,
+  type ServiceResult,
+} from '../../src/shard/protocol.ts';
+import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
+
+const CONFIG = { tolerateUnreadyAnnotation: false };
+
+/** A planner that has planned shop/web with pods 1 and 2 and not heard what became of the create. */
+function planned(): { planner: Planner; write: PlannedWrite } {
+  const planner = createPlanner(CONFIG);
+  const result = send(planner, snapshot());
+  return { planner, write: result.writes[0]! };
+}
+
+/** The same after the create was applied as version 100. */
+function settled(): Planner {
+  const { planner, write } = planned();
+  send(planner, { acks: [applied(write, '100')] });
+  return planner;
+}
+
+suite('a snapshot', () => {
+  test('is planned as a create, bytes and all', () => {
+    const { write } = planned();
+    assert.deepEqual(
+      { ...write, body: decodeObject(write.body) },
+      {
+        id: 1,
+        output: OUTPUT_ENDPOINTS,
+        verb: 'create',
+        name: 'web',
+        uid: '',
+        resourceVersion: '',
+        phase: 1,
+        body: {
+          apiVersion: 'v1',
+          kind: 'Endpoints',
+          metadata: {
+            name: 'web',
+            labels: { app: 'web', 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' },
+            annotations: { [TRIGGER_TIME_ANNOTATION]: '2025-06-15T15:06:40Z' },
+          },
+          subsets: [
+            {
+              addresses: [address(1), address(2)],
+              ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+            },
+          ],
+        },
+      },
+    );
+  });
+
+  test('of what the server holds already writes nothing', () => {
+    const result = send(createPlanner(CONFIG), { ...snapshot(), observed: [observed(stored())] });
+    assert.deepEqual(result.writes, []);
+    assert.deepEqual(result.facts, { ready: 2, notReady: 0, truncated: 0 });
+  });
+
+  test('over known inputs replaces them', () => {
+    const planner = settled();
+    const result = send(planner, { ...snapshot(), upserts: [podRecord(2)] });
+    assert.deepEqual(ips(result), ['10.0.0.2']);
+  });
+
+  test('may leave out the object: what is known of it stays', () => {
+    const planner = settled();
+    assert.deepEqual(send(planner, snapshot()).writes, []);
+  });
+});
+
+suite('a change', () => {
+  test('that builds on what the planner has is an update with preconditions', () => {
+    const planner = settled();
+    const result = send(planner, change({ upserts: [podRecord(3)], removals: ['web-1'] }));
+    assert.deepEqual(ips(result), ['10.0.0.2', '10.0.0.3']);
+    const [write] = result.writes;
+    assert.deepEqual([write?.verb, write?.uid, write?.resourceVersion], ['update', 'endpoints-uid', '100']);
+    assert.equal(bodyOf(result).metadata.resourceVersion, '100');
+    assert.equal(bodyOf(result).metadata.uid, 'endpoints-uid');
+  });
+
+  test('that builds on something else needs a snapshot, and nothing of it is taken', () => {
+    const planner = settled();
+    const ahead = send(planner, change({ base: 5, version: 6, upserts: [podRecord(3)] }));
+    assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, 0, []]);
+    assert.deepEqual(send(planner, change({})).writes, []);
+  });
+
+  test('of an unknown service needs a snapshot', () => {
+    assert.equal(send(createPlanner(CONFIG), change({ removals: ['web-1'] })).needFull, true);
+  });
+
+  test('without an output asked for is planned with the next one', () => {
+    const planner = settled();
+    assert.deepEqual(send(planner, change({ outputs: 0, upserts: [podRecord(3)] })).writes, []);
+    assert.deepEqual(ips(send(planner, change({ base: 2, version: 3 }))), ['10.0.0.1', '10.0.0.2', '10.0.0.3']);
+  });
+
+  test('of the Service to null makes the planner forget it', () => {
+    const planner = settled();
+    send(planner, { spec: null });
+    assert.equal(planner.services.size, 0);
+    assert.equal(send(planner, change({})).needFull, true);
+  });
+});
+
+suite('an ack', () => {
+  test('applied: the planned object is the stored one, and there is nothing more to do', () => {
+    assert.deepEqual(send(settled(), change({})).writes, []);
+  });
+
+  for (const result of ['refused', 'not-sent'] as const) {
+    test(`${result}: as if the plan had not been made, trigger time included`, () => {
+      const { planner, write } = planned();
+      const again = send(planner, change({ acks: [{ write: write.id, result, uid: '', resourceVersion: '' }] }));
+      assert.deepEqual(again.writes, [{ ...write, id: 2 }]);
+    });
+  }
+
+  test('unknown: nothing is planned before the object is observed', () => {
+    const { planner, write } = planned();
+    send(planner, { acks: [unknown(write)] });
+    const early = send(planner, change({}));
+    assert.match(early.error ?? '', /shop\/web: .*before the outcome of the last write was observed/);
+  });
+
+  test('unknown, then observed as applied: nothing to do', () => {
+    const { planner, write } = planned();
+    const result = send(planner, change({ acks: [unknown(write)], observed: [observed(stored())] }));
+    assert.deepEqual(result.writes, []);
+  });
+
+  test('unknown, then observed as not applied: the same again', () => {
+    const { planner, write } = planned();
+    const result = send(planner, change({ acks: [unknown(write)], observed: [observed(null)] }));
+    assert.deepEqual(result.writes, [{ ...write, id: 2 }]);
+  });
+
+  test('of a write that is not pending is an error, and the service starts anew', () => {
+    const planner = settled();
+    const result = send(planner, { acks: [{ write: 77, result: 'refused', uid: '', resourceVersion: '' }] });
+    assert.match(result.error ?? '', /ack of write 77, pending is none/);
+    assert.equal(send(planner, change({})).needFull, true);
+  });
+
+  test('missing: a second plan is an error', () => {
+    const { planner } = planned();
+    assert.match(send(planner, change({})).error ?? '', /write 1 is not acked/);
+  });
+});
+
+suite('an observed object', () => {
+  const foreign = (resourceVersion: string): Endpoints => ({
+    ...stored(resourceVersion),
+    metadata: { ...stored(resourceVersion).metadata, labels: { app: 'hijacked' }, finalizers: ['example.com/keep'] },
+  });
+
+  test('forces no plan', () => {
+    assert.deepEqual(send(settled(), { observed: [observed(foreign('101'))] }).writes, []);
+  });
+
+  test('if newer, is what the next plan starts from; what is not ours in it stays', () => {
+    const planner = settled();
+    const result = send(planner, change({ observed: [observed(foreign('101'))] }));
+    assert.equal(result.writes[0]?.resourceVersion, '101');
+    assert.deepEqual(bodyOf(result).metadata.finalizers, ['example.com/keep']);
+    assert.equal(bodyOf(result).metadata.labels?.['app'], 'web');
+  });
+
+  test('if older, is ignored, though its number has fewer digits', () => {
+    const planner = settled();
+    assert.deepEqual(send(planner, change({ observed: [observed(foreign('99'))] })).writes, []);
+  });
+
+  test('of the version that was written shows what the server made of it', () => {
+    const planner = settled();
+    assert.equal(send(planner, change({ observed: [observed(foreign('100'))] })).writes.length, 1);
+  });
+
+  test('that is gone is created again', () => {
+    assert.equal(send(settled(), change({ observed: [observed(null)] })).writes[0]?.verb, 'create');
+  });
+
+  test('may come before the inputs', () => {
+    const planner = createPlanner(CONFIG);
+    assert.equal(send(planner, { observed: [observed(stored())] }).needFull, false);
+    assert.deepEqual(send(planner, snapshot()).writes, []);
+  });
+
+  test('may be JSON', () => {
+    const bytes = Buffer.from(JSON.stringify({ ...foreign('101'), kind: undefined, apiVersion: undefined }));
+    const news: Observed = { output: OUTPUT_ENDPOINTS, name: 'web', content: { encoding: 'json', bytes } };
+    const result = send(settled(), change({ observed: [news] }));
+    assert.deepEqual(bodyOf(result).metadata.finalizers, ['example.com/keep']);
+  });
+
+  test('loses its managedFields, which a write must not carry', () => {
+    const object = foreign('101');
+    Object.assign(object.metadata, { managedFields: [{ manager: 'kubectl', operation: 'Update', apiVersion: 'v1' }] });
+    const result = send(settled(), change({ observed: [observed(object)] }));
+    assert.equal('managedFields' in bodyOf(result).metadata, false);
+  });
+
+  test('that cannot be read is a problem at each plan, and nothing is written until it changes', () => {
+    const planner = settled();
+    const garbage: Observed = {
+      output: OUTPUT_ENDPOINTS,
+      name: 'web',
+      content: { encoding: 'protobuf', bytes: Uint8Array.of(0x0a, 0xff) },
+    };
+    const first = send(planner, change({ observed: [garbage], removals: ['web-1'] }));
+    assert.deepEqual([first.writes, first.outputs, first.error], [[], 0, null]);
+    assert.deepEqual(
+      first.problems.map(({ kind, object }) => [kind, object]),
+      [['undecodable-object', 'endpoints shop/web']],
+    );
+    const second = send(planner, change({ base: 2, version: 3 }));
+    assert.equal(second.problems.length, 1);
+    const repaired = send(planner, change({ base: 3, version: 4, observed: [observed(stored('102'))] }));
+    assert.equal(repaired.writes[0]?.resourceVersion, '102');
+  });
+
+  test('of another name is not taken for this one', () => {
+    const object = { ...stored(), metadata: { ...stored().metadata, name: 'other' } };
+    const result = send(createPlanner(CONFIG), { ...snapshot(), observed: [observed(object)] });
+    assert.match(result.problems[0]?.message ?? '', /metadata.name is "other"/);
+  });
+
+  test('with a field of a later version is a problem, once', () => {
+    const planner = settled();
+    // Field 99 of the message, a varint.
+    const bytes = Buffer.concat([encodeBare(stored('101')), Uint8Array.of(0x98, 0x06, 0x01)]);
+    const news: Observed = { output: OUTPUT_ENDPOINTS, name: 'web', content: { encoding: 'protobuf', bytes } };
+    const [problem] = send(planner, change({ observed: [news] })).problems;
+    assert.deepEqual([problem?.kind, problem?.field], ['unknown-field', 'Endpoints.99']);
+    assert.deepEqual(send(planner, change({ base: 2, version: 3 })).problems, []);
+  });
+});
+
+suite('one service', () => {
+  test('that fails harms no other of its batch', () => {
+    const planner = createPlanner(CONFIG);
+    const bad = batchEntry({ ...snapshot(), service: 'shop/bad', version: 0 });
+    const good = batchEntry({ ...snapshot() });
+    const { results } = decodeReply(plan(planner, encodeBatch(batchOf(bad, good))));
+    assert.match(results[0]?.error ?? '', /^shop\/bad: .*a snapshot has a version above 0/);
+    assert.equal(results[1]?.writes[0]?.verb, 'create');
+  });
+
+  test('with a pod of a bad address is planned without it, and the problem told once', () => {
+    const planner = settled();
+    const bad = podRecord(3, { podIP: 'localhost', podIPs: ['localhost'] });
+    const result = send(planner, change({ upserts: [bad] }));
+    assert.deepEqual(
+      result.problems.map(({ kind, object }) => [kind, object]),
+      [['bad-address', 'pod shop/web-3']],
+    );
+    assert.deepEqual(send(planner, change({ base: 2, version: 3 })).problems, []);
+  });
+
+  test('trigger time: the first plan tells the age of the service, later ones what changed', () => {
+    const planner = settled();
+    const result = send(planner, change({ upserts: [podRecord(3, { readyTime: 1_770_000_000 })] }));
+    assert.equal(bodyOf(result).metadata.annotations?.[TRIGGER_TIME_ANNOTATION], '2026-02-02T02:40:00Z');
+    const removed = send(
+      planner,
+      change({ base: 2, version: 3, removals: ['web-3'], acks: [applied(result.writes[0]!, '101')] }),
+    );
+    assert.equal(bodyOf(removed).metadata.annotations, undefined);
+  });
+});
+
+function send(planner: Planner, news: Partial<BatchEntry>): ServiceResult {
+  const reply = decodeReply(plan(planner, encodeBatch(batchOf(batchEntry(news)))));
+  assert.equal(reply.error, null);
+  return reply.results[0]!;
+}
+
+function snapshot(): Partial<BatchEntry> {
+  return { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts: [podRecord(1), podRecord(2)] };
+}
+
+/** On top of `snapshot`. */
+function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
+  return { base: 1, version: 2, outputs: OUTPUT_ENDPOINTS, ...news };
+}
+
+function applied(write: PlannedWrite, resourceVersion: string): Ack {
+  return { write: write.id, result: 'applied', uid: 'endpoints-uid', resourceVersion };
+}
+
+function unknown(write: PlannedWrite): Ack {
+  return { write: write.id, result: 'unknown', uid: '', resourceVersion: '' };
+}
+
+/** What the server holds after the create of `planned`. */
+function stored(resourceVersion = '100'): Endpoints {
+  const object = decodeObject(planned().write.body) as Endpoints;
+  return { ...object, metadata: { ...object.metadata, uid: 'endpoints-uid', resourceVersion } };
+}
+
+function observed(object: Endpoints | null): Observed {
+  const content = object === null ? null : ({ encoding: 'protobuf', bytes: encodeBare(object) } as const);
+  return { output: OUTPUT_ENDPOINTS, name: 'web', content };
+}
+
+function bodyOf(result: ServiceResult): Endpoints {
+  assert.equal(result.error, null);
+  return decodeObject(result.writes[0]!.body) as Endpoints;
+}
+
+function ips(result: ServiceResult): (string | undefined)[] {
+  return (bodyOf(result).subsets ?? []).flatMap((subset) => (subset.addresses ?? []).map((a) => a.ip));
+}
+
+function address(n: number): object {
+  return {
+    ip: `10.0.0.${n}`,
+    nodeName: `node-${n}`,
+    targetRef: { kind: 'Pod', namespace: 'shop', name: `web-${n}`, uid: `uid-${n}` },
+  };
+}
