@@ -1,0 +1,19 @@
+import type { HttpRequest } from '../ports/transport.ts';
+
+/** Everything that a step can ask of the world. */
+export type Effect =
+  | { readonly type: 'http'; readonly request: HttpRequest }
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'shard.post'; readonly shard: number; readonly batch: number; readonly bytes: Uint8Array }
+  | { readonly type: 'shard.restart'; readonly shard: number }
+  | LogEffect
+  | { readonly type: 'stopped' };
+
+export interface LogEffect {
+  readonly type: 'log';
+  readonly level: 'error' | 'warning' | 'info';
+  /** klog verbosity: the line is written when `-v` is at least this. */
+  readonly v: number;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}

@@ -1,0 +1,18 @@
+import type { ShardsEvent } from '../ports/shards.ts';
+import type { TransportEvent } from '../ports/transport.ts';
+
+/** Everything that can wake the controller, in one list. */
+export type Event =
+  | { readonly type: 'start' }
+  /** A time that `nextWakeMs` named has come. */
+  | { readonly type: 'wake' }
+  /** SIGTERM: plan nothing more, drain the writes, then a `stopped` effect. */
+  | { readonly type: 'stop' }
+  | TransportEvent
+  | ShardsEvent;
+
+/** The time of a step. Monotonic for delays, wall clock for what is written and planned. Milliseconds. */
+export interface Now {
+  readonly nowMs: number;
+  readonly wallMs: number;
+}

@@ -1,0 +1,25 @@
+/** What the health endpoints say, from the state alone. A dead watch is not ready. */
+import { reflectorsOf } from './step.ts';
+import type { ControllerState } from './state.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** A watch that is being opened again is no news; one that stays away is. */
+const WATCH_DOWN_MS_MAX = 15_000;
+
+/** Ready: every cache was filled once, and every watch runs or was lost moments ago. */
+export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
+  const checks = reflectorsOf(state).map((reflector): HealthCheck => {
+    const name = `watch-${reflector.resource}`;
+    if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };
+    const downMs = reflector.downSinceMs < 0 ? 0 : nowMs - reflector.downSinceMs;
+    if (downMs <= WATCH_DOWN_MS_MAX) return { name, ok: true, message: '' };
+    return { name, ok: false, message: `no watch for ${Math.round(downMs / 1000)} s` };
+  });
+  const running = state.phase === 'running';
+  return [{ name: 'controller', ok: running, message: running ? '' : state.phase }, ...checks];
+}

@@ -1,0 +1,191 @@
+/** Pods and Services as they come in: caches, the selector index, and which services a change makes dirty. */
+import type { Now } from './event.ts';
+import type { ReflectorTarget } from './reflector.ts';
+import { ensureService, getService, releaseService } from './services.ts';
+import type { ServiceState } from './service-state.ts';
+import type { ControllerState } from './state.ts';
+import { addWork } from './workqueue.ts';
+import {
+  allPods,
+  getPod,
+  putPod,
+  putService,
+  removePod,
+  removeService,
+} from '../core/selector-index.ts';
+import { labelsEqual } from '../kube/labels.ts';
+import { projectPod, projectService } from '../kube/project.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
+import type { ContainerPort, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+
+export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
+  return {
+    project: (source) => projectPod(source, state.interner),
+    upsert(pod, _source, now) {
+      const cached = getPod(state.index, pod.namespace, pod.name);
+      if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0) return cached;
+      const { previous, before, after } = putPod(state.index, pod);
+      if (previous === undefined || before !== after || planningDiffers(previous, pod)) {
+        for (const service of after) podChanged(state, service, pod.name, now);
+        if (before !== after) for (const service of before) if (!after.includes(service)) podChanged(state, service, pod.name, now);
+      }
+      return pod;
+    },
+    remove(pod, now) {
+      const cached = getPod(state.index, pod.namespace, pod.name);
+      // An event that a newer list has overtaken.
+      if (cached === undefined || compareResourceVersions(pod.resourceVersion, cached.resourceVersion) < 0) return;
+      dropPod(state, cached, now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const pod of allPods(state.index)) {
+        if (marks.has(pod) || compareResourceVersions(pod.resourceVersion, resourceVersion) > 0) continue;
+        dropPod(state, pod, now);
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
+  const { before } = removePod(state.index, pod.namespace, pod.name);
+  for (const service of before) podChanged(state, service, pod.name, now);
+}
+
+/** A pod that the service selects now, or did before, has changed in something that planning reads. */
+function podChanged(state: ControllerState, service: ServiceState, podName: string, now: Now): void {
+  if (service.plannerVersion !== 0) (service.changedPods ??= new Set()).add(podName);
+  if (state.phase !== 'running') return;
+  if (service.changedAtMs < 0) service.changedAtMs = now.nowMs;
+  addWork(state.queue, service.item, 'fresh', now.nowMs, state.options.endpointUpdatesBatchPeriodMs);
+}
+
+/** Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). */
+export function planningDiffers(a: PodRecord, b: PodRecord): boolean {
+  return (
+    a.uid !== b.uid ||
+    a.ready !== b.ready ||
+    a.deleting !== b.deleting ||
+    isTerminal(a.phase) !== isTerminal(b.phase) ||
+    a.readyTime !== b.readyTime ||
+    a.podIP !== b.podIP ||
+    a.nodeName !== b.nodeName ||
+    a.hostname !== b.hostname ||
+    a.subdomain !== b.subdomain ||
+    !sameTexts(a.podIPs, b.podIPs) ||
+    !sameList(a.ports, b.ports, sameContainerPort)
+  );
+}
+
+function isTerminal(phase: string): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+function sameContainerPort(a: ContainerPort, b: ContainerPort): boolean {
+  return a.name === b.name && a.containerPort === b.containerPort && a.protocol === b.protocol;
+}
+
+function sameServicePort(a: ServicePort, b: ServicePort): boolean {
+  return (
+    a.name === b.name &&
+    a.protocol === b.protocol &&
+    a.port === b.port &&
+    a.targetPort === b.targetPort &&
+    a.appProtocol === b.appProtocol
+  );
+}
+
+function sameText(a: string, b: string): boolean {
+  return a === b;
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return sameList(a, b, sameText);
+}
+
+function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!same(a[i]!, b[i]!)) return false;
+  return true;
+}
+
+export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
+  return {
+    project: (source) => projectService(source, state.interner),
+    upsert(record, _source, now) {
+      const service = ensureService(state, record.namespace, record.name);
+      const cached = service.record;
+      if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0) return cached;
+      service.record = record;
+      if (cached !== null && cached.uid === record.uid && sameSpec(cached, record)) return record;
+      service.specChanged = true;
+      if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record)) {
+        // Other pods are selected: the next entry is a full snapshot.
+        service.plannerVersion = 0;
+        service.changedPods = null;
+        putService(state.index, service, record.namespace, record.type === 'ExternalName' ? null : record.selector);
+      }
+      serviceChanged(state, service, now);
+      return record;
+    },
+    remove(record, now) {
+      const service = getService(state, record.namespace, record.name);
+      const cached = service?.record ?? null;
+      if (service === undefined || cached === null) return;
+      if (compareResourceVersions(record.resourceVersion, cached.resourceVersion) < 0) return;
+      dropService(state, service, now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const names of state.services.values()) {
+        for (const service of names.values()) {
+          const { record } = service;
+          if (record === null || marks.has(record)) continue;
+          if (compareResourceVersions(record.resourceVersion, resourceVersion) <= 0) dropService(state, service, now);
+        }
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+function dropService(state: ControllerState, service: ServiceState, now: Now): void {
+  removeService(state.index, service);
+  service.record = null;
+  service.plannerVersion = 0;
+  service.changedPods = null;
+  service.changedAtMs = -1;
+  if (state.phase === 'running') {
+    // The API server deletes the Endpoints itself (spec/endpoints.md 21): give its event a moment before we look.
+    addWork(state.queue, service.item, 'chore', now.nowMs, ORPHAN_GRACE_MS);
+  } else {
+    releaseService(state, service);
+  }
+}
+
+const ORPHAN_GRACE_MS = 2000;
+
+function serviceChanged(state: ControllerState, service: ServiceState, now: Now): void {
+  if (state.phase === 'running') addWork(state.queue, service.item, 'fresh', now.nowMs, 0);
+}
+
+function sameSelector(a: ServiceRecord, b: ServiceRecord): boolean {
+  if ((a.type === 'ExternalName') !== (b.type === 'ExternalName')) return false;
+  if (a.selector === null || b.selector === null) return a.selector === b.selector;
+  return labelsEqual(a.selector, b.selector);
+}
+
+/** Everything that planning reads is equal: a change of status, say, is none. */
+function sameSpec(a: ServiceRecord, b: ServiceRecord): boolean {
+  return (
+    sameSelector(a, b) &&
+    a.type === b.type &&
+    a.clusterIP === b.clusterIP &&
+    a.publishNotReadyAddresses === b.publishNotReadyAddresses &&
+    a.creationTime === b.creationTime &&
+    labelsEqual(a.labels, b.labels) &&
+    labelsEqual(a.annotations, b.annotations) &&
+    sameTexts(a.ipFamilies, b.ipFamilies) &&
+    sameList(a.ports, b.ports, sameServicePort)
+  );
+}

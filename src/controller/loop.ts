@@ -1,0 +1,86 @@
+/** The only caller of the ports: feeds events to `step`, one after the other, and performs its effects. */
+import type { Effect, LogEffect } from './effect.ts';
+import type { Event } from './event.ts';
+import { readiness, type HealthCheck } from './health.ts';
+import type { ControllerOptions } from './options.ts';
+import { createState, type ControllerState } from './state.ts';
+import { step } from './step.ts';
+import { unreachable } from '../lib/assert.ts';
+import type { MetricStore } from '../metrics/store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Shards } from '../ports/shards.ts';
+import type { Transport } from '../ports/transport.ts';
+
+export interface LoopConfig {
+  readonly options: ControllerOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Each is given the function to which it delivers its events. */
+  readonly transport: (deliver: (event: Event) => void) => Transport;
+  readonly shards: (deliver: (event: Event) => void) => Shards;
+  readonly log: (line: LogEffect) => void;
+  readonly metrics: MetricStore;
+  /** Writes are drained after `stop`; nothing more will happen. */
+  readonly onStopped: () => void;
+}
+
+export interface Loop {
+  start(): void;
+  /** Plans nothing more, drains the writes, then calls `onStopped`. */
+  stop(): void;
+  readiness(): HealthCheck[];
+  /** For gauges, tests and reports; not to be changed. */
+  readonly state: ControllerState;
+}
+
+export function createLoop(config: LoopConfig): Loop {
+  const { clock } = config;
+  const transport = config.transport(deliver);
+  const shards = config.shards(deliver);
+  const state = createState(config.options, shards.count, config.random.uint32(), config.metrics);
+
+  function deliver(event: Event): void {
+    const wakeAtMs = step(state, event, { nowMs: clock.nowMs(), wallMs: clock.wallMs() });
+    const { effects } = state;
+    state.effects = [];
+    for (const effect of effects) perform(effect);
+    if (wakeAtMs < Infinity) clock.wakeAt(wakeAtMs, wake);
+  }
+
+  function wake(): void {
+    deliver({ type: 'wake' });
+  }
+
+  function perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'http':
+        transport.send(effect.request);
+        return;
+      case 'cancel':
+        transport.cancel(effect.id);
+        return;
+      case 'shard.post':
+        shards.post(effect.shard, effect.batch, effect.bytes);
+        return;
+      case 'shard.restart':
+        shards.restart(effect.shard);
+        return;
+      case 'log':
+        config.log(effect);
+        return;
+      case 'stopped':
+        config.onStopped();
+        return;
+      default:
+        unreachable(effect);
+    }
+  }
+
+  return {
+    start: () => deliver({ type: 'start' }),
+    stop: () => deliver({ type: 'stop' }),
+    readiness: () => readiness(state, clock.nowMs()),
+    state,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * The Endpoints objects on the server: which event is whose, and what the planner has to be told.
+ *
+ * While a write on an object is under way its watch events are held; on the reply, a version up to the reply's is our
+ * own doing, a greater one is foreign (design, section 6 "Whose event is it?").
+ */
+import type { Now } from './event.ts';
+import type { ReflectorTarget } from './reflector.ts';
+import { allServices, ensureService, getService, releaseService } from './services.ts';
+import { isPlanned, type HeldEvent, type ServiceState } from './service-state.ts';
+import { log, type ControllerState } from './state.ts';
+import { addWork } from './workqueue.ts';
+import { projectOutput } from '../kube/project.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
+import type { ObjectSource } from '../kube/source.ts';
+import type { OutputRecord } from '../kube/types.ts';
+import type { ObjectBytes } from '../shard/protocol.ts';
+
+/** A foreign edit is repaired no sooner, and later while the same happens again (design, section 6). */
+const REPAIR_MS_MIN = 1000;
+const REPAIR_MS_MAX = 300_000;
+const QUIET_MS = 60_000;
+
+export function outputTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+  return {
+    project: (source) => projectOutput(source, state.interner),
+    upsert(record, source, now) {
+      const service = ensureService(state, record.namespace, record.name);
+      const event = { record, content: contentOf(source) };
+      if (service.output.inFlight > 0) hold(service, event);
+      else takeOutput(state, service, event, now);
+      return service.output.record ?? record;
+    },
+    remove(record, now) {
+      const service = getService(state, record.namespace, record.name);
+      if (service === undefined) return;
+      const event = { record, content: null };
+      if (service.output.inFlight > 0) hold(service, event);
+      else takeOutput(state, service, event, now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const service of allServices(state)) {
+        const { record } = service.output;
+        if (record === null || marks.has(record) || service.output.inFlight > 0) continue;
+        if (compareResourceVersions(record.resourceVersion, resourceVersion) > 0) continue;
+        takeOutput(state, service, { record: { ...record, resourceVersion }, content: null }, now);
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+function contentOf(source: ObjectSource): ObjectBytes {
+  if (source.encoding === 'protobuf') {
+    // A copy: the view would keep the whole page or chunk of the stream alive.
+    return { encoding: 'protobuf', bytes: source.bytes.slice() };
+  }
+  return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
+}
+
+function hold(service: ServiceState, event: HeldEvent): void {
+  const { held } = service.output;
+  if (held === null || compareResourceVersions(event.record.resourceVersion, held.record.resourceVersion) > 0) {
+    service.output.held = event;
+  }
+}
+
+/** What was held while writes were under way, now that their replies have moved `output.record` forward. */
+export function releaseHeld(state: ControllerState, service: ServiceState, now: Now): void {
+  const { held } = service.output;
+  service.output.held = null;
+  if (held !== null) takeOutput(state, service, held, now);
+}
+
+/** The reply to an own write: what the object is now. */
+export function ownWrite(service: ServiceState, record: OutputRecord): void {
+  service.output.record = record;
+  service.output.content = null;
+  service.output.gone = false;
+  service.output.known = true;
+}
+
+/** The answer to a GET of the object: null = it does not exist. Settles what was uncertain. */
+export function readOutput(service: ServiceState, record: OutputRecord | null, source: ObjectSource | null): void {
+  const { output } = service;
+  output.uncertain = false;
+  output.record = record;
+  output.content = source === null ? null : contentOf(source);
+  output.gone = record === null;
+  output.known = true;
+}
+
+/** A state of the object that is not the echo of an own write, unless it is older than what is known. */
+function takeOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
+  const { output } = service;
+  const known = output.record;
+  const deleted = event.content === null;
+  if (known !== null && compareResourceVersions(event.record.resourceVersion, known.resourceVersion) <= 0) return;
+  if (known === null && deleted) return;
+  output.record = deleted ? null : event.record;
+  output.content = event.content;
+  output.gone = deleted;
+  output.known = true;
+  if (state.phase !== 'running') {
+    if (deleted) releaseService(state, service);
+    return;
+  }
+  if (service.record === null) {
+    // Without its Service the object is an orphan, or becomes one's: looked at in the chores lane.
+    if (deleted) releaseService(state, service);
+    else addWork(state.queue, service.item, 'chore', now.nowMs, REPAIR_MS_MIN);
+    return;
+  }
+  if (!isPlanned(service.record)) return;
+  if (deleted) {
+    // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
+    addWork(state.queue, service.item, 'fresh', now.nowMs, 0);
+    return;
+  }
+  state.instruments.foreignEdits.inc();
+  const repeated = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
+  output.foreignEdits = repeated ? output.foreignEdits + 1 : 0;
+  output.foreignEditAtMs = now.nowMs;
+  log(state, 'info', 2, 'endpoints were changed by another writer', {
+    service: service.key,
+    resourceVersion: event.record.resourceVersion,
+    inARow: output.foreignEdits + 1,
+  });
+  addWork(state.queue, service.item, 'chore', now.nowMs, repairMs(output.foreignEdits));
+}
+
+function repairMs(edits: number): number {
+  return Math.min(REPAIR_MS_MIN * 2 ** edits, REPAIR_MS_MAX);
+}

@@ -1,0 +1,81 @@
+/** The table of services: one entry for each key that has a Service, an Endpoints object, or a sync under way. */
+import { createBackoff } from './backoff.ts';
+import type { ServiceState } from './service-state.ts';
+import type { ControllerState } from './state.ts';
+import { createWorkItem, type WorkItem } from './workqueue.ts';
+import { serviceKey } from '../kube/key.ts';
+import { fnv1a32 } from '../lib/hash.ts';
+
+export function getService(state: ControllerState, namespace: string, name: string): ServiceState | undefined {
+  return state.services.get(namespace)?.get(name);
+}
+
+export function ensureService(state: ControllerState, namespace: string, name: string): ServiceState {
+  let names = state.services.get(namespace);
+  if (names === undefined) state.services.set(namespace, (names = new Map()));
+  let service = names.get(name);
+  if (service === undefined) {
+    const key = serviceKey(namespace, name);
+    service = createService(key, namespace, name, fnv1a32(key) % state.shards.length);
+    names.set(name, service);
+    state.serviceCount++;
+  }
+  return service;
+}
+
+function createService(key: string, namespace: string, name: string, shard: number): ServiceState {
+  const service: Omit<ServiceState, 'item'> = {
+    key,
+    namespace,
+    name,
+    shard,
+    record: null,
+    output: {
+      record: null,
+      content: null,
+      known: true,
+      gone: false,
+      uncertain: false,
+      inFlight: 0,
+      held: null,
+      foreignEdits: 0,
+      foreignEditAtMs: -Infinity,
+    },
+    plannerVersion: 0,
+    inPlanner: false,
+    specChanged: false,
+    changedPods: null,
+    acks: [],
+    sync: null,
+    backoff: createBackoff(),
+    stuck: false,
+    deaths: 0,
+    quarantinedAtMs: -Infinity,
+    suspect: false,
+    facts: undefined,
+    orphanReported: '',
+    changedAtMs: -1,
+  };
+  return Object.assign(service, { item: createWorkItem(service as ServiceState, namespace) });
+}
+
+function isIdle(item: WorkItem<ServiceState>): boolean {
+  return (
+    item.waiting === null && item.processing === null && item.freshDueMs === Infinity && item.choreDueMs === Infinity
+  );
+}
+
+/** Forgets a service that nothing refers to any more. */
+export function releaseService(state: ControllerState, service: ServiceState): void {
+  if (service.record !== null || service.output.record !== null || service.sync !== null) return;
+  if (service.inPlanner || !isIdle(service.item)) return;
+  const names = state.services.get(service.namespace);
+  if (names?.get(service.name) !== service) return;
+  names.delete(service.name);
+  if (names.size === 0) state.services.delete(service.namespace);
+  state.serviceCount--;
+}
+
+export function* allServices(state: ControllerState): Iterable<ServiceState> {
+  for (const names of state.services.values()) yield* names.values();
+}

@@ -1,0 +1,298 @@
+/**
+ * Batches to the shards: entries are built when a batch leaves, so that they carry the latest news; at most two batches
+ * of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time, until the
+ * one that kills it is found (design, section 6 "Poison").
+ */
+import type { Now } from './event.ts';
+import { allServices } from './services.ts';
+import type { Failure, ServiceState } from './service-state.ts';
+import { log, type ControllerState } from './state.ts';
+import { getPod, podsOf } from '../core/selector-index.ts';
+import { labelsInclude } from '../kube/labels.ts';
+import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+import { assert } from '../lib/assert.ts';
+import { decodeReply, encodeBatch, estimateEntryBytes } from '../shard/codec.ts';
+import { OUTPUT_ENDPOINTS, type BatchEntry, type Observed, type ServiceResult } from '../shard/protocol.ts';
+
+export interface ShardState {
+  /** Counts the lives of the planner behind the shard: one more after each loss. */
+  life: number;
+  /** Services whose entry goes out with the next batch. Bounded by the concurrent syncs. */
+  queued: ServiceState[];
+  /** Services from lost batches, to be planned alone, one after the other. */
+  suspects: ServiceState[];
+  readonly inFlight: Map<number, BatchInFlight>;
+  /** Told to end; its loss is awaited. */
+  ending: boolean;
+}
+
+interface BatchInFlight {
+  readonly services: readonly ServiceState[];
+  readonly postedAtMs: number;
+}
+
+const BATCHES_IN_FLIGHT_MAX = 2;
+/** The second time that a thread dies with the same service, the service is to blame. */
+export const DEATHS_MAX = 2;
+
+export function createShardState(): ShardState {
+  return { life: 1, queued: [], suspects: [], inFlight: new Map(), ending: false };
+}
+
+/** Lines a service up for its shard's next batch. */
+export function queuePlan(state: ControllerState, service: ServiceState): void {
+  const shard = state.shards[service.shard]!;
+  if (service.suspect) shard.suspects.push(service);
+  else shard.queued.push(service);
+}
+
+export interface RefusedPlan {
+  readonly service: ServiceState;
+  readonly failure: Failure;
+}
+
+/** Sends what is lined up, as far as the shards take it. Returns what no batch can carry. */
+export function flushShards(state: ControllerState, now: Now): RefusedPlan[] {
+  const refused: RefusedPlan[] = [];
+  for (let index = 0; index < state.shards.length; index++) {
+    const shard = state.shards[index]!;
+    while (!shard.ending && shard.suspects.length > 0 && shard.inFlight.size === 0) {
+      postBatch(state, index, [shard.suspects.shift()!], refused, now);
+    }
+    while (
+      !shard.ending &&
+      shard.queued.length > 0 &&
+      shard.suspects.length === 0 &&
+      shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
+      !aloneInFlight(shard)
+    ) {
+      shard.queued = postBatch(state, index, shard.queued, refused, now);
+    }
+  }
+  return refused;
+}
+
+function aloneInFlight(shard: ShardState): boolean {
+  for (const batch of shard.inFlight.values()) if (batch.services[0]!.suspect) return true;
+  return false;
+}
+
+/** Posts as many of the services as fit in a batch and returns the rest. */
+function postBatch(
+  state: ControllerState,
+  index: number,
+  services: readonly ServiceState[],
+  refused: RefusedPlan[],
+  now: Now,
+): ServiceState[] {
+  const { batchBytesMax } = state.options;
+  const taken: ServiceState[] = [];
+  const entries: BatchEntry[] = [];
+  let bytes = 0;
+  let next = 0;
+  for (; next < services.length; next++) {
+    const service = services[next]!;
+    const entry = buildEntry(state, service);
+    const entryBytes = estimateEntryBytes(entry);
+    if (entryBytes > batchBytesMax) {
+      const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${batchBytesMax}`;
+      refused.push({ service, failure: { class: 'invalid', message, retryAfterMs: -1 } });
+      continue;
+    }
+    if (entries.length > 0 && bytes + entryBytes > batchBytesMax) break;
+    bytes += entryBytes;
+    commitEntry(service, entry);
+    entries.push(entry);
+    taken.push(service);
+  }
+  if (entries.length > 0) {
+    const batch = state.nextBatch++;
+    state.shards[index]!.inFlight.set(batch, { services: taken, postedAtMs: now.nowMs });
+    state.instruments.shardBatches(index).inc();
+    state.effects.push({ type: 'shard.post', shard: index, batch, bytes: encodeBatch({ wallMs: now.wallMs, entries }) });
+  }
+  return services.slice(next);
+}
+
+function buildEntry(state: ControllerState, service: ServiceState): BatchEntry {
+  const { record, plannerVersion: base } = service;
+  assert(record !== null, `a plan is asked for ${service.key}, which has no Service`);
+  const full = base === 0;
+  const upserts: PodRecord[] = [];
+  const removals: string[] = [];
+  if (full) {
+    upserts.push(...podsOf(state.index, service));
+  } else if (service.changedPods !== null) {
+    for (const name of service.changedPods) {
+      const pod = getPod(state.index, service.namespace, name);
+      if (pod !== undefined && selects(record, pod)) upserts.push(pod);
+      else removals.push(name);
+    }
+  }
+  return {
+    service: service.key,
+    outputs: OUTPUT_ENDPOINTS,
+    base,
+    version: base + 1,
+    spec: full || service.specChanged ? record : undefined,
+    upserts,
+    removals,
+    acks: service.acks,
+    observed: observedOf(service),
+  };
+}
+
+function selects(record: ServiceRecord, pod: PodRecord): boolean {
+  return record.selector !== null && labelsInclude(pod.labels, record.selector);
+}
+
+function observedOf(service: ServiceState): Observed[] {
+  const { content, gone } = service.output;
+  if (content === null && !gone) return [];
+  return [{ output: OUTPUT_ENDPOINTS, name: service.name, content }];
+}
+
+/** The entry leaves: what it carries is the planner's now. */
+function commitEntry(service: ServiceState, entry: BatchEntry): void {
+  service.plannerVersion = entry.version;
+  service.inPlanner = true;
+  service.specChanged = false;
+  service.changedPods = null;
+  service.acks = [];
+  service.output.content = null;
+  service.output.gone = false;
+}
+
+/** Tells a shard to forget a service that has gone. */
+export function forgetInPlanner(state: ControllerState, service: ServiceState, now: Now): void {
+  if (!service.inPlanner) return;
+  service.inPlanner = false;
+  service.plannerVersion = 0;
+  service.acks = [];
+  const entry: BatchEntry = {
+    service: service.key,
+    outputs: 0,
+    base: 0,
+    version: 0,
+    spec: null,
+    upserts: [],
+    removals: [],
+    acks: [],
+    observed: [],
+  };
+  const batch = state.nextBatch++;
+  state.shards[service.shard]!.inFlight.set(batch, { services: [], postedAtMs: now.nowMs });
+  state.effects.push({
+    type: 'shard.post',
+    shard: service.shard,
+    batch,
+    bytes: encodeBatch({ wallMs: now.wallMs, entries: [entry] }),
+  });
+}
+
+/** The results of a batch, each with its service; none when the batch is not awaited any more. */
+export function onShardPlanned(
+  state: ControllerState,
+  index: number,
+  batch: number,
+  bytes: Uint8Array,
+  now: Now,
+): readonly (readonly [ServiceState, ServiceResult])[] {
+  const inFlight = state.shards[index]!.inFlight.get(batch);
+  // An answer that crossed the loss of its shard.
+  if (inFlight === undefined) return [];
+  state.shards[index]!.inFlight.delete(batch);
+  state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
+  const { results, error } = decodeReply(bytes);
+  if (error !== null) return inFlight.services.map((service) => [service, failedResult(service, error)] as const);
+  if (inFlight.services.length === 0) return [];
+  assert(results.length === inFlight.services.length, `batch ${batch} has ${results.length} results`);
+  return results.map((result, i) => {
+    const service = inFlight.services[i]!;
+    service.suspect = false;
+    service.deaths = 0;
+    return [service, result] as const;
+  });
+}
+
+/** The batch as a whole could not be read. */
+function failedResult(service: ServiceState, error: string): ServiceResult {
+  return {
+    service: service.key,
+    outputs: 0,
+    needFull: false,
+    writes: [],
+    facts: undefined,
+    problems: [],
+    error,
+  };
+}
+
+export interface LostPlans {
+  /** To be planned again from the start: the object read where needed, then a full snapshot. */
+  readonly again: readonly ServiceState[];
+  /** Died twice: quarantined. */
+  readonly poisoned: readonly RefusedPlan[];
+}
+
+/** All state of the shard is gone; what was lined up or under way is returned. */
+export function onShardLost(state: ControllerState, index: number, batches: readonly number[], reason: string): LostPlans {
+  const shard = state.shards[index]!;
+  shard.life++;
+  shard.ending = false;
+  state.instruments.shardRestarts(index).inc();
+  log(state, 'error', 0, 'a shard was lost; its state is rebuilt as it is needed', {
+    shard: index,
+    reason,
+    batches: batches.length,
+  });
+  const again = [...shard.queued, ...shard.suspects];
+  const poisoned: RefusedPlan[] = [];
+  for (const { services } of shard.inFlight.values()) {
+    for (const service of services) {
+      service.deaths++;
+      service.suspect = true;
+      if (services.length > 1 || service.deaths < DEATHS_MAX) {
+        again.push(service);
+        continue;
+      }
+      state.instruments.quarantined.inc();
+      const message = `planning it ended its thread ${service.deaths} times: ${reason}`;
+      poisoned.push({ service, failure: { class: 'poison', message, retryAfterMs: -1 } });
+    }
+  }
+  shard.queued = [];
+  shard.suspects = [];
+  shard.inFlight.clear();
+  for (const service of allServices(state)) if (service.shard === index) forgetPlanner(service);
+  return { again, poisoned };
+}
+
+/** The planner's state of a service is lost: full snapshot next, and the object is read again from the server. */
+function forgetPlanner(service: ServiceState): void {
+  service.plannerVersion = 0;
+  service.inPlanner = false;
+  service.changedPods = null;
+  service.acks = [];
+  const { output } = service;
+  output.known = output.record === null || output.content !== null;
+}
+
+/** Ends a shard that has not answered a batch within the deadline. Returns when to look again; Infinity = not. */
+export function checkShardDeadlines(state: ControllerState, now: Now): number {
+  let nextMs = Infinity;
+  for (let index = 0; index < state.shards.length; index++) {
+    const shard = state.shards[index]!;
+    if (shard.ending) continue;
+    for (const batch of shard.inFlight.values()) {
+      const dueMs = batch.postedAtMs + state.options.shardDeadlineMs;
+      if (dueMs <= now.nowMs) {
+        shard.ending = true;
+        state.effects.push({ type: 'shard.restart', shard: index });
+        break;
+      }
+      nextMs = Math.min(nextMs, dueMs);
+    }
+  }
+  return nextMs;
+}

@@ -1,0 +1,106 @@
+/** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
+import { createEventRecorder, type EventRecorder } from './event-recorder.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
+import type { Effect } from './effect.ts';
+import type { ControllerOptions } from './options.ts';
+import { createTokenBucket, type TokenBucket } from './rate-limit.ts';
+import type { Reflector } from './reflector.ts';
+import type { ServiceState } from './service-state.ts';
+import { createShardState, type ShardState } from './shard-batches.ts';
+import { createWriteQueue, type QueuedWrite, type WriteQueue } from './writes.ts';
+import { createWorkQueue, type WorkQueue } from './workqueue.ts';
+import { createSelectorIndex, type SelectorIndex } from '../core/selector-index.ts';
+import type { OutputRecord, PodRecord, ServiceRecord } from '../kube/types.ts';
+import { createInterner, type Interner } from '../lib/interner.ts';
+import { createPrng, type Prng } from '../lib/prng.ts';
+import type { MetricStore } from '../metrics/store.ts';
+import type { HttpRequest } from '../ports/transport.ts';
+
+export interface ControllerState {
+  readonly options: ControllerOptions;
+  readonly prng: Prng;
+  readonly interner: Interner;
+  readonly instruments: Instruments;
+  /** Appended by a step, taken by the loop. */
+  effects: Effect[];
+  /** What each request without an answer is for. */
+  readonly requests: Map<number, Purpose>;
+  nextRequestId: number;
+
+  phase: 'starting' | 'running' | 'stopping' | 'stopped';
+  /** Monotonic ms by which a stop ends, drained or not. */
+  stopByMs: number;
+
+  reflectors: { endpoints: Reflector<OutputRecord>; services: Reflector<ServiceRecord>; pods: Reflector<PodRecord> } | null;
+  /** Pods, and which services select them. */
+  readonly index: SelectorIndex<ServiceState>;
+  /** namespace -> name -> state, for every Service and every Endpoints object there is. */
+  readonly services: Map<string, Map<string, ServiceState>>;
+  serviceCount: number;
+  readonly queue: WorkQueue<ServiceState>;
+  readonly shards: ShardState[];
+  nextBatch: number;
+  readonly writes: WriteQueue;
+  readonly tokens: TokenBucket;
+  readonly recorder: EventRecorder;
+  stuckCount: number;
+  /** Monotonic ms of the next resync. */
+  resyncAtMs: number;
+}
+
+/** Why a request was sent: routes its answer. */
+export type Purpose =
+  | { readonly for: 'reflector'; readonly reflector: Reflector }
+  | { readonly for: 'write'; readonly queued: QueuedWrite }
+  | { readonly for: 'read-output'; readonly service: ServiceState; readonly before: OutputRecord | null }
+  | { readonly for: 'confirm-orphan'; readonly service: ServiceState }
+  | { readonly for: 'event' };
+
+export function createState(
+  options: ControllerOptions,
+  shardCount: number,
+  seed: number,
+  metrics: MetricStore,
+): ControllerState {
+  return {
+    options,
+    prng: createPrng(seed),
+    interner: createInterner(),
+    instruments: createInstruments(metrics),
+    effects: [],
+    requests: new Map(),
+    nextRequestId: 1,
+    phase: 'starting',
+    stopByMs: Infinity,
+    reflectors: null,
+    index: createSelectorIndex<ServiceState>(),
+    services: new Map(),
+    serviceCount: 0,
+    queue: createWorkQueue<ServiceState>('endpoint', options.concurrentEndpointSyncs),
+    shards: Array.from({ length: shardCount }, () => createShardState()),
+    nextBatch: 1,
+    writes: createWriteQueue(),
+    tokens: createTokenBucket(options.kubeApiQps, options.kubeApiBurst),
+    recorder: createEventRecorder(options.eventQueueMax),
+    stuckCount: 0,
+    resyncAtMs: Infinity,
+  };
+}
+
+/** Asks the loop for a request; its answer comes back as an event with the id that is returned. */
+export function send(state: ControllerState, purpose: Purpose, request: Omit<HttpRequest, 'id'>): number {
+  const id = state.nextRequestId++;
+  state.requests.set(id, purpose);
+  state.effects.push({ type: 'http', request: { id, ...request } });
+  return id;
+}
+
+export function log(
+  state: ControllerState,
+  level: 'error' | 'warning' | 'info',
+  v: number,
+  message: string,
+  fields: Readonly<Record<string, string | number | boolean>>,
+): void {
+  state.effects.push({ type: 'log', level, v, message, fields });
+}

@@ -1,0 +1,424 @@
+/**
+ * One sync of one service: read what is uncertain, plan, write, finish. It holds a slot of the work queue from `startSync`
+ * to `finish`; every path ends in `finish`.
+ */
+import { nextDelayMs, resetBackoff } from './backoff.ts';
+import type { Now } from './event.ts';
+import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
+import { recordEvent } from './event-recorder.ts';
+import { readOutput, releaseHeld } from './outputs.ts';
+import { releaseService } from './services.ts';
+import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
+import { DEATHS_MAX, forgetInPlanner, queuePlan } from './shard-batches.ts';
+import { log, send, type ControllerState } from './state.ts';
+import { addWork, doneWork, retryWork } from './workqueue.ts';
+import { classify, queueWrite, withdrawWrites, type WriteOutcome } from './writes.ts';
+import { readObject } from '../kube/object.ts';
+import { ACCEPT, ACCEPT_METADATA } from '../kube/media-type.ts';
+import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
+import type { Problem } from '../core/problem.ts';
+import { endpointsPath } from '../kube/key.ts';
+import { labelsGet } from '../kube/labels.ts';
+import { projectOutput } from '../kube/project.ts';
+import { DecodeError } from '../kube/protobuf.ts';
+import type { OutputRecord } from '../kube/types.ts';
+import { assert } from '../lib/assert.ts';
+import type { TransportEvent } from '../ports/transport.ts';
+import { OUTPUT_ENDPOINTS, type PlannedWrite, type ServiceResult } from '../shard/protocol.ts';
+
+const READ_TIMEOUT_MS = 10_000;
+/** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
+const STUCK_FAILURES = 6;
+/** A quarantined service that changes is not tried again sooner: each try may cost a thread. */
+const QUARANTINE_MS_MIN = 10_000;
+
+export function startSync(state: ControllerState, service: ServiceState, chore: boolean, now: Now): void {
+  assert(service.sync === null, `${service.key} is synced twice at once`);
+  if (service.changedAtMs >= 0) state.instruments.stage('queue').observe((now.nowMs - service.changedAtMs) / 1000);
+  service.sync = {
+    stage: 'planning',
+    shardLife: state.shards[service.shard]!.life,
+    startedAtMs: now.nowMs,
+    plannedAtMs: now.nowMs,
+    changedAtMs: service.changedAtMs,
+    chore,
+    later: [],
+    open: 0,
+    failure: null,
+    applied: 0,
+  };
+  service.changedAtMs = -1;
+  if (service.record === null) {
+    startOrphan(state, service, now);
+  } else if (!isPlanned(service.record)) {
+    forgetInPlanner(state, service, now);
+    finish(state, service, now);
+  } else if (service.deaths >= DEATHS_MAX && now.nowMs < service.quarantinedAtMs + QUARANTINE_MS_MIN) {
+    fail(state, service, { class: 'poison', message: 'quarantined', retryAfterMs: QUARANTINE_MS_MIN }, now);
+  } else {
+    beginPlan(state, service);
+  }
+}
+
+/** Plans, after a look at the object where only the server knows what it holds. Also how a plan starts over. */
+export function beginPlan(state: ControllerState, service: ServiceState): void {
+  const sync = service.sync!;
+  const { output } = service;
+  sync.shardLife = state.shards[service.shard]!.life;
+  if (!output.uncertain && output.known) {
+    sync.stage = 'planning';
+    queuePlan(state, service);
+    return;
+  }
+  sync.stage = 'reading';
+  send(
+    state,
+    { for: 'read-output', service, before: output.record },
+    {
+      lane: 'read',
+      method: 'GET',
+      path: endpointsPath(service.namespace, service.name),
+      accept: ACCEPT,
+      contentType: '',
+      body: null,
+      stream: false,
+      timeoutMs: READ_TIMEOUT_MS,
+    },
+  );
+}
+
+export function onOutputRead(
+  state: ControllerState,
+  service: ServiceState,
+  before: OutputRecord | null,
+  event: TransportEvent,
+  now: Now,
+): void {
+  if (event.type !== 'response' || (event.status !== 200 && event.status !== 404)) {
+    fail(state, service, classify(event).failure!, now);
+    return;
+  }
+  // The watch may have told more than this answer meanwhile.
+  const overtaken = service.output.record !== before && service.output.known;
+  if (overtaken) {
+    service.output.uncertain = false;
+  } else if (event.status === 404) {
+    readOutput(service, null, null);
+  } else {
+    try {
+      const source = readObject(event.contentType, event.body);
+      readOutput(service, projectOutput(source, state.interner), source);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      state.instruments.decodeErrors('endpoints').inc();
+      fail(state, service, { class: 'server', message: error.message, retryAfterMs: -1 }, now);
+      return;
+    }
+  }
+  if (service.record === null || !isPlanned(service.record)) finishAgain(state, service, now);
+  else beginPlan(state, service);
+}
+
+/** The service is not any more what the sync began with: end it, the change has queued it again. */
+function finishAgain(state: ControllerState, service: ServiceState, now: Now): void {
+  addWork(state.queue, service.item, 'fresh', now.nowMs);
+  finish(state, service, now);
+}
+
+export function onPlanned(state: ControllerState, service: ServiceState, result: ServiceResult, now: Now): void {
+  const sync = service.sync;
+  assert(sync !== null && sync.stage === 'planning', `a plan of ${service.key} comes unasked`);
+  if (result.error !== null || result.needFull) {
+    service.plannerVersion = 0;
+    service.changedPods = null;
+    if (result.error === null) {
+      queuePlan(state, service);
+      return;
+    }
+    service.inPlanner = false;
+    service.output.known = service.output.record === null;
+    fail(state, service, { class: 'invalid', message: `planning failed: ${result.error}`, retryAfterMs: -1 }, now);
+    return;
+  }
+  sync.plannedAtMs = now.nowMs;
+  if (sync.changedAtMs >= 0) state.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
+  service.facts = result.facts;
+  reportProblems(state, service, result.problems, now);
+  sync.later = [];
+  if (service.record === null || !isPlanned(service.record)) {
+    for (const write of result.writes) ackNotSent(service, write);
+    finishAgain(state, service, now);
+    return;
+  }
+  if (result.writes.length === 0) {
+    finish(state, service, now);
+    return;
+  }
+  sync.stage = 'writing';
+  for (const write of result.writes) {
+    if (write.phase === 1) openWrite(state, service, write, now);
+    else sync.later.push(write);
+  }
+  if (sync.open === 0) openLater(state, service, now);
+}
+
+function openWrite(state: ControllerState, service: ServiceState, write: PlannedWrite, now: Now): void {
+  const sync = service.sync!;
+  sync.open++;
+  service.output.inFlight++;
+  queueWrite(state, { service, write, lane: sync.chore ? 'chore' : 'fresh', queuedAtMs: now.nowMs, sentAtMs: -1 });
+}
+
+function openLater(state: ControllerState, service: ServiceState, now: Now): void {
+  const sync = service.sync!;
+  const { later } = sync;
+  sync.later = [];
+  for (const write of later) {
+    if (sync.failure === null) openWrite(state, service, write, now);
+    else ackNotSent(service, write);
+  }
+}
+
+function ackNotSent(service: ServiceState, write: PlannedWrite): void {
+  service.acks.push({ write: write.id, result: 'not-sent', uid: '', resourceVersion: '' });
+}
+
+/** The answer to a write, or that it was withdrawn. */
+export function onWriteDone(
+  state: ControllerState,
+  service: ServiceState,
+  write: PlannedWrite,
+  outcome: WriteOutcome,
+  now: Now,
+): void {
+  const sync = service.sync;
+  assert(sync !== null && sync.open > 0, `an answer to no write of ${service.key}`);
+  const { output } = service;
+  sync.open--;
+  output.inFlight--;
+  if (outcome.applied !== null) {
+    sync.applied++;
+    output.record = outcome.applied;
+    output.content = null;
+    output.gone = false;
+    output.known = true;
+  }
+  if (outcome.uncertain) output.uncertain = true;
+  if (sync.shardLife === state.shards[service.shard]!.life) {
+    service.acks.push({
+      write: write.id,
+      result: outcome.result,
+      uid: outcome.applied?.uid ?? '',
+      resourceVersion: outcome.applied?.resourceVersion ?? '',
+    });
+  } else {
+    // The planner that made this plan is gone: its successor learns the object from the server.
+    output.known = output.record === null;
+  }
+  if (outcome.failure !== null) {
+    sync.failure = outcome.failure;
+    reportFailedWrite(state, service, write, outcome.failure, outcome.silent, now);
+  }
+  if (output.inFlight === 0) releaseHeld(state, service, now);
+  if (sync.open === 0 && sync.later.length > 0) openLater(state, service, now);
+  if (sync.open === 0) finish(state, service, now);
+}
+
+/** Planning itself could not be done. */
+export function planFailed(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
+  if (failure.class === 'poison') service.quarantinedAtMs = now.nowMs;
+  fail(state, service, failure, now);
+}
+
+function fail(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
+  service.sync!.failure = failure;
+  finish(state, service, now);
+}
+
+function finish(state: ControllerState, service: ServiceState, now: Now): void {
+  const sync = service.sync!;
+  assert(sync.open === 0, `${service.key} is finished with open writes`);
+  service.sync = null;
+  doneWork(state.queue, service.item, now.nowMs);
+  const { failure } = sync;
+  if (failure === null) {
+    state.instruments.syncs(sync.applied > 0 ? 'written' : 'unchanged').inc();
+    if (sync.changedAtMs >= 0 && sync.applied > 0) {
+      state.instruments.stage('total').observe((now.nowMs - sync.changedAtMs) / 1000);
+    }
+    resetBackoff(service.backoff);
+    if (service.stuck) unstick(state, service);
+    releaseService(state, service);
+    return;
+  }
+  state.instruments.syncs(failure.class).inc();
+  if (sync.changedAtMs >= 0) service.changedAtMs = sync.changedAtMs;
+  const delayMs = nextDelayMs(service.backoff, failure.class, state.prng, Math.max(0, failure.retryAfterMs));
+  log(state, failure.class === 'conflict' ? 'info' : 'warning', failure.class === 'conflict' ? 3 : 1, 'sync failed, retrying', {
+    service: service.key,
+    class: failure.class,
+    reason: failure.message,
+    failures: service.backoff.failures,
+    retryMs: Math.round(delayMs),
+  });
+  const hopeless = failure.class === 'invalid' || failure.class === 'poison';
+  if (!service.stuck && (hopeless || service.backoff.failures >= STUCK_FAILURES)) stick(state, service, failure, now);
+  retryWork(state.queue, service.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
+}
+
+function stick(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
+  service.stuck = true;
+  state.stuckCount++;
+  log(state, 'error', 0, 'service is stuck: its endpoints may be wrong until this is mended', {
+    service: service.key,
+    class: failure.class,
+    reason: failure.message,
+  });
+  emit(state, service, 'EndpointsStuck', failure.message, now);
+}
+
+function unstick(state: ControllerState, service: ServiceState): void {
+  service.stuck = false;
+  state.stuckCount--;
+  log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
+}
+
+function reportFailedWrite(
+  state: ControllerState,
+  service: ServiceState,
+  write: PlannedWrite,
+  failure: Failure,
+  silent: boolean,
+  now: Now,
+): void {
+  if (silent) return;
+  if (write.verb === 'create') emit(state, service, 'FailedToCreateEndpoint', failure.message, now);
+  else if (write.verb === 'update') emit(state, service, 'FailedToUpdateEndpoint', failure.message, now);
+}
+
+/** The planner tells of a problem when it arises, not with every plan while it lasts. */
+function reportProblems(state: ControllerState, service: ServiceState, problems: readonly Problem[], now: Now): void {
+  for (const problem of problems) {
+    state.instruments.problems(problem.kind).inc();
+    log(state, 'warning', 0, problem.message, {
+      service: service.key,
+      problem: problem.kind,
+      object: problem.object,
+      field: problem.field,
+    });
+    const reason = PROBLEM_EVENTS[problem.kind];
+    if (reason !== null) emit(state, service, reason, `${problem.object}: ${problem.message}`, now);
+  }
+}
+
+const PROBLEM_EVENTS: Readonly<Record<Problem['kind'], EventReasonName | null>> = {
+  'bad-address': 'EndpointAddressSkipped',
+  truncated: 'EndpointsTruncated',
+  'bad-annotation': 'ServiceAnnotationIgnored',
+  'no-address-of-family': null,
+  'undecodable-object': null,
+  'unknown-field': null,
+};
+
+/** Records an event on the Service, whose namespace is never missing (upstream's land in `default`). */
+function emit(state: ControllerState, service: ServiceState, reason: EventReasonName, detail: string, now: Now): void {
+  const { type, message } = EVENT_REASONS[reason];
+  recordEvent(
+    state.recorder,
+    {
+      involvedObject: {
+        apiVersion: 'v1',
+        kind: 'Service',
+        namespace: service.namespace,
+        name: service.name,
+        uid: service.record?.uid ?? '',
+        resourceVersion: service.record?.resourceVersion ?? '',
+      },
+      type,
+      reason,
+      message: message(service.key, detail),
+    },
+    now.nowMs,
+    now.wallMs,
+  );
+}
+
+/** An Endpoints object without a Service: deleted only if upstream's label marks it as this controller's. */
+function startOrphan(state: ControllerState, service: ServiceState, now: Now): void {
+  forgetInPlanner(state, service, now);
+  const { record } = service.output;
+  if (record === null) {
+    finish(state, service, now);
+    return;
+  }
+  if (record.leaderElection || labelsGet(record.labels, MANAGED_BY_LABEL) !== MANAGED_BY_VALUE) {
+    reportOrphan(state, service, record);
+    finish(state, service, now);
+    return;
+  }
+  // The cache of Services may be behind: ask the server itself (upstream PR #104062).
+  service.sync!.stage = 'confirming';
+  send(
+    state,
+    { for: 'confirm-orphan', service },
+    {
+      lane: 'read',
+      method: 'GET',
+      path: `/api/v1/namespaces/${service.namespace}/services/${service.name}`,
+      accept: ACCEPT_METADATA,
+      contentType: '',
+      body: null,
+      stream: false,
+      timeoutMs: READ_TIMEOUT_MS,
+    },
+  );
+}
+
+function reportOrphan(state: ControllerState, service: ServiceState, record: OutputRecord): void {
+  if (service.orphanReported === record.uid) return;
+  service.orphanReported = record.uid;
+  state.instruments.orphansKept.inc();
+  log(state, 'info', record.leaderElection ? 3 : 1, 'endpoints without a service are left alone', {
+    endpoints: service.key,
+    reason: record.leaderElection ? `annotation ${LEADER_ANNOTATION}` : `no label ${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
+  });
+}
+
+export function onOrphanConfirmed(state: ControllerState, service: ServiceState, event: TransportEvent, now: Now): void {
+  const { record } = service.output;
+  if (event.type === 'response' && event.status === 200) {
+    // There is a Service: the cache will show it and queue it.
+    finish(state, service, now);
+  } else if (event.type === 'response' && event.status === 404) {
+    if (service.record !== null || record === null) {
+      finishAgain(state, service, now);
+      return;
+    }
+    const sync = service.sync!;
+    sync.stage = 'deleting';
+    openWrite(
+      state,
+      service,
+      {
+        id: 0,
+        output: OUTPUT_ENDPOINTS,
+        verb: 'delete',
+        name: service.name,
+        uid: record.uid,
+        resourceVersion: record.resourceVersion,
+        phase: 1,
+        body: new Uint8Array(0),
+      },
+      now,
+    );
+  } else {
+    fail(state, service, classify(event).failure!, now);
+  }
+}
+
+/** At the end of a drain: what was planned but not sent is given up. */
+export function withdrawAll(state: ControllerState, now: Now): void {
+  for (const { service, write } of withdrawWrites(state)) {
+    onWriteDone(state, service, write, { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true }, now);
+  }
+}
