@@ -19,8 +19,8 @@ export interface Log {
 export interface LogConfig {
   readonly verbosity: number;
   readonly format: 'text' | 'json';
-  /** A path, or a file descriptor; 2 = stderr, where klog writes too. */
-  readonly destination: string | number;
+  /** File descriptor; 2 = stderr, where klog writes too. */
+  readonly destination: number;
 }
 
 /** A line waits at most this long for others to share a write with. */

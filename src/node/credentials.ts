@@ -1,0 +1,216 @@
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { Access, ReadAccess, TlsMaterial } from './access.ts';
+import { createAuthPlugin, type PluginCredentials } from './auth-plugin.ts';
+import { CredentialsError, parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
+import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
+
+export interface CredentialsConfig {
+  /** `--kubeconfig`; empty = none. */
+  readonly kubeconfig: string;
+  /** `--master`; empty = none. */
+  readonly master: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the service account's token and CA are mounted. */
+  readonly serviceAccountDirectory: string;
+}
+
+export interface Credentials {
+  /** Reads every file again, and asks plugins again where their answer has expired. @throws CredentialsError */
+  readonly read: ReadAccess;
+  /** How often `read` should be called. */
+  readonly refreshMs: number;
+}
+
+export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** client-go keeps a token file for a minute and renews ten seconds early; certificates ride along. */
+const FILES_REFRESH_MS = 50_000;
+/** A plugin's own expiry time is only noticed by asking; its cached answer costs microseconds. */
+const PLUGIN_REFRESH_MS = 10_000;
+
+/**
+ * Where the API server is and as whom to speak to it, by kube-controller-manager's rules: the kubeconfig, `--master`
+ * before its server, in-cluster when neither is given. The kubeconfig itself is read again too, so that credentials
+ * embedded in it are renewed without a restart; one caught half-written is an error, and the last access stays in use.
+ */
+export function createCredentials(config: CredentialsConfig): Credentials {
+  let kubeconfigText: string | undefined;
+  let kubeconfig: Kubeconfig | undefined;
+  let plugin: ((fresh: boolean) => Promise<PluginCredentials>) | undefined;
+
+  async function readKubeconfig(): Promise<Kubeconfig> {
+    const text = await readText(config.kubeconfig, 'kubeconfig');
+    if (kubeconfig === undefined || text !== kubeconfigText) {
+      kubeconfig = await parseKubeconfig(config.kubeconfig, text);
+      kubeconfigText = text;
+      plugin = needsPlugin(kubeconfig.user) ? createAuthPlugin(kubeconfig) : undefined;
+    }
+    return kubeconfig;
+  }
+
+  async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
+    if (config.kubeconfig !== '') {
+      const current = await readKubeconfig();
+      const fromPlugin = plugin === undefined ? null : await plugin(why === 'unauthorized');
+      return kubeconfigAccess(current, fromPlugin, config);
+    }
+    if (config.master !== '')
+      return access(parseServer(config.master, '--master'), null, NO_TLS, {}, config, '--master');
+    return inCluster(config);
+  }
+
+  return {
+    read,
+    get refreshMs() {
+      return plugin === undefined ? FILES_REFRESH_MS : PLUGIN_REFRESH_MS;
+    },
+  };
+}
+
+const NO_TLS: TlsMaterial = { ca: null, cert: null, key: null, serverName: null, verify: true };
+
+/** As client-go: a token, a password or a certificate in the kubeconfig goes before its plugin. */
+function needsPlugin(user: KubeconfigUser): boolean {
+  const own = user.token + user.tokenFile + user.username + user.certFile + user.certData;
+  return own === '' && (user.exec !== null || user.authProvider !== null);
+}
+
+async function kubeconfigAccess(
+  { path, cluster, user }: Kubeconfig,
+  plugin: PluginCredentials | null,
+  config: CredentialsConfig,
+): Promise<Access> {
+  const at = `kubeconfig ${path}`;
+  const server =
+    config.master === '' ? parseServer(cluster.server, `${at}: server`) : parseServer(config.master, '--master');
+  const ca = await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`);
+  if (ca !== null && cluster.insecureSkipTlsVerify) {
+    throw new CredentialsError(`${at}: certificate-authority and insecure-skip-tls-verify exclude each other`);
+  }
+  const tls: TlsMaterial = {
+    ca,
+    cert: plugin?.cert ?? (await pem(user.certData, user.certFile, `${at}: client-certificate`)),
+    key: plugin?.key ?? (await pem(user.keyData, user.keyFile, `${at}: client-key`)),
+    serverName: cluster.tlsServerName === '' ? null : cluster.tlsServerName,
+    verify: !cluster.insecureSkipTlsVerify,
+  };
+  const headers = impersonation(user);
+  const authorization = plugin === null ? await authorizationOf(user, at) : plugin.authorization;
+  if (authorization !== null) headers['Authorization'] = authorization;
+  const proxyUrl = cluster.proxyUrl === '' ? null : parseProxy(cluster.proxyUrl, `${at}: proxy-url`);
+  return access(server, proxyUrl, tls, headers, config, at);
+}
+
+async function inCluster(config: CredentialsConfig): Promise<Access> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = config.env;
+  if (!host || !port) {
+    throw new CredentialsError(
+      'no API server: neither --kubeconfig nor --master is given, and this is no pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)',
+    );
+  }
+  const token = await readToken(`${config.serviceAccountDirectory}/token`);
+  // As client-go, a missing CA file means the system's roots: the server is still verified before it sees the token.
+  const ca = await readFile(`${config.serviceAccountDirectory}/ca.crt`, 'utf8').catch(() => null);
+  const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST');
+  return access(server, null, { ...NO_TLS, ca }, { Authorization: `Bearer ${token}` }, config, 'in-cluster');
+}
+
+/** The checks that all sources share. */
+function access(
+  server: URL,
+  proxyUrl: string | null,
+  tls: TlsMaterial,
+  headers: Record<string, string | string[]>,
+  config: CredentialsConfig,
+  at: string,
+): Access {
+  if (server.protocol === 'http:' && 'Authorization' in headers && !isLoopback(server.hostname)) {
+    throw new CredentialsError(`${at}: ${server.origin} is plain http, credentials are only sent to it on loopback`);
+  }
+  if ((tls.cert === null) !== (tls.key === null)) {
+    throw new CredentialsError(`${at}: client-certificate and client-key must be given together`);
+  }
+  checkTls(tls, at);
+  return {
+    origin: server.origin,
+    basePath: server.pathname.replace(/\/+$/, ''),
+    proxyUrl: proxyUrl ?? proxyFromEnvironment(server, config.env),
+    tls,
+    headers,
+  };
+}
+
+/** A certificate whose key has not been replaced yet is seen here, not in every later connection. */
+function checkTls(tls: TlsMaterial, at: string): void {
+  if (tls.ca === null && tls.cert === null) return;
+  try {
+    createSecureContext({ ca: tls.ca ?? undefined, cert: tls.cert ?? undefined, key: tls.key ?? undefined });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CredentialsError(`${at}: certificate-authority, client-certificate or client-key: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function authorizationOf(user: KubeconfigUser, at: string): Promise<string | null> {
+  if (user.tokenFile !== '') return `Bearer ${await readToken(user.tokenFile)}`;
+  if (user.token !== '') return `Bearer ${checkedToken(user.token, `${at}: token`)}`;
+  if (user.username === '') return null;
+  return `Basic ${Buffer.from(`${user.username}:${user.password}`).toString('base64')}`;
+}
+
+function impersonation(user: KubeconfigUser): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  if (user.as !== '') headers['Impersonate-User'] = user.as;
+  if (user.asUid !== '') headers['Impersonate-Uid'] = user.asUid;
+  if (user.asGroups.length > 0) headers['Impersonate-Group'] = [...user.asGroups];
+  for (const [key, values] of Object.entries(user.asUserExtra)) {
+    headers[`Impersonate-Extra-${encodeURIComponent(key.toLowerCase())}`] = [...values];
+  }
+  return headers;
+}
+
+async function readToken(path: string): Promise<string> {
+  return checkedToken((await readText(path, 'token file')).trim(), `token file ${path}`);
+}
+
+/** What is no token must neither end up in a header nor, as a secret, in the message. */
+function checkedToken(token: string, at: string): string {
+  if (token === '') throw new CredentialsError(`${at} is empty`);
+  if (/[^!-~]/.test(token)) throw new CredentialsError(`${at} holds characters that no token has`);
+  return token;
+}
+
+async function readText(path: string, what: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new CredentialsError(`cannot read ${what} ${path}: ${code}`, { cause: error });
+  }
+}
+
+/** Data goes before the file. */
+async function pem(data: string, path: string, at: string): Promise<string | null> {
+  if (data === '') return path === '' ? null : readText(path, `${at}:`);
+  const text = Buffer.from(data, 'base64').toString();
+  if (!text.includes('-----BEGIN ')) throw new CredentialsError(`${at}-data: is not PEM in base64`);
+  return text;
+}
+
+function parseServer(text: string, at: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new CredentialsError(`${at}: "${text}" is no http or https URL`);
+  }
+  return url;
+}
+
+function parseProxy(text: string, at: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ['http:', 'https:', 'socks5:'].includes(url.protocol)) return text;
+  throw new CredentialsError(`${at}: is no http, https or socks5 URL`);
+}

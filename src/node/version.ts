@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { arch, platform } from 'node:process';
+
+/** The version in package.json, found from the sources as well as from what `prepack` emits. */
+export function version(): string {
+  const path = findPackageJSON('..', import.meta.url);
+  return path === undefined ? 'unknown' : (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}
+
+/** Go's names, since dashboards and audit policies match on them. */
+const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+/** The text before the slash becomes the field manager of every write (spec/wire.md 3.1). */
+export function userAgent(): string {
+  return `endpointd/${version()} (${platform}/${GO_ARCH[arch] ?? arch})`;
+}

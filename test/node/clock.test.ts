@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClock } from '../../src/node/clock.ts';
+import { createRandom } from '../../src/node/random.ts';
+
+test('wakes at or after the time, never before', async () => {
+  const clock = createClock();
+  for (const delayMs of [0, 0.4, 1, 1.6, 5]) {
+    const atMs = clock.nowMs() + delayMs;
+    await new Promise<void>((wake) => clock.wakeAt(atMs, wake));
+    assert.ok(clock.nowMs() >= atMs);
+  }
+});
+
+test('a time in the past wakes soon, but not from inside wakeAt', async () => {
+  const clock = createClock();
+  let inside = true;
+  const woken = new Promise<boolean>((resolve) => clock.wakeAt(-1, () => resolve(inside)));
+  inside = false;
+  assert.equal(await woken, false);
+});
+
+test('the newest request replaces the one before', async () => {
+  const clock = createClock();
+  const woken: string[] = [];
+  clock.wakeAt(clock.nowMs() + 1, () => woken.push('first'));
+  await new Promise<void>((resolve) => {
+    clock.wakeAt(clock.nowMs() + 3, () => {
+      woken.push('second');
+      resolve();
+    });
+  });
+  assert.deepEqual(woken, ['second']);
+});
+
+test('a time beyond what timers can do is no wake-up now', async () => {
+  const clock = createClock();
+  let woken = false;
+  clock.wakeAt(clock.nowMs() + 2 ** 33, () => (woken = true));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(woken, false);
+  clock.close();
+});
+
+test('draws are integers in [0, 2^32), not all alike', () => {
+  const draws = Array.from({ length: 50 }, () => createRandom().uint32());
+  assert.ok(draws.every((draw) => Number.isInteger(draw) && draw >= 0 && draw < 2 ** 32));
+  assert.ok(new Set(draws).size > 40);
+});

@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { createServer as createPlainServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { createCredentials, type CredentialsConfig } from '../../src/node/credentials.ts';
+import { CredentialsError } from '../../src/node/kubeconfig.ts';
+import { PKI } from '../support/pki.ts';
+import { socketWorld } from '../support/scripted-server.ts';
+import { httpRequest } from '../suites/transport.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-credentials-'));
+after(() => rmSync(directory, { recursive: true }));
+
+let files = 0;
+
+function file(content: string): string {
+  const path = join(directory, `file-${files++}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** A kubeconfig of one cluster and one user, as a file. */
+function kubeconfig(cluster: Record<string, unknown>, user: Record<string, unknown>): string {
+  return file(
+    JSON.stringify({
+      'current-context': 'x',
+      contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+      clusters: [{ name: 'x', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
+      users: [{ name: 'x', user }],
+    }),
+  );
+}
+
+function config(fields: Partial<CredentialsConfig>): CredentialsConfig {
+  return { kubeconfig: '', master: '', env: {}, serviceAccountDirectory: directory, ...fields };
+}
+
+async function access(fields: Partial<CredentialsConfig>) {
+  return await createCredentials(config(fields)).read('refresh');
+}
+
+async function refused(fields: Partial<CredentialsConfig>, message: RegExp): Promise<void> {
+  await assert.rejects(createCredentials(config(fields)).read('refresh'), (error) => {
+    assert.ok(error instanceof CredentialsError, String(error));
+    assert.match(error.message, message);
+    return true;
+  });
+}
+
+test('certificates embedded in the kubeconfig', async () => {
+  const path = kubeconfig(
+    { 'certificate-authority-data': base64(PKI.ca), 'tls-server-name': 'kubernetes.test' },
+    { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) },
+  );
+  assert.deepEqual(await access({ kubeconfig: path }), {
+    origin: 'https://10.0.0.1:6443',
+    basePath: '',
+    proxyUrl: null,
+    tls: { ca: PKI.ca, cert: PKI.clientCert, key: PKI.clientKey, serverName: 'kubernetes.test', verify: true },
+    headers: {},
+  });
+});
+
+test('certificates in files are read again, half a renewal is refused', async () => {
+  const [cert, key] = [file(PKI.clientCert), file(PKI.clientKey)];
+  const path = kubeconfig({}, { 'client-certificate': cert, 'client-key': key });
+  const { read } = createCredentials(config({ kubeconfig: path }));
+  assert.equal((await read('refresh')).tls.cert, PKI.clientCert);
+  writeFileSync(cert, PKI.otherCert);
+  await assert.rejects(read('refresh'), /client-certificate or client-key: .*mismatch/);
+  writeFileSync(key, PKI.otherKey);
+  assert.equal((await read('refresh')).tls.cert, PKI.otherCert);
+});
+
+test('a token file goes before a token and is read again', async () => {
+  const tokenFile = file('first\n');
+  const { read } = createCredentials(config({ kubeconfig: kubeconfig({}, { token: 'static', tokenFile }) }));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer first' });
+  writeFileSync(tokenFile, 'second');
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
+  writeFileSync(tokenFile, '\n');
+  await assert.rejects(read('refresh'), /is empty/);
+});
+
+test('a kubeconfig that changes is read again', async () => {
+  const path = kubeconfig({}, { token: 'first' });
+  const { read } = createCredentials(config({ kubeconfig: path }));
+  await read('refresh');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('first', 'second'));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
+});
+
+test('basic authentication and impersonation', async () => {
+  const user = {
+    username: 'jane',
+    password: 'secret',
+    as: 'system:serviceaccount:a:b',
+    'as-uid': '7',
+    'as-groups': ['g1', 'g2'],
+    'as-user-extra': { 'example.com/Scope': ['s1', 's2'] },
+  };
+  assert.deepEqual((await access({ kubeconfig: kubeconfig({}, user) })).headers, {
+    Authorization: `Basic ${base64('jane:secret')}`,
+    'Impersonate-User': 'system:serviceaccount:a:b',
+    'Impersonate-Uid': '7',
+    'Impersonate-Group': ['g1', 'g2'],
+    'Impersonate-Extra-example.com%2Fscope': ['s1', 's2'],
+  });
+});
+
+test('--master goes before the server of the kubeconfig, and alone is without credentials', async () => {
+  const path = kubeconfig({}, { token: 't' });
+  const both = await access({ kubeconfig: path, master: 'https://10.9.9.9/prefix/' });
+  assert.equal(both.origin, 'https://10.9.9.9');
+  assert.equal(both.basePath, '/prefix');
+  assert.deepEqual(both.headers, { Authorization: 'Bearer t' });
+  const alone = await access({ master: 'http://127.0.0.1:8080' });
+  assert.equal(alone.origin, 'http://127.0.0.1:8080');
+  assert.deepEqual(alone.headers, {});
+});
+
+test('in-cluster: environment, token and CA file', async () => {
+  const mounted = mkdtempSync(join(directory, 'mount-'));
+  writeFileSync(join(mounted, 'token'), 'mounted');
+  writeFileSync(join(mounted, 'ca.crt'), PKI.ca);
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+  const { read, refreshMs } = createCredentials(config({ env, serviceAccountDirectory: mounted }));
+  const first = await read('refresh');
+  assert.equal(first.origin, 'https://[fd00::1]');
+  assert.equal(first.tls.ca, PKI.ca);
+  assert.deepEqual(first.headers, { Authorization: 'Bearer mounted' });
+  writeFileSync(join(mounted, 'token'), 'rotated');
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer rotated' });
+  assert.ok(refreshMs <= 60_000);
+});
+
+test('a proxy: of the kubeconfig, else of the environment', async () => {
+  const env = { HTTPS_PROXY: 'http://env:3128' };
+  const own = kubeconfig({ 'proxy-url': 'socks5://own:1080' }, {});
+  assert.equal((await access({ kubeconfig: own, env })).proxyUrl, 'socks5://own:1080');
+  assert.equal((await access({ kubeconfig: kubeconfig({}, {}), env })).proxyUrl, 'http://env:3128');
+});
+
+test('errors name the file and the field, and hold no secret', async () => {
+  await refused({}, /neither --kubeconfig nor --master is given/);
+  await refused({ kubeconfig: '/no/such/file' }, /cannot read kubeconfig \/no\/such\/file: ENOENT/);
+  await refused(
+    { kubeconfig: kubeconfig({ server: '10.0.0.1' }, {}) },
+    /server: "10\.0\.0\.1" is no http or https URL/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ 'certificate-authority': '/no/ca' }, {}) },
+    /certificate-authority: \/no\/ca: ENOENT/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ 'certificate-authority-data': '!!!' }, {}) },
+    /certificate-authority-data: is not PEM in base64/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({}, { 'client-certificate': file(PKI.clientCert) }) },
+    /must be given together/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ 'proxy-url': 'ftp://user:secret@x' }, {}) },
+    /proxy-url: is no http, https or socks5 URL$/,
+  );
+  await refused({ kubeconfig: kubeconfig({}, { token: 'sec ret' }) }, /token holds characters that no token has$/);
+  await refused(
+    { kubeconfig: kubeconfig({ 'insecure-skip-tls-verify': true, 'certificate-authority-data': base64(PKI.ca) }, {}) },
+    /exclude each other/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ server: 'http://10.0.0.1' }, { token: 't' }) },
+    /plain http, credentials are only sent to it on loopback/,
+  );
+});
+
+/** A script that prints an ExecCredential with the number of its call as the token. */
+function execScript(status: string): string {
+  const path = join(directory, `exec-${files++}.cjs`);
+  const counter = `${path}.count`;
+  writeFileSync(
+    path,
+    `#!${execPath}
+const fs = require('node:fs');
+const n = fs.existsSync('${counter}') ? Number(fs.readFileSync('${counter}', 'utf8')) + 1 : 1;
+fs.writeFileSync('${counter}', String(n));
+const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO);
+const token = ['call', n, process.env.EXTRA, info.spec.cluster.server.length].join('-');
+console.log(JSON.stringify({ apiVersion: info.apiVersion, kind: info.kind, status: { token, ...${status} } }));
+`,
+  );
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function execUser(status: string): Record<string, unknown> {
+  const env = [{ name: 'EXTRA', value: 'env' }];
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  return { exec: { apiVersion, command: execScript(status), env, interactiveMode: 'Never', provideClusterInfo: true } };
+}
+
+test('exec: asked once while valid, again after a 401 and after it expired', async () => {
+  const { read, refreshMs } = createCredentials(config({ kubeconfig: kubeconfig({}, execUser('{}')) }));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
+  assert.deepEqual((await read('unauthorized')).headers, { Authorization: 'Bearer call-2-env-21' });
+  assert.ok(refreshMs <= 50_000);
+
+  const expired = createCredentials(
+    config({ kubeconfig: kubeconfig({}, execUser(`{ expirationTimestamp: '2020-01-01T00:00:00Z' }`)) }),
+  );
+  assert.deepEqual((await expired.read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
+  assert.deepEqual((await expired.read('refresh')).headers, { Authorization: 'Bearer call-2-env-21' });
+});
+
+test('exec: a command that fails is named with what it said', async () => {
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: execPath,
+    args: ['-e', 'console.error("no login"); process.exit(3)'],
+  };
+  await refused({ kubeconfig: kubeconfig({}, { exec }) }, /users\["x"\]: exec ".*" failed: no login/);
+  await refused({ kubeconfig: kubeconfig({}, { exec: { command: '/no/such/command' } }) }, /failed: .*ENOENT/);
+});
+
+test('oidc: a valid id token is used as it is', async () => {
+  const payload = Buffer.from(JSON.stringify({ exp: Date.now() / 1000 + 3600 })).toString('base64url');
+  const header = Buffer.from('{"alg":"none"}').toString('base64url');
+  const idToken = `${header}.${payload}.sig`;
+  const user = { 'auth-provider': { name: 'oidc', config: { 'id-token': idToken, 'client-id': 'x' } } };
+  const { read } = createCredentials(config({ kubeconfig: kubeconfig({}, user) }));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: `Bearer ${idToken}` });
+  assert.deepEqual((await read('refresh')).headers, { Authorization: `Bearer ${idToken}` });
+});
+
+/**
+ * A transport with the credentials given, and a server with a certificate for `kubernetes.test` that notes whose
+ * certificate each connection brought.
+ */
+async function tlsWorld(cluster: Record<string, unknown>, user: Record<string, unknown>) {
+  const peers: string[] = [];
+  const { read } = createCredentials(config({ kubeconfig: kubeconfig(cluster, user) }));
+  const first = await read('refresh');
+  const world = await socketWorld(
+    () => ({ status: 200, body: '' }),
+    {
+      refreshMs: 5,
+      accessOf: (origin) => ({ ...first, origin }),
+      readAccess: async (why, origin) => ({ ...(await read(why)), origin }),
+    },
+    (handler) => {
+      const certificate = { cert: PKI.serverCert, key: PKI.serverKey, ca: PKI.ca };
+      const server = createServer({ ...certificate, requestCert: true, rejectUnauthorized: false }, handler);
+      server.on('secureConnection', (socket: TLSSocket) => {
+        const { subject } = socket.getPeerCertificate();
+        peers.push(`${String(subject?.CN ?? 'nobody')} over ${String(socket.alpnProtocol)}`);
+      });
+      return server;
+    },
+  );
+  return Object.assign(world, { peers, [Symbol.asyncDispose]: () => world.close() });
+}
+
+const TRUSTED = { 'certificate-authority-data': base64(PKI.ca), 'tls-server-name': 'kubernetes.test' };
+
+test('TLS: client certificate and tls-server-name reach the server, over HTTP/1.1', async () => {
+  const user = { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) };
+  await using world = await tlsWorld(TRUSTED, user);
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  assert.equal(world.events[0]!.type, 'response');
+  assert.deepEqual(world.peers, ['client over http/1.1']);
+});
+
+test('TLS: a certificate that is replaced in its file is used by new connections', async () => {
+  const [cert, key] = [file(PKI.clientCert), file(PKI.clientKey)];
+  await using world = await tlsWorld(TRUSTED, { 'client-certificate': cert, 'client-key': key });
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  writeFileSync(cert, PKI.otherCert);
+  writeFileSync(key, PKI.otherKey);
+  await world.until(() => world.logged.some((line) => line.message.startsWith('credentials changed')));
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 2);
+  assert.equal(world.events[1]!.type, 'response');
+  assert.deepEqual(world.peers, ['client over http/1.1', 'client2 over http/1.1']);
+});
+
+const untrusted: [name: string, cluster: Record<string, unknown>, message: RegExp][] = [
+  ['another name', { 'certificate-authority-data': base64(PKI.ca) }, /does not match certificate's altnames/],
+  ['an unknown authority', { 'tls-server-name': 'kubernetes.test' }, /unable to verify|self-signed/],
+];
+for (const [name, cluster, message] of untrusted) {
+  test(`TLS: a server with ${name} gets no request`, async () => {
+    await using world = await tlsWorld(cluster, {});
+    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+    await world.until(() => world.events.length === 1);
+    const failure = world.events[0]!;
+    assert.ok(failure.type === 'failure');
+    assert.equal(failure.mayHaveArrived, false);
+    assert.match(failure.message, message);
+    assert.equal(world.seen.length, 0);
+  });
+}
+
+test('TLS: insecure-skip-tls-verify trusts any server', async () => {
+  await using world = await tlsWorld({ 'insecure-skip-tls-verify': true }, {});
+  world.transport.send(httpRequest());
+  await world.until(() => world.events.length === 1);
+  assert.equal(world.events[0]!.type, 'response');
+  assert.deepEqual(world.peers, ['nobody over http/1.1']);
+});
+
+test('TLS goes through the proxy of the kubeconfig', async () => {
+  const tunnels: string[] = [];
+  const sockets = new Set<Socket>();
+  const proxy = createPlainServer();
+  proxy.on('connect', (request, client: Socket) => {
+    tunnels.push(request.url!);
+    const [host, port] = request.url!.split(':');
+    const upstream = connect(Number(port), host, () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n');
+      client.pipe(upstream).pipe(client);
+    });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  try {
+    const user = { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) };
+    await using world = await tlsWorld(
+      { ...TRUSTED, 'proxy-url': proxyUrl },
+      { ...user, 'as-groups': ['a', 'b'], as: 'x' },
+    );
+    for (let i = 1; i <= 3; i++) {
+      world.transport.send(httpRequest());
+      await world.until(() => world.events.length === i);
+    }
+    assert.ok(world.events.every((event) => event.type === 'response'));
+    assert.deepEqual(tunnels, [new URL(world.origin).host], 'one tunnel, kept');
+    assert.deepEqual(world.peers, ['client over http/1.1']);
+    assert.equal(world.seen[0]!.headers['impersonate-group'], 'a, b');
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  }
+});
