@@ -149,7 +149,7 @@ function makePod(cluster: Cluster, app: App, name: string, ready: boolean, slot:
     address: takeAddress(cluster),
     ready,
     appLabel: app.name,
-    track: nextInt(cluster.prng, 8) === 0 ? 'canary' : 'stable',
+    track: 'stable',
     busy: false,
     slot,
     appSlot,

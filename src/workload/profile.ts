@@ -118,12 +118,17 @@ export const PROFILES: readonly Profile[] = [
     sizes: [{ pods: 5000, weight: 1 }],
     ...PLAIN,
   },
+  // The same groups, 100,020 pods.
   {
     name: 'large',
     nodes: 3000,
-    namespaces: 100,
-    servicesPerNamespace: 200,
-    sizes: [{ pods: 5, weight: 1 }],
+    namespaces: 77,
+    servicesPerNamespace: 142,
+    sizes: [
+      { pods: 5, weight: 10_000 },
+      { pods: 30, weight: 834 },
+      { pods: 250, weight: 100 },
+    ],
     ...PLAIN,
   },
 ];

@@ -1,0 +1,74 @@
+/** Fills the caches of a real controller with services and pods as they come off the wire, and weighs them. */
+import { parseRunFlags } from '../../src/cli/flags.ts';
+import { podTarget, serviceTarget } from '../../src/controller/inputs.ts';
+import { createState } from '../../src/controller/state.ts';
+import { workDepth } from '../../src/controller/workqueue.ts';
+import { podCount } from '../../src/core/selector-index.ts';
+import { createMetricStore } from '../../src/metrics/store.ts';
+import { makeCluster } from '../../src/workload/cluster.ts';
+import { podObject, serviceObject } from '../../src/workload/objects.ts';
+import { findProfile } from '../../src/workload/profile.ts';
+import { SEED } from '../support/records.ts';
+import { storedPodSource, storedServiceSource } from '../support/stored-pod.ts';
+
+export interface Weights {
+  readonly pods: number;
+  readonly services: number;
+  readonly queued: number;
+  /** Bytes of heap and array buffers after a collection: with nothing, with the services, and with the pods too. */
+  readonly empty: number;
+  readonly withServices: number;
+  readonly withPods: number;
+}
+
+const NOW = { nowMs: 0, wallMs: 0 };
+
+function measure(namespaces: number): Weights {
+  const profile = { ...findProfile('large'), namespaces };
+  const options = parseRunFlags([], () => undefined).controller;
+  const state = createState(options, 1, SEED, createMetricStore());
+  // As after the first lists, so that each change also waits in the work queue.
+  state.phase = 'running';
+  const services = serviceTarget(state, () => undefined);
+  const pods = podTarget(state, () => undefined);
+  const empty = weigh();
+  for (const source of serviceSources(profile)) services.upsert(services.project(source), source, NOW);
+  const withServices = weigh();
+  for (const source of podSources(profile)) pods.upsert(pods.project(source), source, NOW);
+  const withPods = weigh();
+  return {
+    pods: podCount(state.index),
+    services: state.serviceCount,
+    queued: workDepth(state.queue),
+    empty,
+    withServices,
+    withPods,
+  };
+}
+
+/** The generator's model is garbage as soon as the last one was drawn. */
+function* serviceSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedServiceSource>> {
+  let revision = 0;
+  for (const service of makeCluster(profile, SEED).services) {
+    yield storedServiceSource(serviceObject(service), ++revision);
+  }
+}
+
+function* podSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedPodSource>> {
+  const cluster = makeCluster(profile, SEED);
+  let revision = 1_000_000;
+  for (const pod of cluster.pods) yield storedPodSource(podObject(cluster, pod), ++revision);
+}
+
+function weigh(): number {
+  const { gc } = globalThis;
+  if (gc === undefined) throw new Error('to be started with --expose-gc');
+  gc();
+  gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+// The first round pays for what happens once in the life of a process, such as compiled code.
+measure(1);
+process.stdout.write(JSON.stringify(measure(Number(process.argv[2]))));
