@@ -36,7 +36,6 @@ export interface EventRecorder {
   readonly unsent: Map<string, PendingEvent>;
   /** The first of the queue has been sent and waits for its answer. */
   inFlight: boolean;
-  recordedTotal: number;
   sentTotal: number;
   /** Over the budget of their object. */
   suppressedTotal: number;
@@ -79,7 +78,6 @@ export function createEventRecorder(queueMax: number): EventRecorder {
     queue: createRingBuffer(queueMax),
     unsent: new Map(),
     inFlight: false,
-    recordedTotal: 0,
     sentTotal: 0,
     suppressedTotal: 0,
     droppedTotal: 0,
@@ -88,7 +86,6 @@ export function createEventRecorder(queueMax: number): EventRecorder {
 }
 
 export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
-  recorder.recordedTotal++;
   const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
   if (correlated === null) {
     recorder.suppressedTotal++;

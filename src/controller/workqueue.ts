@@ -12,13 +12,11 @@
  */
 import { assert } from '../lib/assert.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../lib/heap.ts';
-import { createHistogram, exponentialBounds, observe, type Histogram } from '../lib/histogram.ts';
+import { createHistogram, observe, type Histogram } from '../lib/histogram.ts';
 import { append, createLinkedList, remove, type LinkedList } from '../lib/linked-list.ts';
+import { WORKQUEUE_BOUNDS } from '../metrics/catalogue.ts';
 import { noteLane, pickLane, type WorkLane } from './lane-share.ts';
 import { createSlots, type Slots } from './slots.ts';
-
-/** Buckets of upstream's workqueue_* histograms, in seconds (spec/endpoints.md 18). */
-export const WORKQUEUE_BOUNDS: readonly number[] = exponentialBounds(1e-8, 10, 10);
 
 /** A key's place in the queue. The caller keeps it (one for each key); only the queue writes it. */
 export interface WorkItem<K> {

@@ -1,0 +1,144 @@
+/**
+ * Every metric that the controller serves, as data; the runtime's own (process_*, nodejs_*) come beside them.
+ *
+ * Names, labels and buckets without the prefix `endpointd_` are upstream's, so that existing dashboards and alerts work
+ * (spec/endpoints.md 18). There `workqueue_retries_total` counts every delayed add; here it counts retries.
+ */
+import { exponentialBounds } from '../lib/histogram.ts';
+
+export interface MetricSpec {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labelNames: readonly string[];
+  /** Histograms: upper bounds, ascending. Others: empty. */
+  readonly bounds: readonly number[];
+}
+
+/** 10 ns to 10 s, as upstream's workqueue_*. */
+export const WORKQUEUE_BOUNDS: readonly number[] = exponentialBounds(1e-8, 10, 10);
+const REST_CLIENT_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60] as const;
+const REST_CLIENT_BYTES = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;
+/** 1 ms to 131 s: from a change on an idle cluster to one behind a start-up. */
+const STAGE_SECONDS = exponentialBounds(0.001, 2, 18);
+/** 10 us to 2.6 s. */
+const STEP_SECONDS = exponentialBounds(0.00001, 4, 10);
+
+export const CATALOGUE = [
+  gauge('workqueue_depth', 'Keys that wait for a free slot: neither delayed nor being synced', ['name']),
+  counter('workqueue_adds_total', 'Keys that began to wait; adds of a key that waits already do not count', ['name']),
+  histogram(
+    'workqueue_queue_duration_seconds',
+    'From the time a key was due until it was taken',
+    ['name'],
+    WORKQUEUE_BOUNDS,
+  ),
+  histogram(
+    'workqueue_work_duration_seconds',
+    'From the time a key was taken until it was done',
+    ['name'],
+    WORKQUEUE_BOUNDS,
+  ),
+  gauge('workqueue_unfinished_work_seconds', 'Sum of the ages of all syncs that run', ['name']),
+  gauge('workqueue_longest_running_processor_seconds', 'Age of the sync that has run the longest', ['name']),
+  counter('workqueue_retries_total', 'Keys that were added again after a failure', ['name']),
+
+  counter('rest_client_requests_total', 'HTTP requests to the API server', ['code', 'method', 'host']),
+  histogram(
+    'rest_client_request_duration_seconds',
+    'From sending a request until its answer was read',
+    ['verb', 'host'],
+    REST_CLIENT_SECONDS,
+  ),
+  histogram('rest_client_request_size_bytes', 'Size of request bodies', ['verb', 'host'], REST_CLIENT_BYTES),
+  histogram('rest_client_response_size_bytes', 'Size of response bodies', ['verb', 'host'], REST_CLIENT_BYTES),
+  histogram(
+    'rest_client_rate_limiter_duration_seconds',
+    'Time that a write waited for its token',
+    ['verb', 'host'],
+    REST_CLIENT_SECONDS,
+  ),
+  counter('rest_client_request_retries_total', 'Requests that were sent again', ['code', 'verb', 'host']),
+
+  gauge('endpoint_controller_rate_limiter_use', 'How much of the token bucket before the API server is used, 0 to 1'),
+
+  histogram(
+    'endpointd_pod_change_duration_seconds',
+    'Time that changes of pods spend in each stage (watch_in, queue, plan, throttle, write), and from first to last (total)',
+    ['stage'],
+    STAGE_SECONDS,
+  ),
+  counter(
+    'endpointd_syncs_total',
+    'Syncs of services by how they ended: written, unchanged, or the class of the failure',
+    ['result'],
+  ),
+  counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['verb', 'result']),
+  counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['verb']),
+  counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
+  counter('endpointd_foreign_edits_total', 'Changes of our objects by somebody else, admission included'),
+  counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),
+  counter('endpointd_problems_total', 'Parts of objects that planning had to leave out, by kind', ['kind']),
+
+  gauge('endpointd_services', 'Services by state', ['state']),
+  gauge('endpointd_stuck_service', 'A service that cannot be brought up to date (1), with the class of its failure', [
+    'namespace',
+    'service',
+    'class',
+  ]),
+  gauge('endpointd_services_truncated', 'Services with more addresses than one object may hold'),
+  gauge('endpointd_addresses_truncated', 'Addresses that are cut off from them'),
+  counter('endpointd_quarantines_total', 'Services that were set aside because planning them ended a shard'),
+
+  gauge('endpointd_watch_up', 'The watch of a resource runs (1) or not (0)', ['resource']),
+  counter('endpointd_watch_restarts_total', 'Watches that ended and were begun again, for whatever reason', [
+    'resource',
+  ]),
+  counter('endpointd_decode_errors_total', 'Objects or streams from the API server that could not be read', [
+    'resource',
+  ]),
+  gauge('endpointd_cache_objects', 'Objects in the cache of a resource', ['resource']),
+  gauge('endpointd_cache_bytes', 'Memory of the cache of a resource, estimated', ['resource']),
+
+  counter('endpointd_shard_restarts_total', 'Threads of a shard that were lost and replaced', ['shard']),
+  counter('endpointd_shard_batches_total', 'Batches handed to a shard', ['shard']),
+  histogram(
+    'endpointd_shard_plan_duration_seconds',
+    'From handing a batch to a shard until its plans came back',
+    ['shard'],
+    STAGE_SECONDS,
+  ),
+  gauge('endpointd_shard_services', 'Services that the planner of a shard keeps state of', ['shard']),
+  gauge('endpointd_shard_heap_bytes', "Used heap of a shard's thread", ['shard']),
+
+  counter(
+    'endpointd_events_total',
+    'Events by what became of them: sent, suppressed (over the budget of their object), dropped (queue full), failed',
+    ['result'],
+  ),
+  histogram('endpointd_step_duration_seconds', 'Time of one step of the main thread', [], STEP_SECONDS),
+  counter(
+    'endpointd_metric_series_refused_total',
+    'Label sets beyond the bound of their metric, counted in series `other`',
+  ),
+  gauge('endpointd_build_info', 'Always 1; the labels tell what runs', ['version', 'node']),
+] as const satisfies readonly MetricSpec[];
+
+export type MetricName = (typeof CATALOGUE)[number]['name'];
+
+function counter<const N extends string>(name: N, help: string, labelNames: readonly string[] = []) {
+  return { name, help, type: 'counter' as const, labelNames, bounds: [] };
+}
+
+function gauge<const N extends string>(name: N, help: string, labelNames: readonly string[] = []) {
+  return { name, help, type: 'gauge' as const, labelNames, bounds: [] };
+}
+
+function histogram<const N extends string>(
+  name: N,
+  help: string,
+  labelNames: readonly string[],
+  bounds: readonly number[],
+) {
+  return { name, help, type: 'histogram' as const, labelNames, bounds };
+}

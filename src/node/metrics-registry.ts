@@ -1,0 +1,89 @@
+/** The metric store in Prometheus' text format. The only place that knows prom-client. */
+import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric, type PrometheusContentType } from 'prom-client';
+import type { Histogram } from '../lib/histogram.ts';
+import { CATALOGUE, type MetricSpec } from '../metrics/catalogue.ts';
+import { formatGoFloat } from '../metrics/go-float.ts';
+import { histogramSamples, samples, type MetricLabels, type MetricStore } from '../metrics/store.ts';
+
+export interface MetricsRegistry {
+  readonly contentType: string;
+  /** All metrics now. Rejects when a reader throws. */
+  text(): Promise<string>;
+}
+
+/** `nowMs`: the monotonic clock that the readers in the store were made for. */
+export function createRegistry(store: MetricStore, nowMs: () => number): MetricsRegistry {
+  const registry = new Registry<PrometheusContentType>();
+  collectDefaultMetrics({ register: registry });
+  for (const spec of CATALOGUE) register(registry, store, spec, nowMs);
+  return { contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+function register(
+  registry: Registry<PrometheusContentType>,
+  store: MetricStore,
+  spec: MetricSpec,
+  nowMs: () => number,
+): void {
+  const { name, help, type } = spec;
+  const configuration = { name, help, labelNames: [...spec.labelNames], registers: [registry] };
+  switch (type) {
+    case 'counter': {
+      const metric = new Counter<string>({
+        ...configuration,
+        collect() {
+          metric.reset();
+          for (const { labels, value } of samples(store, name, nowMs())) metric.inc({ ...labels }, value);
+        },
+      });
+      return;
+    }
+    case 'gauge': {
+      const metric = new Gauge<string>({
+        ...configuration,
+        collect() {
+          metric.reset();
+          for (const { labels, value } of samples(store, name, nowMs())) metric.set({ ...labels }, value);
+        },
+      });
+      return;
+    }
+    case 'histogram':
+      // prom-client's histogram takes single observations only; the registry asks a metric for no more than this.
+      registry.registerMetric({
+        name,
+        help,
+        type,
+        get: () =>
+          Promise.resolve({
+            name,
+            help,
+            type,
+            aggregator: 'sum',
+            values: histogramSamples(store, name).flatMap((sample) => lines(name, sample.labels, sample.histogram)),
+          }),
+      } as unknown as Metric);
+      return;
+  }
+}
+
+interface Line {
+  readonly metricName: string;
+  readonly labels: Record<string, string>;
+  readonly value: number;
+}
+
+function lines(name: string, labels: MetricLabels, histogram: Histogram): Line[] {
+  const found: Line[] = [];
+  let below = 0;
+  for (const [index, bound] of histogram.bounds.entries()) {
+    below += histogram.counts[index]!;
+    found.push({ metricName: `${name}_bucket`, labels: { ...labels, le: formatGoFloat(bound) }, value: below });
+  }
+  found.push(
+    { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: histogram.count },
+    { metricName: `${name}_sum`, labels: { ...labels }, value: histogram.sum },
+    { metricName: `${name}_count`, labels: { ...labels }, value: histogram.count },
+  );
+  return found;
+}
