@@ -1,0 +1,94 @@
+import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
+import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
+import { DecodeError } from '../kube/protobuf.ts';
+import { messageOf } from '../kube/schema.ts';
+import { badRequest, unsupportedMediaType } from './api-error.ts';
+import { JsonTypeError, normaliseJson } from './json-body.ts';
+import type { ApiObject } from './object.ts';
+import type { Resource } from './resource.ts';
+
+export interface Body {
+  /** Ours to change. */
+  readonly object: ApiObject;
+  /** Paths of fields that this server does not know; only JSON tells them. */
+  readonly unknownFields: readonly string[];
+}
+
+/**
+ * Reads an object of that resource from a request's body.
+ * @throws ApiError 400 or 415
+ */
+export function readBody(resource: Resource, contentType: string, body: Uint8Array | null): Body {
+  const type = mediaType(contentType);
+  const bytes = body ?? EMPTY;
+  if (type === '' || type === JSON_TYPE) return fromJson(resource, readJson(resource.kind, bytes));
+  if (type !== PROTOBUF) throw unsupportedMediaType();
+  try {
+    const { apiVersion, kind, raw } = decodeEnvelope(bytes);
+    checkKind(resource, apiVersion, kind);
+    const object = decodeBare(resource.apiVersion, resource.kind, bytes, raw.start, raw.end) as Record<string, unknown>;
+    return { object: withMetadata(object), unknownFields: [] };
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/**
+ * An object from its JSON value, in the shape that it has in storage.
+ * @throws ApiError 400
+ */
+export function fromJson(resource: Resource, value: unknown): Body {
+  const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  checkKind(resource, typeof apiVersion === 'string' ? apiVersion : '', typeof kind === 'string' ? kind : '');
+  const unknownFields: string[] = [];
+  try {
+    const object = normaliseJson(messageOf(resource.apiVersion, resource.kind)!, value, unknownFields);
+    return { object: withMetadata(object), unknownFields };
+  } catch (error) {
+    if (error instanceof JsonTypeError) {
+      const { kind, version } = resource;
+      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+/** @throws ApiError 400 */
+export function readJson(kind: string, bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; ` +
+        `json parse error: ${(error as Error).message}`,
+    );
+  }
+}
+
+export function mediaType(contentType: string): string {
+  const end = contentType.indexOf(';');
+  return end < 0 ? contentType : contentType.slice(0, end).trim();
+}
+
+const EMPTY = new Uint8Array(0);
+
+function withMetadata(object: Record<string, unknown>): ApiObject {
+  delete object['apiVersion'];
+  delete object['kind'];
+  object['metadata'] ??= {};
+  return object as ApiObject;
+}
+
+/** Empty counts as right. */
+function checkKind(resource: Resource, apiVersion: string, kind: string): void {
+  if ((apiVersion === '' || apiVersion === resource.apiVersion) && (kind === '' || kind === resource.kind)) return;
+  const given = kind === '' ? resource.kind : kind;
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  const why =
+    messageOf(apiVersion, given) === undefined
+      ? `no kind "${given}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
+      : `converting (${version}.${given}) to (core.${resource.kind}): unknown conversion`;
+  throw badRequest(`${given} in version "${version}" cannot be handled as a ${resource.kind}: ${why}`);
+}

@@ -1,0 +1,135 @@
+import type { Field, Message } from '../kube/schema.ts';
+import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
+
+/** A JSON value that does not fit the type of its field; worded as Go's decoder words it. */
+export class JsonTypeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'JsonTypeError';
+  }
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * What an object looks like after a trip through storage: unknown fields gone (their paths go to `unknown`), and so are
+ * nulls, empty lists and maps, and zero values of fields that are no pointers. Parts that the tables skip stay as sent.
+ * @throws JsonTypeError
+ */
+export function normaliseJson(message: Message, value: unknown, unknown: string[]): Json {
+  return readMessage({ root: message.name, unknown }, message, value, '');
+}
+
+interface Context {
+  readonly root: string;
+  readonly unknown: string[];
+}
+
+function readMessage(context: Context, message: Message, value: unknown, path: string): Json {
+  if (!isRecord(value)) throw mismatch(context, value, path, `v1.${message.name}`);
+  const object: Json = {};
+  const fields = fieldsOf(message);
+  for (const name in value) {
+    const given = value[name];
+    const field = fields.get(name);
+    const fieldPath = path === '' ? name : `${path}.${name}`;
+    if (field === undefined) {
+      if (path !== '' || (name !== 'kind' && name !== 'apiVersion')) context.unknown.push(fieldPath);
+      continue;
+    }
+    if (given === null || name === 'managedFields') continue;
+    const read = readField(context, field, given, fieldPath);
+    if (read !== undefined) object[name] = read;
+  }
+  for (const field of message.fields) {
+    if (field.required && object[field.name] === undefined) object[field.name] = zeroOf(field);
+  }
+  return object;
+}
+
+/** Undefined = as good as absent. */
+function readField(context: Context, field: Field, value: unknown, path: string): unknown {
+  if (field.type === 'skip') return value;
+  if (field.shape === 'list') {
+    if (!Array.isArray(value)) throw mismatch(context, value, path, `[]${goType(field)}`);
+    if (value.length === 0) return undefined;
+    return value.map((item, at) => readOne(context, field, item, `${path}[${at}]`));
+  }
+  if (field.shape === 'map') {
+    if (!isRecord(value)) throw mismatch(context, value, path, `map[string]${goType(field)}`);
+    const map: Json = {};
+    for (const key of Object.keys(value)) map[key] = readOne(context, field, value[key], `${path}.${key}`);
+    return Object.keys(map).length === 0 ? undefined : map;
+  }
+  const read = readOne(context, field, value, path);
+  const zero = read === '' || read === 0 || read === false;
+  return zero && !field.pointer && field.type !== 'IntOrString' ? undefined : read;
+}
+
+function readOne(context: Context, field: Field, value: unknown, path: string): unknown {
+  switch (field.type) {
+    case 'message':
+      return readMessage(context, field.message!, value ?? {}, path);
+    case 'string':
+      if (typeof value === 'string') return value;
+      break;
+    case 'bool':
+      if (typeof value === 'boolean') return value;
+      break;
+    case 'int32':
+    case 'int64':
+      if (Number.isInteger(value) && Math.abs(value as number) < (field.type === 'int32' ? 2 ** 31 : 2 ** 63))
+        return value;
+      break;
+    case 'Quantity':
+      if (typeof value === 'string') return value;
+      if (typeof value === 'number') return String(value);
+      break;
+    case 'IntOrString':
+      if (typeof value === 'string' || Number.isInteger(value)) return value;
+      break;
+    case 'Time':
+    case 'MicroTime': {
+      const time = typeof value === 'string' ? parseMicroTime(value) : null;
+      if (time === null) throw new JsonTypeError(`parsing time ${JSON.stringify(value)} as RFC 3339: cannot parse`);
+      return field.type === 'Time' ? formatTime(time.seconds) : formatMicroTime(time.seconds, time.nanos);
+    }
+    case 'skip':
+      return value;
+  }
+  throw mismatch(context, value, path, goType(field));
+}
+
+function mismatch(context: Context, value: unknown, path: string, expected: string): JsonTypeError {
+  const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+  const field = path.replaceAll(/\[[0-9]+\]/g, '');
+  return new JsonTypeError(
+    `json: cannot unmarshal ${kind} into Go struct field ${context.root}.${field} of type ${expected}`,
+  );
+}
+
+function goType(field: Field): string {
+  return field.type === 'message' ? `v1.${field.message!.name}` : field.type;
+}
+
+function zeroOf(field: Field): unknown {
+  if (field.shape === 'list') return [];
+  if (field.shape === 'map' || field.type === 'message') return {};
+  if (field.type === 'bool') return false;
+  return field.type === 'int32' || field.type === 'int64' ? 0 : '';
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const byName = new WeakMap<Message, ReadonlyMap<string, Field>>();
+
+function fieldsOf(message: Message): ReadonlyMap<string, Field> {
+  let fields = byName.get(message);
+  if (fields === undefined) {
+    fields = new Map(message.fields.map((field) => [field.name, field]));
+    byName.set(message, fields);
+  }
+  return fields;
+}

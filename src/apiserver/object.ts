@@ -1,0 +1,49 @@
+import type { ObjectMeta } from '../kube/types.ts';
+
+/** A whole object without its apiVersion and kind, which its resource tells. Objects in the store are never changed. */
+export interface ApiObject {
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
+
+type Json = Record<string, unknown>;
+
+/** The message at `field`, or an empty one. */
+export function child(object: object | undefined, field: string): Json {
+  const value = (object as Json | undefined)?.[field];
+  return value === undefined || value === null ? {} : (value as Json);
+}
+
+/** The list at `field`, or an empty one. */
+export function items<T = Json>(object: object | undefined, field: string): readonly T[] {
+  return ((object as Json | undefined)?.[field] as T[] | undefined) ?? [];
+}
+
+/** The string at `field`, or an empty one. */
+export function text(object: object | undefined, field: string): string {
+  return ((object as Json | undefined)?.[field] as string | undefined) ?? '';
+}
+
+/** The string at a path such as `spec.nodeName`, or an empty one; other scalars as Go would print them. */
+export function textAt(object: object, path: string): string {
+  let value: unknown = object;
+  for (const step of path.split('.')) value = (value as Json | undefined)?.[step];
+  return value === undefined || value === null ? '' : String(value);
+}
+
+/** Same content; the order of keys does not count, an undefined value counts as none. */
+export function equal(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left)) {
+    if (!Array.isArray(right) || left.length !== right.length) return false;
+    for (let at = 0; at < left.length; at++) if (!equal(left[at], right[at])) return false;
+    return true;
+  }
+  if (Array.isArray(right)) return false;
+  const a = left as Json;
+  const b = right as Json;
+  for (const key in a) if (!equal(a[key], b[key])) return false;
+  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
+  return true;
+}

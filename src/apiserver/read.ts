@@ -1,0 +1,175 @@
+import { badRequest, expired, failure, internalError, tooLargeResourceVersion } from './api-error.ts';
+import type { Negotiated } from './negotiate.ts';
+import type { ListMeta, StoredRecord } from './record.ts';
+import type { ListOptions, Target } from './request.ts';
+import { parseSelection, selects } from './selectors.ts';
+import type { Selection } from './selectors.ts';
+import { storeOf } from './state.ts';
+import type { ApiServer } from './state.ts';
+import { eventsAfter, recordsAt, recordsOf } from './store.ts';
+import type { Store } from './store.ts';
+import { createWatcher } from './watch.ts';
+import type { Watch } from './watch.ts';
+
+export interface Page {
+  readonly records: readonly StoredRecord[];
+  readonly metadata: ListMeta;
+}
+
+/** @throws ApiError */
+export function listObjects(server: ApiServer, target: Target, options: ListOptions): Page {
+  const store = storeOf(server, target.resource);
+  const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector);
+  if (options.continueToken !== '') return continueList(server, store, target.namespace, selection, options);
+  const wanted = parseRevision(options.resourceVersion, (why) => badRequest(`invalid resource version: ${why}`));
+  if (wanted > server.revision) throw tooLargeResourceVersion(wanted, server.revision);
+  const { resourceVersionMatch: match, limit } = options;
+  // A limit with a plain version has always meant exactly that version (spec/wire.md 2.1).
+  const exact = wanted > 0 && (match === 'Exact' || (match === '' && limit > 0));
+  if (exact && wanted < store.droppedRevision) {
+    throw expired('The resourceVersion for the provided list is too old.');
+  }
+  const revision = exact ? wanted : server.revision;
+  const ignoresLimit = options.resourceVersion === '0' && match === '';
+  return page(server, store, target.namespace, selection, revision, '', ignoresLimit ? 0 : limit);
+}
+
+const CONTINUE_EXPIRED =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+  'deleted between the time the first chunk was returned and now may show up in the list.';
+
+function continueList(
+  server: ApiServer,
+  store: Store,
+  namespace: string,
+  selection: Selection | null,
+  options: ListOptions,
+): Page {
+  const { revision, start } = parseContinue(options.continueToken);
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  if (revision >= 0 && revision < store.droppedRevision) throw expired(CONTINUE_EXPIRED, formatContinue(-1, start));
+  return page(server, store, namespace, selection, revision < 0 ? server.revision : revision, start, options.limit);
+}
+
+function page(
+  server: ApiServer,
+  store: Store,
+  namespace: string,
+  selection: Selection | null,
+  revision: number,
+  start: string,
+  limit: number,
+): Page {
+  const all = revision === server.revision ? recordsOf(store, namespace) : recordsAt(store, namespace, revision);
+  const prefix = namespace === '' ? '' : `${namespace}/`;
+  const rest = start === '' ? all : all.filter((record) => record.key >= `${prefix}${start}`);
+  const selected = selection === null ? rest : rest.filter((record) => selects(selection, record.object));
+  const resourceVersion = String(revision);
+  if (limit === 0 || selected.length <= limit) return { records: selected, metadata: { resourceVersion } };
+  // The first key after the last one of this page, whether or not it exists.
+  const next = `${selected[limit - 1]!.key.slice(prefix.length)}\0`;
+  const token = formatContinue(revision, next);
+  const remaining = selection === null ? { remainingItemCount: selected.length - limit } : {};
+  return { records: selected.slice(0, limit), metadata: { resourceVersion, continue: token, ...remaining } };
+}
+
+/** `revision` -1 = whatever is current. `start` is below the namespace. */
+function formatContinue(revision: number, start: string): string {
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `/${start}` })).toString('base64url');
+}
+
+function parseContinue(token: string): { revision: number; start: string } {
+  try {
+    const value = JSON.parse(Buffer.from(token, 'base64url').toString()) as { rv?: unknown; start?: unknown };
+    const { rv, start } = value;
+    if (typeof rv === 'number' && typeof start === 'string') return { revision: rv, start: start.replace(/^\//, '') };
+  } catch (error) {
+    throw badRequest(`invalid continue token: continue key is not valid: ${(error as Error).message}`);
+  }
+  throw badRequest('invalid continue token: continue key is not valid: incorrect encoded start resourceVersion');
+}
+
+function parseRevision(text: string, failed: (why: string) => Error): number {
+  if (text === '') return 0;
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  const shown = JSON.stringify(text);
+  throw failed(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
+}
+
+const WATCH_SECONDS_MIN = 1800;
+/** The last bookmark comes this long before the deadline. */
+const LAST_BOOKMARK_MS = 2000;
+
+/** @throws ApiError */
+export function openWatch(
+  server: ApiServer,
+  nowMs: number,
+  target: Target,
+  options: ListOptions,
+  negotiated: Negotiated,
+): Watch {
+  const { resource, namespace } = target;
+  const store = storeOf(server, resource);
+  const { config } = server;
+  const selection = parseSelection(resource, options.labelSelector, options.fieldSelector);
+  const wanted = parseRevision(options.resourceVersion, internalError);
+  const fromNow = wanted === 0;
+  const seconds = options.timeoutSeconds || Math.floor(WATCH_SECONDS_MIN * (1 + config.random()));
+  const deadlineMs = nowMs + seconds * 1000;
+  // A plain watch without a version starts with what is there; a server with WatchList treats it as one.
+  const initial = options.sendInitialEvents ?? fromNow;
+  const tooNew = options.sendInitialEvents === true && wanted > server.revision;
+  const tooOld = !initial && !fromNow && wanted < store.droppedRevision;
+  const sendsInitial = initial && !tooNew;
+  const watchers = server.watchers.get(resource.name)!;
+  const watcher = createWatcher({
+    resource,
+    namespace,
+    selection,
+    encoding: negotiated.encoding,
+    metadataOnly: negotiated.as !== 'object',
+    bookmarks: options.allowWatchBookmarks,
+    deadlineMs,
+    bookmarkAtMs: Math.min(nowMs + config.bookmarkPeriodMs, Math.max(nowMs, deadlineMs - LAST_BOOKMARK_MS)),
+    fromRevision: initial || fromNow ? server.revision : wanted,
+    initial: sendsInitial ? recordsOf(store, namespace).filter((record) => selects(selection, record.object)) : [],
+    initialEnd: sendsInitial && options.allowWatchBookmarks && config.watchList ? server.revision : null,
+    outboxEventsMax: config.watchOutboxEventsMax,
+    onClose: (closed) => void watchers.delete(closed),
+  });
+  watchers.add(watcher);
+  if (tooNew) watcher.finish(tooLargeResourceVersion(wanted, server.revision).status);
+  else if (tooOld) {
+    const message = `too old resource version: ${wanted} (${store.droppedRevision})`;
+    watcher.finish(failure(410, 'Expired', message));
+  } else if (!initial && !fromNow) {
+    for (const event of eventsAfter(store, wanted)) watcher.offer(event);
+  }
+  return watcher;
+}
+
+/** Ends and bookmarks what is due. @returns when it wants to be called again, Infinity = there is no watch */
+export function tickWatches(server: ApiServer, nowMs: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const watchers of server.watchers.values()) {
+    for (const watcher of watchers) {
+      if (nowMs >= watcher.deadlineMs) {
+        watcher.finish();
+        continue;
+      }
+      if (watcher.bookmarks && nowMs >= watcher.bookmarkAtMs) {
+        watcher.bookmark(server.revision);
+        const last = watcher.deadlineMs - LAST_BOOKMARK_MS;
+        const regular = nowMs + server.config.bookmarkPeriodMs;
+        watcher.bookmarkAtMs = nowMs < last ? Math.min(regular, last) : Number.POSITIVE_INFINITY;
+      }
+      const due = watcher.bookmarks ? Math.min(watcher.deadlineMs, watcher.bookmarkAtMs) : watcher.deadlineMs;
+      next = Math.min(next, due);
+    }
+  }
+  return next;
+}

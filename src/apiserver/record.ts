@@ -1,0 +1,132 @@
+import { decodeEnvelope, encodeEnvelope, encodeMessage, encodeObject } from '../kube/codec.ts';
+import type { Encoding } from '../kube/media-type.ts';
+import { messageOf } from '../kube/schema.ts';
+import type { ApiObject } from './object.ts';
+import type { Resource } from './resource.ts';
+
+/**
+ * One version of one object. Never changed once it is in the store, so that lists, history and watches share it; its
+ * bytes are made when somebody first wants them.
+ */
+export interface StoredRecord {
+  readonly resource: Resource;
+  /** `namespace/name`, or `name`. */
+  readonly key: string;
+  readonly revision: number;
+  readonly object: ApiObject;
+  /** About what it takes in memory, for the bound of the history. */
+  readonly sizeBytes: number;
+  /** Whole bodies: with envelope in protobuf, with kind and apiVersion in JSON. */
+  protobuf: Uint8Array | null;
+  json: Uint8Array | null;
+  metadataProtobuf: Uint8Array | null;
+  metadataJson: Uint8Array | null;
+}
+
+export function createRecord(
+  resource: Resource,
+  key: string,
+  revision: number,
+  object: ApiObject,
+  sizeBytes: number,
+): StoredRecord {
+  const bytes = { protobuf: null, json: null, metadataProtobuf: null, metadataJson: null };
+  return { resource, key, revision, object, sizeBytes, ...bytes };
+}
+
+/** The same content at another version: what a DELETED event shows. */
+export function atRevision(record: StoredRecord, revision: number): StoredRecord {
+  const metadata = { ...record.object.metadata, resourceVersion: String(revision) };
+  const object = { ...record.object, metadata };
+  return createRecord(record.resource, record.key, revision, object, record.sizeBytes);
+}
+
+export const METADATA_API_VERSION = 'meta.k8s.io/v1';
+export const METADATA_KIND = 'PartialObjectMetadata';
+
+/** The whole body of a reply with this object, cached. */
+export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: boolean): Uint8Array {
+  if (metadataOnly) {
+    const field = encoding === 'protobuf' ? 'metadataProtobuf' : 'metadataJson';
+    return (record[field] ??= encodeMetadata(record.object, encoding));
+  }
+  return (record[encoding] ??= encodeWhole(record.resource, record.object, encoding));
+}
+
+/** The same for an object that is in no store. */
+export function encodeWhole(resource: Resource, object: ApiObject, encoding: Encoding): Uint8Array {
+  const { kind, apiVersion } = resource;
+  if (encoding === 'json') return Buffer.from(JSON.stringify({ kind, apiVersion, ...object }));
+  return encodeEnvelope(apiVersion, kind, encodeMessage(messageOf(apiVersion, kind)!, object));
+}
+
+export function encodeMetadata(object: ApiObject, encoding: Encoding): Uint8Array {
+  const partial = { kind: METADATA_KIND, apiVersion: METADATA_API_VERSION, metadata: object.metadata };
+  return encoding === 'json' ? Buffer.from(JSON.stringify(partial)) : encodeObject(partial);
+}
+
+/** What the list of a page has beside its items. */
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+/** The body of a list. In protobuf the items are copied from their cached bodies. */
+export function encodeList(
+  resource: Resource,
+  records: readonly StoredRecord[],
+  metadata: ListMeta,
+  encoding: Encoding,
+  metadataOnly: boolean,
+): Uint8Array {
+  const kind = `${metadataOnly ? METADATA_KIND : resource.kind}List`;
+  const apiVersion = metadataOnly ? METADATA_API_VERSION : resource.apiVersion;
+  if (encoding === 'json') return encodeJsonList(kind, apiVersion, records, metadata, metadataOnly);
+  const parts: Uint8Array[] = [encodeMessage(messageOf(apiVersion, kind)!, { metadata })];
+  for (const record of records) {
+    const body = bodyOf(record, encoding, metadataOnly);
+    const { raw } = decodeEnvelope(body);
+    parts.push(itemHead(raw.end - raw.start), body.subarray(raw.start, raw.end));
+  }
+  return encodeEnvelope(apiVersion, kind, Buffer.concat(parts));
+}
+
+/** Field 2 of a list, and the length of what follows. */
+function itemHead(length: number): Uint8Array {
+  const bytes = [(2 << 3) | 2];
+  let rest = length;
+  while (rest > 127) {
+    bytes.push((rest & 127) | 128);
+    rest >>>= 7;
+  }
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}
+
+/** Items of a typed list carry no kind, those of a metadata list do. */
+function encodeJsonList(
+  kind: string,
+  apiVersion: string,
+  records: readonly StoredRecord[],
+  metadata: ListMeta,
+  metadataOnly: boolean,
+): Uint8Array {
+  const head = JSON.stringify({ kind, apiVersion, metadata });
+  const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
+  const comma = Buffer.from(',');
+  for (const [at, record] of records.entries()) {
+    if (at > 0) parts.push(comma);
+    if (metadataOnly) parts.push(bodyOf(record, 'json', true));
+    else {
+      const body = bodyOf(record, 'json', false);
+      // Every body starts with its kind and apiVersion, which are the same for the whole resource.
+      const skip = `{"kind":"${record.resource.kind}","apiVersion":"${apiVersion}",`.length;
+      parts.push(OPEN, body.subarray(skip));
+    }
+  }
+  parts.push(Buffer.from(']}'));
+  return Buffer.concat(parts);
+}
+
+const OPEN = Buffer.from('{');

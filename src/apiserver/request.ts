@@ -1,0 +1,72 @@
+import type { Watch } from './watch.ts';
+import { noSuchPath } from './api-error.ts';
+import { RESOURCE_BY_PATH } from './resource.ts';
+import type { Resource } from './resource.ts';
+
+/** One HTTP request as data. */
+export interface ApiRequest {
+  readonly method: string;
+  /** Path and query, encoded, from the server's root. */
+  readonly path: string;
+  readonly headers: { readonly accept?: string; readonly contentType?: string };
+  readonly body: Uint8Array | null;
+}
+
+/** The whole answer, or its head and a stream of watch frames. */
+export type ApiReply =
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
+  | { readonly status: 200; readonly headers: Readonly<Record<string, string>>; readonly watch: Watch };
+
+/** What a path of a resource names. Empty strings = not given. */
+export interface Target {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+}
+
+/**
+ * Null when the path is not below /api/v1 or /apis/GROUP/VERSION, or names only those.
+ * @throws ApiError 404 for a resource that is not served
+ */
+export function parseTarget(path: string): Target | null {
+  const parts = path.split('/');
+  if (parts.at(-1) === '') parts.pop();
+  const start = parts[1] === 'api' ? 3 : parts[1] === 'apis' ? 4 : 0;
+  if (start === 0 || parts.length <= start) return null;
+  const apiVersion = parts.slice(2, start).join('/');
+  let at = start;
+  let namespace = '';
+  // /namespaces/NAME and its two subresources are about the namespace itself, a longer path is about what is in it.
+  if (parts[at] === 'namespaces' && parts.length > at + 2 && !isNamespaceSubresource(parts, at)) {
+    namespace = decodeURIComponent(parts[at + 1]!);
+    at += 2;
+  }
+  const resource = RESOURCE_BY_PATH.get(`${apiVersion}/${parts[at]}`);
+  if (resource === undefined || parts.length > at + 3) throw noSuchPath();
+  const name = decodeURIComponent(parts[at + 1] ?? '');
+  const subresource = parts[at + 2] ?? '';
+  if (namespace !== '' && !resource.namespaced) throw noSuchPath();
+  if (subresource !== '' && !resource.subresources.includes(subresource)) throw noSuchPath();
+  return { resource, namespace, name, subresource };
+}
+
+function isNamespaceSubresource(parts: readonly string[], at: number): boolean {
+  return parts.length === at + 3 && (parts[at + 2] === 'status' || parts[at + 2] === 'finalize');
+}
+
+/** Query parameters of list, watch and delete, as the client sent them. */
+export interface ListOptions {
+  readonly watch: boolean;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly limit: number;
+  readonly continueToken: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly allowWatchBookmarks: boolean;
+  /** Null when it is not given. */
+  readonly sendInitialEvents: boolean | null;
+  /** 0 = the server chooses. */
+  readonly timeoutSeconds: number;
+}

@@ -1,0 +1,171 @@
+import type { ResourceName } from '../kube/types.ts';
+
+/** What the server needs to know of one resource, as data. */
+export interface Resource {
+  readonly name: ResourceName;
+  readonly group: string;
+  readonly version: string;
+  /** `v1` or `group/version`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly namespaced: boolean;
+  readonly subresources: readonly string[];
+  /** PUT on a missing name creates. */
+  readonly createOnUpdate: boolean;
+  /** PUT without a resourceVersion overwrites. */
+  readonly unconditionalUpdate: boolean;
+  /** DELETE answers with the object instead of a Status. */
+  readonly returnsDeleted: boolean;
+  /** DELETE gives the object time to end (pods). */
+  readonly graceful: boolean;
+  /** Objects carry metadata.generation. */
+  readonly generation: boolean;
+  /** Where the real server keeps it; part of some messages. */
+  readonly storagePrefix: string;
+  /** Fields that a field selector may name, beside metadata.name and metadata.namespace. */
+  readonly selectableFields: readonly string[];
+  /** Sent with every reply that concerns this resource. */
+  readonly warning: string;
+}
+
+type Fields = Pick<Resource, 'name' | 'kind' | 'singular'> & Partial<Resource>;
+
+function resource(fields: Fields): Resource {
+  const group = fields.group ?? '';
+  const version = fields.version ?? 'v1';
+  return {
+    group,
+    version,
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    shortNames: [],
+    namespaced: true,
+    subresources: [],
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    returnsDeleted: false,
+    graceful: false,
+    generation: false,
+    storagePrefix: fields.name,
+    selectableFields: [],
+    warning: '',
+    ...fields,
+  };
+}
+
+export const NAMESPACES = resource({
+  name: 'namespaces',
+  kind: 'Namespace',
+  singular: 'namespace',
+  shortNames: ['ns'],
+  namespaced: false,
+  subresources: ['status', 'finalize'],
+  returnsDeleted: true,
+  selectableFields: ['status.phase'],
+});
+
+export const PODS = resource({
+  name: 'pods',
+  kind: 'Pod',
+  singular: 'pod',
+  shortNames: ['po'],
+  subresources: ['status'],
+  returnsDeleted: true,
+  graceful: true,
+  generation: true,
+  selectableFields: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'status.podIP'],
+});
+
+export const SERVICES = resource({
+  name: 'services',
+  kind: 'Service',
+  singular: 'service',
+  shortNames: ['svc'],
+  subresources: ['status'],
+  returnsDeleted: true,
+  storagePrefix: 'services/specs',
+  selectableFields: ['spec.clusterIP', 'spec.type'],
+});
+
+export const ENDPOINTS = resource({
+  name: 'endpoints',
+  kind: 'Endpoints',
+  singular: 'endpoints',
+  shortNames: ['ep'],
+  createOnUpdate: true,
+  storagePrefix: 'services/endpoints',
+  warning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+});
+
+export const NODES = resource({
+  name: 'nodes',
+  kind: 'Node',
+  singular: 'node',
+  shortNames: ['no'],
+  namespaced: false,
+  subresources: ['status'],
+  storagePrefix: 'minions',
+  selectableFields: ['spec.unschedulable'],
+});
+
+export const EVENTS = resource({
+  name: 'events',
+  kind: 'Event',
+  singular: 'event',
+  shortNames: ['ev'],
+  createOnUpdate: true,
+  selectableFields: [
+    'involvedObject.kind',
+    'involvedObject.namespace',
+    'involvedObject.name',
+    'involvedObject.uid',
+    'reason',
+    'type',
+  ],
+});
+
+export const ENDPOINT_SLICES = resource({
+  name: 'endpointslices',
+  group: 'discovery.k8s.io',
+  kind: 'EndpointSlice',
+  singular: 'endpointslice',
+  generation: true,
+});
+
+export const LEASES = resource({
+  name: 'leases',
+  group: 'coordination.k8s.io',
+  kind: 'Lease',
+  singular: 'lease',
+  createOnUpdate: true,
+  unconditionalUpdate: false,
+});
+
+export const RESOURCES: readonly Resource[] = [
+  NAMESPACES,
+  PODS,
+  SERVICES,
+  ENDPOINTS,
+  NODES,
+  EVENTS,
+  ENDPOINT_SLICES,
+  LEASES,
+];
+
+/** By `apiVersion/resource`. */
+export const RESOURCE_BY_PATH: ReadonlyMap<string, Resource> = new Map(
+  RESOURCES.map((resource) => [`${resource.apiVersion}/${resource.name}`, resource]),
+);
+
+/** Every resource answers all of these; subresources answer get, patch and update. */
+export const VERBS: readonly string[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];

@@ -1,0 +1,145 @@
+import { duplicate, invalid, notSupported, required, tooMany } from '../field-error.ts';
+import type { FieldError } from '../field-error.ts';
+import { child, equal, items, text } from '../object.ts';
+import type { ApiObject } from '../object.ts';
+import { ipProblems, parseIp, specialIpProblems } from './ip.ts';
+import { labelName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
+import type { Rules } from './rules.ts';
+
+const ADDRESS_TYPES: readonly string[] = ['FQDN', 'IPv4', 'IPv6'];
+const ENDPOINTS_MAX = 1000;
+const PORTS_MAX = 20_000;
+const ADDRESSES_MAX = 100;
+
+interface SlicePort {
+  name?: string;
+  protocol?: string;
+  port?: number;
+  appProtocol?: string;
+}
+
+interface SliceEndpoint {
+  addresses?: string[];
+  conditions?: object;
+  hostname?: string;
+  nodeName?: string;
+  zone?: string;
+  deprecatedTopology?: object;
+}
+
+/** discovery.k8s.io/v1 EndpointSlice. */
+export const ENDPOINT_SLICE_RULES: Rules = {
+  name: subdomainName,
+  prepareCreate: (object) => {
+    applyDefaults(object);
+    object.metadata.generation = 1;
+  },
+  prepareUpdate: (object, old) => {
+    applyDefaults(object);
+    const changed = !equal(object.metadata.labels, old.metadata.labels) || !sameContent(object, old);
+    object.metadata.generation = (old.metadata.generation ?? 0) + (changed ? 1 : 0);
+  },
+  validateCreate: (object) => validateSlice(object),
+  validateUpdate: (object, old) => {
+    const errors = validateSlice(object);
+    if (text(object, 'addressType') !== text(old, 'addressType')) {
+      errors.push(invalid('addressType', object['addressType'], 'field is immutable'));
+    }
+    return errors;
+  },
+};
+
+function applyDefaults(object: ApiObject): void {
+  for (const port of items<SlicePort>(object, 'ports')) {
+    port.name ??= '';
+    if ((port.protocol ?? '') === '') port.protocol = 'TCP';
+  }
+  for (const endpoint of items<SliceEndpoint>(object, 'endpoints')) {
+    endpoint.conditions ??= {};
+    delete endpoint.deprecatedTopology;
+  }
+}
+
+function sameContent(left: ApiObject, right: ApiObject): boolean {
+  return (
+    equal(left['addressType'], right['addressType']) &&
+    equal(left['endpoints'], right['endpoints']) &&
+    equal(left['ports'], right['ports'])
+  );
+}
+
+function validateSlice(object: ApiObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const addressType = text(object, 'addressType');
+  if (addressType === '') errors.push(required('addressType'));
+  else if (!ADDRESS_TYPES.includes(addressType)) errors.push(notSupported('addressType', addressType, ADDRESS_TYPES));
+  const endpoints = items<SliceEndpoint>(object, 'endpoints');
+  if (endpoints.length > ENDPOINTS_MAX) errors.push(tooMany('endpoints', endpoints.length, ENDPOINTS_MAX));
+  else {
+    for (const [at, endpoint] of endpoints.entries()) {
+      validateEndpoint(errors, `endpoints[${at}]`, endpoint, addressType);
+    }
+  }
+  const ports = items<SlicePort>(object, 'ports');
+  if (ports.length > PORTS_MAX) errors.push(tooMany('ports', ports.length, PORTS_MAX));
+  else validatePorts(errors, ports);
+  return errors;
+}
+
+function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEndpoint, addressType: string): void {
+  const { addresses = [], hostname, nodeName } = endpoint;
+  if (addresses.length === 0) errors.push(required(`${field}.addresses`, 'must contain at least 1 address'));
+  if (addresses.length > ADDRESSES_MAX) {
+    errors.push(tooMany(`${field}.addresses`, addresses.length, ADDRESSES_MAX));
+    return;
+  }
+  for (const [at, address] of addresses.entries()) {
+    validateAddress(errors, `${field}.addresses[${at}]`, address, addressType);
+  }
+  for (const key of Object.keys(child(endpoint, 'deprecatedTopology'))) {
+    for (const problem of qualifiedName(key)) errors.push(invalid(`${field}.deprecatedTopology`, key, problem));
+  }
+  if (nodeName !== undefined) {
+    for (const problem of subdomainName(nodeName)) errors.push(invalid(`${field}.nodeName`, nodeName, problem));
+  }
+  if (hostname !== undefined) {
+    for (const problem of labelName(hostname)) errors.push(invalid(`${field}.hostname`, hostname, problem));
+  }
+}
+
+function validateAddress(errors: FieldError[], field: string, address: string, addressType: string): void {
+  if (addressType === 'FQDN') {
+    for (const problem of subdomainName(address)) errors.push(invalid(field, address, problem));
+    return;
+  }
+  if (addressType !== 'IPv4' && addressType !== 'IPv6') return;
+  for (const problem of ipProblems(address)) errors.push(invalid(field, address, problem));
+  const ip = parseIp(address);
+  if (ip !== null && ip.family !== addressType) {
+    errors.push(invalid(field, address, `must be an ${addressType} address`));
+  }
+  for (const problem of specialIpProblems(address)) errors.push(invalid(field, address, problem));
+}
+
+function validatePorts(errors: FieldError[], ports: readonly SlicePort[]): void {
+  const names = new Set<string>();
+  for (const [at, port] of ports.entries()) {
+    const field = `ports[${at}]`;
+    const { name = '', protocol = '', appProtocol } = port;
+    if (name !== '') {
+      for (const problem of labelName(name)) errors.push(invalid(`${field}.name`, name, problem));
+    }
+    if (names.has(name)) errors.push(duplicate(`${field}.name`, name));
+    names.add(name);
+    if (protocol === '') errors.push(required(`${field}.protocol`));
+    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
+    if (port.port !== undefined) {
+      for (const problem of portNumber(port.port)) errors.push(invalid(`${field}.port`, port.port, problem));
+    }
+    if (appProtocol !== undefined) {
+      for (const problem of qualifiedName(appProtocol)) {
+        errors.push(invalid(`${field}.appProtocol`, appProtocol, problem));
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { IpFamily } from '../kube/types.ts';
+import { formatIp, parseIp } from './rules/ip.ts';
+
+const NODE_PORT_MIN = 30_000;
+const NODE_PORT_MAX = 32_767;
+
+/** Which cluster IPs and node ports are taken. One range for each family, the first one's family is the default. */
+export interface ServiceAddresses {
+  readonly ranges: readonly Range[];
+  readonly ips: Set<string>;
+  readonly nodePorts: Set<number>;
+  readonly random: () => number;
+}
+
+interface Range {
+  readonly text: string;
+  readonly family: IpFamily;
+  readonly base: readonly number[];
+  /** Addresses of the range, at most 2^24. */
+  readonly size: number;
+}
+
+const SIZE_MAX = 2 ** 24;
+
+/** @throws Error when a range is no `address/bits` */
+export function createServiceAddresses(ranges: readonly string[], random: () => number): ServiceAddresses {
+  return { ranges: ranges.map(parseRange), ips: new Set(), nodePorts: new Set(), random };
+}
+
+function parseRange(text: string): Range {
+  const [address = '', bits = ''] = text.split('/');
+  const ip = parseIp(address);
+  if (ip === null || !/^[0-9]{1,3}$/.test(bits) || Number(bits) > ip.bytes.length * 8) {
+    throw new Error(`service IP range ${JSON.stringify(text)}: expected address/bits`);
+  }
+  const size = Math.min(SIZE_MAX, 2 ** (ip.bytes.length * 8 - Number(bits)));
+  return { text, family: ip.family, base: ip.bytes, size };
+}
+
+/** A free address of that family; null when there is none, or no such range. */
+export function freeIp(addresses: ServiceAddresses, family: string): string | null {
+  const range = addresses.ranges.find((range) => range.family === family);
+  if (range === undefined) return null;
+  const start = Math.floor(addresses.random() * range.size);
+  for (let step = 0; step < range.size; step++) {
+    const offset = (start + step) % range.size;
+    // The network's own address and the broadcast address are never given out.
+    if (offset === 0 || offset === range.size - 1) continue;
+    const ip = formatIp(plus(range.base, offset));
+    if (!addresses.ips.has(ip)) return ip;
+  }
+  return null;
+}
+
+/** What is wrong with a wanted address; empty = nothing. */
+export function ipProblem(addresses: ServiceAddresses, text: string): string {
+  const ip = parseIp(text);
+  const range = addresses.ranges.find((range) => range.family === ip?.family);
+  if (ip === null || range === undefined) return 'provided IP is not in the valid range';
+  const offset = minus(ip.bytes, range.base);
+  if (offset < 0 || offset >= range.size) {
+    return `provided IP is not in the valid range. The range of valid IPs is ${range.text}`;
+  }
+  return addresses.ips.has(formatIp(ip.bytes)) ? 'provided IP is already allocated' : '';
+}
+
+export function freeNodePort(addresses: ServiceAddresses, taken: ReadonlySet<number>): number | null {
+  const size = NODE_PORT_MAX - NODE_PORT_MIN + 1;
+  const start = Math.floor(addresses.random() * size);
+  for (let step = 0; step < size; step++) {
+    const port = NODE_PORT_MIN + ((start + step) % size);
+    if (!addresses.nodePorts.has(port) && !taken.has(port)) return port;
+  }
+  return null;
+}
+
+export function nodePortProblem(addresses: ServiceAddresses, port: number): string {
+  if (port < NODE_PORT_MIN || port > NODE_PORT_MAX) {
+    return `provided port is not in the valid range. The range of valid ports is ${NODE_PORT_MIN}-${NODE_PORT_MAX}`;
+  }
+  return addresses.nodePorts.has(port) ? 'provided port is already allocated' : '';
+}
+
+function plus(base: readonly number[], offset: number): number[] {
+  const bytes = [...base];
+  let carry = offset;
+  for (let at = bytes.length - 1; at >= 0 && carry > 0; at--) {
+    carry += bytes[at]!;
+    bytes[at] = carry % 256;
+    carry = Math.floor(carry / 256);
+  }
+  return bytes;
+}
+
+/** Negative or huge when `bytes` is outside of what the last four bytes can count. */
+function minus(bytes: readonly number[], base: readonly number[]): number {
+  let offset = 0;
+  for (let at = 0; at < bytes.length; at++) offset = offset * 256 + (bytes[at]! - base[at]!);
+  return offset;
+}

@@ -1,0 +1,97 @@
+import type { ResourceName } from '../kube/types.ts';
+import { RESOURCES } from './resource.ts';
+import type { Resource } from './resource.ts';
+import { createRecord } from './record.ts';
+import type { StoredRecord } from './record.ts';
+import type { ApiObject } from './object.ts';
+import { createServiceAddresses } from './service-addresses.ts';
+import type { ServiceAddresses } from './service-addresses.ts';
+import { createStore, putRecord, remember, removeRecord } from './store.ts';
+import type { Store, StoreEvent } from './store.ts';
+import { RULES } from './rules/all.ts';
+import type { Watcher } from './watch.ts';
+
+export interface ApiServerConfig {
+  /** Uniform in [0, 1): names, uids, addresses, lengths of watches. */
+  readonly random: () => number;
+  /** Wall-clock milliseconds: creation time of what is there from the start. Default 0. */
+  readonly startWallMs?: number;
+  /** False = as a server without the WatchList feature: `sendInitialEvents` is refused. Default true. */
+  readonly watchList?: boolean;
+  /** Default ['10.96.0.0/12']; a second one of the other family makes the cluster dual-stack. */
+  readonly serviceClusterIPRanges?: readonly string[];
+  /** Most changes that are kept for each resource, for watches that start in the past. Default 10,000. */
+  readonly historyEventsMax?: number;
+  /** The same in bytes, about. Default 64 MiB. */
+  readonly historyBytesMax?: number;
+  /** Most changes that wait for a watcher before it is closed. Default 10,000. */
+  readonly watchOutboxEventsMax?: number;
+  /** Bookmarks come this often. Default 60,000. */
+  readonly bookmarkPeriodMs?: number;
+}
+
+export interface ApiServer {
+  readonly config: Required<ApiServerConfig>;
+  /** Of the last write, of any resource. */
+  revision: number;
+  readonly stores: ReadonlyMap<ResourceName, Store>;
+  readonly watchers: ReadonlyMap<ResourceName, Set<Watcher>>;
+  readonly addresses: ServiceAddresses;
+}
+
+export function createState(config: ApiServerConfig): ApiServer {
+  const full: Required<ApiServerConfig> = {
+    startWallMs: 0,
+    watchList: true,
+    serviceClusterIPRanges: ['10.96.0.0/12'],
+    historyEventsMax: 10_000,
+    historyBytesMax: 64 * 1024 * 1024,
+    watchOutboxEventsMax: 10_000,
+    bookmarkPeriodMs: 60_000,
+    ...config,
+  };
+  return {
+    config: full,
+    revision: 1,
+    stores: new Map(RESOURCES.map((resource) => [resource.name, createStore(resource)])),
+    watchers: new Map(RESOURCES.map((resource) => [resource.name, new Set<Watcher>()])),
+    addresses: createServiceAddresses(full.serviceClusterIPRanges, full.random),
+  };
+}
+
+export function storeOf(server: ApiServer, resource: Resource): Store {
+  return server.stores.get(resource.name)!;
+}
+
+export function keyOf(resource: Resource, namespace: string, name: string): string {
+  return resource.namespaced ? `${namespace}/${name}` : name;
+}
+
+/** Writes an object as the next revision and tells the watchers. The object must not be changed afterwards. */
+export function write(server: ApiServer, resource: Resource, object: ApiObject, sizeBytes: number): StoredRecord {
+  const revision = ++server.revision;
+  const { namespace = '', name = '' } = object.metadata;
+  object.metadata.resourceVersion = String(revision);
+  const record = createRecord(resource, keyOf(resource, namespace, name), revision, object, sizeBytes);
+  const event = putRecord(storeOf(server, resource), record);
+  publish(server, resource, event);
+  RULES[resource.name].changed?.(object, event.previous?.object ?? null, {
+    addresses: server.addresses,
+    status: false,
+  });
+  return record;
+}
+
+/** Removes an object as the next revision. @returns its last state at that revision */
+export function remove(server: ApiServer, record: StoredRecord): StoredRecord {
+  const { resource } = record;
+  const event = removeRecord(storeOf(server, resource), record, ++server.revision);
+  publish(server, resource, event);
+  RULES[resource.name].changed?.(null, record.object, { addresses: server.addresses, status: false });
+  return event.record;
+}
+
+function publish(server: ApiServer, resource: Resource, event: StoreEvent): void {
+  remember(storeOf(server, resource), event, server.config.historyEventsMax, server.config.historyBytesMax);
+  for (const watcher of server.watchers.get(resource.name)!) watcher.offer(event);
+}

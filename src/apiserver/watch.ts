@@ -1,0 +1,176 @@
+import { encodeObject } from '../kube/codec.ts';
+import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
+import type { Encoding } from '../kube/media-type.ts';
+import type { ObjectMeta, Status } from '../kube/types.ts';
+import { encodeWatchFrame } from '../kube/watch-framing.ts';
+import type { WatchType } from '../kube/watch-framing.ts';
+import type { ApiObject } from './object.ts';
+import { atRevision, bodyOf, encodeMetadata, encodeWhole } from './record.ts';
+import type { StoredRecord } from './record.ts';
+import type { Resource } from './resource.ts';
+import { selects } from './selectors.ts';
+import type { Selection } from './selectors.ts';
+import type { EventType, StoreEvent } from './store.ts';
+
+/** One open watch, seen by its transport. */
+export interface Watch {
+  /** The next whole frames, about `bytesMax` bytes of them; empty when there is nothing now. */
+  take(bytesMax?: number): Uint8Array[];
+  /** Nothing more will come: everything was taken and the server has ended the stream. */
+  readonly ended: boolean;
+  /** Called when there is something to take, or the stream has ended. Must not call `apply`. */
+  onReady: (() => void) | null;
+  /** The client has gone. */
+  close(): void;
+}
+
+/** The server's side of it. */
+export interface Watcher extends Watch {
+  readonly resource: Resource;
+  /** '' = all. */
+  readonly namespace: string;
+  readonly selection: Selection | null;
+  readonly bookmarks: boolean;
+  readonly deadlineMs: number;
+  bookmarkAtMs: number;
+  /** Appends a change, if this watcher selects it. */
+  readonly offer: (event: StoreEvent) => void;
+  readonly bookmark: (revision: number) => void;
+  /** Ends the stream after what is in it, with a last ERROR frame if a status is given. */
+  readonly finish: (status?: Status) => void;
+}
+
+export interface WatcherOptions {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly selection: Selection | null;
+  readonly encoding: Encoding;
+  readonly metadataOnly: boolean;
+  readonly bookmarks: boolean;
+  readonly deadlineMs: number;
+  readonly bookmarkAtMs: number;
+  /** Changes up to this revision are known to the client. */
+  readonly fromRevision: number;
+  /** Sent as ADDED before anything else. */
+  readonly initial: readonly StoredRecord[];
+  /** Revision of the bookmark that ends the initial events; null = none is wanted. */
+  readonly initialEnd: number | null;
+  /** A watcher that leaves more changes than this lying is closed, as the server does with slow ones. */
+  readonly outboxEventsMax: number;
+  readonly onClose: (watcher: Watcher) => void;
+}
+
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+const TAKE_BYTES = 1024 * 1024;
+
+type Entry =
+  | { readonly type: EventType; readonly record: StoredRecord; readonly event: StoreEvent | null }
+  | Uint8Array;
+
+export function createWatcher(options: WatcherOptions): Watcher {
+  const { resource, namespace, selection, encoding, metadataOnly } = options;
+  const contentType = encoding === 'protobuf' ? PROTOBUF : JSON_TYPE;
+  const cacheSlot = (encoding === 'protobuf' ? 0 : 1) + (metadataOnly ? 2 : 0);
+  let initial = options.initial;
+  let initialAt = 0;
+  let initialEnd = options.initialEnd;
+  let outbox: Entry[] = [];
+  let finished = false;
+
+  const frame = (type: WatchType, bytes: Uint8Array): Uint8Array => encodeWatchFrame(contentType, type, bytes);
+  const recordFrame = (type: EventType, record: StoredRecord): Uint8Array =>
+    frame(type, bodyOf(record, encoding, metadataOnly));
+  const entryFrame = (entry: Entry): Uint8Array => {
+    if (entry instanceof Uint8Array) return entry;
+    if (entry.event === null) return recordFrame(entry.type, entry.record);
+    return (entry.event.frames[cacheSlot] ??= recordFrame(entry.type, entry.record));
+  };
+  const bookmarkFrame = (metadata: ObjectMeta): Uint8Array => {
+    const object: ApiObject = { metadata };
+    return frame('BOOKMARK', metadataOnly ? encodeMetadata(object, encoding) : encodeWhole(resource, object, encoding));
+  };
+  const ready = (): void => watcher.onReady?.();
+  const push = (entry: Entry): void => {
+    if (finished) return;
+    if (outbox.length >= options.outboxEventsMax) {
+      // Closed without a word: the client starts again from what it has seen last.
+      outbox = [];
+      initial = [];
+      initialEnd = null;
+      watcher.finish();
+      return;
+    }
+    outbox.push(entry);
+    ready();
+  };
+  const covers = (record: StoredRecord): boolean =>
+    (namespace === '' || record.object.metadata.namespace === namespace) && selects(selection, record.object);
+
+  const watcher: Watcher = {
+    resource,
+    namespace,
+    selection,
+    bookmarks: options.bookmarks,
+    deadlineMs: options.deadlineMs,
+    bookmarkAtMs: options.bookmarkAtMs,
+    onReady: null,
+    get ended() {
+      return finished && outbox.length === 0 && initialAt >= initial.length && initialEnd === null;
+    },
+    take(bytesMax = TAKE_BYTES) {
+      const frames: Uint8Array[] = [];
+      let bytes = 0;
+      const add = (next: Uint8Array): void => {
+        frames.push(next);
+        bytes += next.length;
+      };
+      while (bytes < bytesMax && initialAt < initial.length) add(recordFrame('ADDED', initial[initialAt++]!));
+      if (initialAt < initial.length) return frames;
+      initial = [];
+      initialAt = 0;
+      if (initialEnd !== null) {
+        add(bookmarkFrame({ resourceVersion: String(initialEnd), annotations: { [INITIAL_EVENTS_END]: 'true' } }));
+        initialEnd = null;
+      }
+      let taken = 0;
+      while (bytes < bytesMax && taken < outbox.length) add(entryFrame(outbox[taken++]!));
+      outbox = taken === outbox.length ? [] : outbox.slice(taken);
+      return frames;
+    },
+    close() {
+      finished = true;
+      outbox = [];
+      initial = [];
+      initialEnd = null;
+      options.onClose(watcher);
+    },
+    offer(event) {
+      if (event.revision <= options.fromRevision) return;
+      if (selection === null) {
+        if (namespace !== '' && event.record.object.metadata.namespace !== namespace) return;
+        push({ type: event.type, record: event.record, event });
+        return;
+      }
+      const before = event.previous !== null && covers(event.previous);
+      const after = event.type !== 'DELETED' && covers(event.record);
+      if (after) push({ type: before ? 'MODIFIED' : 'ADDED', record: event.record, event: null });
+      else if (before) {
+        const gone = event.type === 'DELETED' ? event.record : atRevision(event.previous!, event.revision);
+        push({ type: 'DELETED', record: gone, event: null });
+      }
+    },
+    bookmark(revision) {
+      push(bookmarkFrame({ resourceVersion: String(revision) }));
+    },
+    finish(status) {
+      if (finished) return;
+      if (status !== undefined) {
+        outbox.push(frame('ERROR', encoding === 'json' ? Buffer.from(JSON.stringify(status)) : encodeObject(status)));
+      }
+      finished = true;
+      options.onClose(watcher);
+      ready();
+    },
+  };
+  return watcher;
+}

@@ -1,0 +1,327 @@
+import { formatTime } from '../kube/time.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  deleteConflict,
+  forbiddenRequest,
+  internalError,
+  invalidKind,
+  invalidObject,
+  MODIFIED,
+  namespaceTerminating,
+  notFound,
+} from './api-error.ts';
+import { invalid } from './field-error.ts';
+import { child, equal, items, text } from './object.ts';
+import type { ApiObject } from './object.ts';
+import { createRecord } from './record.ts';
+import type { StoredRecord } from './record.ts';
+import type { Target } from './request.ts';
+import { ENDPOINTS, NAMESPACES } from './resource.ts';
+import type { Resource } from './resource.ts';
+import { RULES } from './rules/all.ts';
+import { validateMetadata } from './rules/metadata-rules.ts';
+import { keyOf, remove, storeOf, write } from './state.ts';
+import type { ApiServer } from './state.ts';
+
+/** What a write left behind: the record to answer with, and whether it is new or gone. */
+export interface WriteResult {
+  readonly record: StoredRecord;
+  readonly created: boolean;
+}
+
+const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const GENERATED_BASE_MAX = 58;
+const GENERATE_TRIES = 8;
+
+/** POST. @throws ApiError */
+export function createObject(
+  server: ApiServer,
+  nowMs: number,
+  target: Target,
+  object: ApiObject,
+  sizeBytes: number,
+): WriteResult {
+  if ((object.metadata.resourceVersion ?? '') !== '') {
+    throw internalError('resourceVersion should not be set on objects to be created');
+  }
+  return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
+}
+
+function insert(
+  server: ApiServer,
+  nowMs: number,
+  { resource, namespace }: Target,
+  object: ApiObject,
+  sizeBytes: number,
+): StoredRecord {
+  const { metadata } = object;
+  fillNamespace(resource, namespace, object);
+  const generated = (metadata.name ?? '') === '' && (metadata.generateName ?? '') !== '';
+  if (generated) metadata.name = generateName(server, resource, namespace, metadata.generateName!);
+  if (resource.namespaced) admitToNamespace(server, resource, metadata.name ?? '', namespace);
+  metadata.uid = newUid(server.config.random);
+  metadata.creationTimestamp = formatTime(Math.floor(nowMs / 1000));
+  delete metadata.resourceVersion;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.generation;
+  const rules = RULES[resource.name];
+  const context = { addresses: server.addresses, status: false };
+  rules.prepareCreate(object, context);
+  const errors = [...validateMetadata(object, rules.name), ...rules.validateCreate(object, context)];
+  if (errors.length > 0) throw invalidObject(resource, metadata.name ?? '', errors);
+  if (storeOf(server, resource).records.has(keyOf(resource, namespace, metadata.name!))) {
+    throw alreadyExists(resource, metadata.name!);
+  }
+  return write(server, resource, object, sizeBytes);
+}
+
+function fillNamespace(resource: Resource, namespace: string, object: ApiObject): void {
+  if (!resource.namespaced) {
+    delete object.metadata.namespace;
+    return;
+  }
+  if ((object.metadata.namespace ?? '') !== '' && object.metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  object.metadata.namespace = namespace;
+}
+
+function generateName(server: ApiServer, resource: Resource, namespace: string, base: string): string {
+  const { records } = storeOf(server, resource);
+  let name = '';
+  for (let attempt = 0; attempt < GENERATE_TRIES; attempt++) {
+    name = base.slice(0, GENERATED_BASE_MAX);
+    for (let at = 0; at < 5; at++) {
+      name += NAME_CHARACTERS[Math.floor(server.config.random() * NAME_CHARACTERS.length)]!;
+    }
+    if (!records.has(keyOf(resource, namespace, name))) break;
+  }
+  return name;
+}
+
+/** Admission plugin NamespaceLifecycle. */
+function admitToNamespace(server: ApiServer, resource: Resource, name: string, namespace: string): void {
+  const record = storeOf(server, NAMESPACES).records.get(namespace);
+  if (record === undefined) throw notFound(NAMESPACES, namespace);
+  if (record.object.metadata.deletionTimestamp !== undefined) throw namespaceTerminating(resource, name, namespace);
+}
+
+function newUid(random: () => number): string {
+  let hex = '';
+  for (let word = 0; word < 4; word++)
+    hex += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  const variant = '89ab'[Math.floor(random() * 4)]!;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+/** PUT, also of a subresource. @throws ApiError */
+export function updateObject(
+  server: ApiServer,
+  nowMs: number,
+  target: Target,
+  object: ApiObject,
+  sizeBytes: number,
+): WriteResult {
+  const { resource, namespace, name, subresource } = target;
+  const { metadata } = object;
+  if ((metadata.name ?? '') !== name && (metadata.name ?? '') !== '') {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  }
+  if ((metadata.name ?? '') === '') {
+    throw badRequest('the name of the object (based on URL) was undeterminable: name must be provided');
+  }
+  fillNamespace(resource, namespace, object);
+  const key = keyOf(resource, namespace, name);
+  const existing = storeOf(server, resource).records.get(key);
+  const uid = metadata.uid ?? '';
+  if (existing === undefined) {
+    if (!resource.createOnUpdate || subresource !== '') throw notFound(resource, name);
+    if (uid !== '') throw uidConflict(resource, key, name, uid, '');
+    return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
+  }
+  const old = existing.object;
+  if (uid !== '' && uid !== old.metadata.uid) throw uidConflict(resource, key, name, uid, old.metadata.uid!);
+  const resourceVersion = metadata.resourceVersion ?? '';
+  if (resourceVersion === '' && !resource.unconditionalUpdate) {
+    const problem = invalid('metadata.resourceVersion', 0, 'must be specified for an update');
+    throw invalidKind(resource.name, resource.group, name, [problem]);
+  }
+  if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(resource, name, MODIFIED);
+  }
+  return { record: replace(server, target, object, existing, sizeBytes), created: false };
+}
+
+function uidConflict(resource: Resource, key: string, name: string, given: string, stored: string): Error {
+  const path = `/registry/${resource.storagePrefix}/${key}`;
+  return conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+      `Precondition failed: UID in precondition: ${given}, UID in object meta: ${stored}`,
+  );
+}
+
+/** An update that may go ahead: forces what a client cannot change, validates, and writes what is left of it. */
+function replace(
+  server: ApiServer,
+  { resource, name, subresource }: Target,
+  object: ApiObject,
+  existing: StoredRecord,
+  sizeBytes: number,
+): StoredRecord {
+  const old = existing.object;
+  keepMetadata(object, old);
+  const rules = RULES[resource.name];
+  const context = { addresses: server.addresses, status: subresource === 'status' };
+  if (subresource === 'finalize') {
+    const finalizers = child(object, 'spec')['finalizers'];
+    object = { ...old, metadata: { ...old.metadata }, spec: finalizers === undefined ? {} : { finalizers } };
+  } else {
+    rules.prepareUpdate(object, old, context);
+    const errors = [...validateMetadata(object, rules.name), ...rules.validateUpdate(object, old, context)];
+    if (errors.length > 0) throw invalidObject(resource, name, errors);
+  }
+  object.metadata.resourceVersion = old.metadata.resourceVersion!;
+  if (mayGo(resource, object)) {
+    // Removing the last finalizer deletes; the answer shows the object as it would have been.
+    remove(server, existing);
+    return createRecord(resource, existing.key, existing.revision, object, sizeBytes);
+  }
+  // A write that changes nothing leaves the version alone and wakes no watcher.
+  if (equal(object, old)) return existing;
+  return write(server, resource, object, sizeBytes);
+}
+
+function keepMetadata(object: ApiObject, old: ApiObject): void {
+  const { metadata } = object;
+  metadata.uid = old.metadata.uid!;
+  metadata.creationTimestamp = old.metadata.creationTimestamp!;
+  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
+    if (old.metadata[field] === undefined) delete metadata[field];
+    else Object.assign(metadata, { [field]: old.metadata[field] });
+  }
+}
+
+/** It is being deleted and nothing holds it any more. */
+function mayGo(resource: Resource, object: ApiObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;
+  return resource !== NAMESPACES || items(child(object, 'spec'), 'finalizers').length === 0;
+}
+
+/** What a DELETE may ask, from its body or its query. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface DeleteResult {
+  readonly record: StoredRecord;
+  /** False = it was only marked, and something has to end it. */
+  readonly gone: boolean;
+}
+
+const KEPT_NAMESPACES: readonly string[] = ['default', 'kube-system', 'kube-public'];
+
+/** @throws ApiError */
+export function deleteObject(
+  server: ApiServer,
+  nowMs: number,
+  { resource, namespace, name }: Target,
+  options: DeleteOptions,
+): DeleteResult {
+  if (resource === NAMESPACES && KEPT_NAMESPACES.includes(name)) {
+    throw forbiddenRequest(resource, name, 'this namespace may not be deleted');
+  }
+  const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
+  if (record === undefined) throw notFound(resource, name);
+  checkPreconditions(record, name, options);
+  if (resource === NAMESPACES) return deleteNamespace(server, nowMs, record);
+  const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record);
+  if (result.gone && resource.name === 'services') {
+    // The server's Service storage does this itself, whether or not a controller runs.
+    const endpoints = storeOf(server, ENDPOINTS).records.get(record.key);
+    if (endpoints !== undefined) endNow(server, nowMs, endpoints);
+  }
+  return result;
+}
+
+function checkPreconditions(record: StoredRecord, name: string, { preconditions = {} }: DeleteOptions): void {
+  const { uid, resourceVersion } = record.object.metadata;
+  if (preconditions.uid !== undefined && preconditions.uid !== uid) {
+    const why =
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). ` +
+      'The object might have been deleted and then recreated';
+    throw deleteConflict(record.resource, name, why);
+  }
+  if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    const why =
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ` +
+      `ResourceVersion in record (${resourceVersion}). The object might have been modified`;
+    throw deleteConflict(record.resource, name, why);
+  }
+}
+
+function deleteNamespace(server: ApiServer, nowMs: number, record: StoredRecord): DeleteResult {
+  const { metadata } = record.object;
+  if (metadata.deletionTimestamp !== undefined) return { record, gone: false };
+  const object: ApiObject = {
+    ...record.object,
+    metadata: { ...metadata, deletionTimestamp: formatTime(Math.floor(nowMs / 1000)) },
+    status: { ...child(record.object, 'status'), phase: 'Terminating' },
+  };
+  const marked = write(server, NAMESPACES, object, record.sizeBytes);
+  return mayGo(NAMESPACES, object) ? { record: remove(server, marked), gone: true } : { record: marked, gone: false };
+}
+
+/** Without a grace period: gone at once, or marked while finalizers hold it. */
+function endNow(server: ApiServer, nowMs: number, record: StoredRecord): DeleteResult {
+  const { finalizers = [], deletionTimestamp } = record.object.metadata;
+  if (finalizers.length === 0) return { record: remove(server, record), gone: true };
+  if (deletionTimestamp !== undefined) return { record, gone: false };
+  return { record: mark(server, record, nowMs, 0), gone: false };
+}
+
+/** A pod on a node gets time to end; the kubelet's second DELETE without any ends it. */
+function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
+  const { metadata } = record.object;
+  const spec = child(record.object, 'spec');
+  const phase = text(child(record.object, 'status'), 'phase');
+  let graceSeconds = options.gracePeriodSeconds ?? (spec['terminationGracePeriodSeconds'] as number | undefined) ?? 0;
+  if (text(spec, 'nodeName') === '' || phase === 'Succeeded' || phase === 'Failed') graceSeconds = 0;
+  if (graceSeconds < 0) graceSeconds = 1;
+  let current = record;
+  if (metadata.deletionTimestamp === undefined) {
+    current = mark(server, record, nowMs, graceSeconds);
+  } else {
+    const leftSeconds = metadata.deletionGracePeriodSeconds ?? 0;
+    if (leftSeconds > 0 && (options.gracePeriodSeconds === undefined || graceSeconds >= leftSeconds)) {
+      return { record, gone: false };
+    }
+    if (leftSeconds > 0) current = mark(server, record, nowMs, graceSeconds);
+  }
+  if (!mayGo(current.resource, current.object)) return { record: current, gone: false };
+  return { record: remove(server, current), gone: true };
+}
+
+function mark(server: ApiServer, record: StoredRecord, nowMs: number, graceSeconds: number): StoredRecord {
+  const { metadata } = record.object;
+  const again = metadata.deletionTimestamp !== undefined;
+  const generation = metadata.generation === undefined || again ? metadata.generation : metadata.generation + 1;
+  const object: ApiObject = {
+    ...record.object,
+    metadata: {
+      ...metadata,
+      deletionTimestamp: formatTime(Math.floor(nowMs / 1000) + graceSeconds),
+      deletionGracePeriodSeconds: graceSeconds,
+      ...(generation === undefined ? {} : { generation }),
+    },
+  };
+  return write(server, record.resource, object, record.sizeBytes);
+}
