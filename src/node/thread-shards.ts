@@ -25,6 +25,8 @@ export interface ShardFacts {
   readonly batches: number;
   /** Share of the time since the last look that the thread was busy, 0..1. */
   readonly utilization: number;
+  /** Used heap of the thread as asked for at an earlier look; 0 = not known yet. */
+  readonly heapBytes: number;
 }
 
 export interface ThreadShards extends Shards {
@@ -65,6 +67,9 @@ interface Life {
   end: { reason: string } | null;
   startTimer: NodeJS.Timeout | null;
   utilization: EventLoopUtilization | undefined;
+  heapBytes: number;
+  /** A question for the heap is under way; a thread that hangs answers late. */
+  heapAsked: boolean;
 }
 
 type EventLoopUtilization = ReturnType<Piscina['threads'][number]['performance']['eventLoopUtilization']>;
@@ -147,10 +152,15 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
     },
     facts(shard) {
       const { life, restarts } = shards[shard]!;
-      const now = life.pool?.threads[0]?.performance.eventLoopUtilization();
-      const since = now === undefined ? undefined : utilizationSince(now, life.utilization);
-      life.utilization = now;
-      return { restarts, batches: life.batches.size, utilization: since ?? 0 };
+      const thread = life.pool?.threads[0];
+      let utilization = 0;
+      if (thread !== undefined) {
+        const now = thread.performance.eventLoopUtilization();
+        utilization = utilizationSince(now, life.utilization);
+        life.utilization = now;
+        if (!life.heapAsked) void askHeap(life, thread);
+      }
+      return { restarts, batches: life.batches.size, utilization, heapBytes: life.heapBytes };
     },
     async close() {
       closed = true;
@@ -173,7 +183,19 @@ function createLife(): Life {
     end: null,
     startTimer: null,
     utilization: undefined,
+    heapBytes: 0,
+    heapAsked: false,
   };
+}
+
+async function askHeap(life: Life, thread: Piscina['threads'][number]): Promise<void> {
+  life.heapAsked = true;
+  try {
+    life.heapBytes = (await thread.getHeapStatistics()).used_heap_size;
+  } catch {
+    // The thread does not run yet, or not any more.
+  }
+  life.heapAsked = false;
 }
 
 function createPool(options: ThreadShardsOptions): Piscina {

@@ -51,6 +51,28 @@ suite('threaded shards, further', () => {
     await world.close();
   });
 
+  test('facts are of the thread that lives', async () => {
+    const world = makeWorld(OPTIONS);
+    world.shards.post(0, 1, encodeBatch(batchOf()));
+    assert.equal(world.shards.facts(0).batches, 1);
+    await world.until(() => world.events.length === 1);
+    const first = world.shards.facts(0);
+    assert.deepEqual([first.restarts, first.batches], [0, 0]);
+    assert.ok(first.utilization > 0 && first.utilization <= 1, String(first.utilization));
+    world.shards.restart(0);
+    await world.until(() => world.events.length === 2);
+    world.shards.post(0, 2, encodeBatch(batchOf()));
+    await world.until(() => world.events.length === 3);
+    const asked = world.shards.facts(0);
+    assert.deepEqual([asked.restarts, asked.batches], [1, 0]);
+    for (let batch = 3; batch < 100 && world.shards.facts(0).heapBytes === 0; batch++) {
+      world.shards.post(0, batch, encodeBatch(batchOf()));
+      await world.until(() => world.events.length === batch + 1);
+    }
+    assert.ok(world.shards.facts(0).heapBytes > 1_000_000);
+    await world.close();
+  });
+
   test('a worker that cannot be loaded is tried again ever more rarely', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: new URL('../support/no-such-worker.ts', import.meta.url) });
     world.shards.post(0, 1, encodeBatch(batchOf()));

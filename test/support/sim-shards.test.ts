@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createPrng } from '../../src/lib/prng.ts';
 import type { ShardsEvent } from '../../src/ports/shards.ts';
 import { encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
@@ -40,7 +39,6 @@ function makeWorld(): ShardsWorld & { readonly shards: SimShards } {
     {
       count: 1,
       config,
-      prng: createPrng(1),
       schedule(delayMs, run) {
         agenda.push({ atMs: nowMs + delayMs, run });
         agenda.sort((a, b) => a.atMs - b.atMs);

@@ -1,9 +1,8 @@
 /**
  * Shards in virtual time: the real planner on the real bytes, and deaths on demand. Deterministic: what happens when
- * follows from the calls, the schedule and the generator alone.
+ * follows from the calls, the schedule and `batchMs` and `lossMs` alone.
  */
 import type { Planning } from '../../src/node/inline-shards.ts';
-import { nextFloat, type Prng } from '../../src/lib/prng.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import type { PlannerConfig } from '../../src/shard/protocol.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
@@ -13,8 +12,10 @@ export interface SimShardsOptions {
   readonly config: PlannerConfig;
   /** Runs something later in virtual time; in the order of their times, then of the calls. */
   readonly schedule: (delayMs: number, run: () => void) => void;
-  /** Draws how long each batch and each death takes. */
-  readonly prng: Prng;
+  /** Virtual milliseconds that a batch takes; asked once for each. */
+  readonly batchMs?: () => number;
+  /** Virtual milliseconds from a death to its report. */
+  readonly lossMs?: () => number;
   readonly startPlanning?: () => Planning;
 }
 
@@ -26,10 +27,6 @@ export interface SimShards extends Shards {
   /** Batches without an answer. */
   waiting(shard: number): number;
 }
-
-const BATCH_MS_MAX = 2;
-/** From a death to its report. */
-const LOSS_MS_MAX = 100;
 
 /** What a planning throws to hang instead of dying. */
 export class SimHang extends Error {
@@ -45,7 +42,7 @@ interface Thread {
 }
 
 export function simulatedShards(options: SimShardsOptions, deliver: (event: ShardsEvent) => void): SimShards {
-  const { prng, schedule } = options;
+  const { schedule, batchMs = () => 1, lossMs = () => 50 } = options;
   const startPlanning = options.startPlanning ?? (() => startPlanner(options.config));
   const threads = Array.from({ length: options.count }, (): Thread => ({
     planning: startPlanning(),
@@ -60,7 +57,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
     if (thread.state !== 'idle' || next === undefined) return;
     thread.state = 'busy';
     const { life } = thread;
-    schedule(nextFloat(prng) * BATCH_MS_MAX, () => {
+    schedule(batchMs(), () => {
       if (thread.life !== life || thread.state !== 'busy') return;
       let reply: Uint8Array;
       try {
@@ -82,7 +79,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
     if (thread.state === 'dead') return;
     thread.state = 'dead';
     thread.life++;
-    schedule(nextFloat(prng) * LOSS_MS_MAX, () => {
+    schedule(lossMs(), () => {
       const batches = thread.queue.map(({ batch }) => batch);
       thread.queue = [];
       thread.planning = startPlanning();
