@@ -14,7 +14,10 @@ function readRules(): Map<string, readonly string[]> {
   for (const line of architecture.split('\n')) {
     const cells = /^\| `((?:src|workers)[^`]*)` \|[^|]*\|([^|]*)\|$/.exec(line);
     if (cells === null) continue;
-    rules.set(cells[1]!, [...cells[2]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
+    rules.set(
+      cells[1]!,
+      [...cells[2]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
+    );
   }
   return rules;
 }
@@ -35,7 +38,10 @@ function importsOf(text: string): string[] {
 
 /** Comments and strings may mention what code may not do. */
 function codeOf(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '').replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\/\/.*$/gm, '')
+    .replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
 }
 
 const OUTSIDE = /^(src\/node\/|src\/cli\/|src\/main\.ts|workers\/)/;
@@ -43,8 +49,14 @@ const pure = files.filter((file) => !OUTSIDE.test(file));
 
 describe('layers', () => {
   it('the map names every folder, and every folder that it names exists', () => {
-    assert.deepEqual(files.filter((file) => layerOf(file) === undefined), []);
-    assert.deepEqual([...rules.keys()].filter((layer) => !files.some((file) => layerOf(file) === layer)), []);
+    assert.deepEqual(
+      files.filter((file) => layerOf(file) === undefined),
+      [],
+    );
+    assert.deepEqual(
+      [...rules.keys()].filter((layer) => !files.some((file) => layerOf(file) === layer)),
+      [],
+    );
   });
 
   it('imports point where the map allows', () => {

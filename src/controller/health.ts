@@ -1,5 +1,5 @@
 /** What the health endpoints say, from the state alone. A dead watch is not ready. */
-import { reflectorsOf } from './step.ts';
+import { reflectorsOf } from './reflector.ts';
 import type { ControllerState } from './state.ts';
 
 export interface HealthCheck {

@@ -5,14 +5,7 @@ import { ensureService, getService, releaseService } from './services.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
 import { addWork } from './workqueue.ts';
-import {
-  allPods,
-  getPod,
-  putPod,
-  putService,
-  removePod,
-  removeService,
-} from '../core/selector-index.ts';
+import { allPods, getPod, putPod, putService, removePod, removeService } from '../core/selector-index.ts';
 import { labelsEqual } from '../kube/labels.ts';
 import { projectPod, projectService } from '../kube/project.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
@@ -23,11 +16,13 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     project: (source) => projectPod(source, state.interner),
     upsert(pod, _source, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
-      if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0) return cached;
+      if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0)
+        return cached;
       const { previous, before, after } = putPod(state.index, pod);
       if (previous === undefined || before !== after || planningDiffers(previous, pod)) {
         for (const service of after) podChanged(state, service, pod.name, now);
-        if (before !== after) for (const service of before) if (!after.includes(service)) podChanged(state, service, pod.name, now);
+        if (before !== after)
+          for (const service of before) if (!after.includes(service)) podChanged(state, service, pod.name, now);
       }
       return pod;
     },
@@ -116,7 +111,8 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
     upsert(record, _source, now) {
       const service = ensureService(state, record.namespace, record.name);
       const cached = service.record;
-      if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0) return cached;
+      if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0)
+        return cached;
       service.record = record;
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record)) return record;
       service.specChanged = true;

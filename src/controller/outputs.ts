@@ -7,10 +7,11 @@
 import type { Now } from './event.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import { allServices, ensureService, getService, releaseService } from './services.ts';
-import { isPlanned, type HeldEvent, type ServiceState } from './service-state.ts';
+import { isPlanned, type ExpectedEcho, type HeldEvent, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
+import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { OutputRecord } from '../kube/types.ts';
@@ -20,6 +21,8 @@ import type { ObjectBytes } from '../shard/protocol.ts';
 const REPAIR_MS_MIN = 1000;
 const REPAIR_MS_MAX = 300_000;
 const QUIET_MS = 60_000;
+/** Bodies kept for the comparison with their echo. */
+const ECHOES_EXPECTED_MAX = 256;
 
 export function outputTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
@@ -72,12 +75,43 @@ export function releaseHeld(state: ControllerState, service: ServiceState, now: 
   if (held !== null) takeOutput(state, service, held, now);
 }
 
-/** The reply to an own write: what the object is now. */
-export function ownWrite(service: ServiceState, record: OutputRecord): void {
-  service.output.record = record;
-  service.output.content = null;
-  service.output.gone = false;
-  service.output.known = true;
+/** An own write was applied: `record` is what the object is now, and `body` what its echo has to say. */
+export function ownWrite(
+  state: ControllerState,
+  service: ServiceState,
+  record: OutputRecord | null,
+  body: Uint8Array,
+): void {
+  const { output } = service;
+  output.record = record;
+  output.content = null;
+  output.gone = false;
+  output.known = true;
+  setExpected(state, service, record === null ? null : { resourceVersion: record.resourceVersion, body });
+}
+
+function setExpected(state: ControllerState, service: ServiceState, expected: ExpectedEcho | null): void {
+  const { output } = service;
+  if (output.expected !== null) state.echoesExpected--;
+  // While the watch is down echoes do not come: a bound on the bodies that wait for them.
+  output.expected = state.echoesExpected < ECHOES_EXPECTED_MAX ? expected : null;
+  if (output.expected !== null) state.echoesExpected++;
+}
+
+/**
+ * What came back is compared with what was sent. A difference is the doing of admission: the planner is told, and the
+ * repair waits like that of any foreign edit, so that two writers never chase each other.
+ */
+function compareEcho(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
+  const { output } = service;
+  const { expected } = output;
+  if (expected === null) return;
+  if (compareResourceVersions(event.record.resourceVersion, expected.resourceVersion) < 0) return;
+  setExpected(state, service, null);
+  if (event.record.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
+  if (sameBeyondMetadata(expected.body, event.content.bytes)) return;
+  output.content = event.content;
+  noteForeignEdit(state, service, 'what was written came back changed', event, now);
 }
 
 /** The answer to a GET of the object: null = it does not exist. Settles what was uncertain. */
@@ -90,11 +124,12 @@ export function readOutput(service: ServiceState, record: OutputRecord | null, s
   output.known = true;
 }
 
-/** A state of the object that is not the echo of an own write, unless it is older than what is known. */
+/** A state of the object as the watch tells it: an echo of an own write, something older, or another writer's doing. */
 function takeOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
   const { output } = service;
   const known = output.record;
   const deleted = event.content === null;
+  compareEcho(state, service, event, now);
   if (known !== null && compareResourceVersions(event.record.resourceVersion, known.resourceVersion) <= 0) return;
   if (known === null && deleted) return;
   output.record = deleted ? null : event.record;
@@ -106,22 +141,36 @@ function takeOutput(state: ControllerState, service: ServiceState, event: HeldEv
     return;
   }
   if (service.record === null) {
-    // Without its Service the object is an orphan, or becomes one's: looked at in the chores lane.
+    // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
     if (deleted) releaseService(state, service);
     else addWork(state.queue, service.item, 'chore', now.nowMs, REPAIR_MS_MIN);
-    return;
-  }
-  if (!isPlanned(service.record)) return;
-  if (deleted) {
+  } else if (!isPlanned(service.record)) {
+    // Not ours to plan: the object is read again should the Service get a selector.
+    output.content = null;
+    output.gone = false;
+    output.known = output.record === null;
+  } else if (deleted) {
     // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
-    addWork(state.queue, service.item, 'fresh', now.nowMs, 0);
-    return;
+    addWork(state.queue, service.item, 'fresh', now.nowMs);
+  } else {
+    noteForeignEdit(state, service, 'endpoints were changed by another writer', event, now);
   }
+}
+
+/** Another writer's content will be repaired, later each time while that goes on. */
+function noteForeignEdit(
+  state: ControllerState,
+  service: ServiceState,
+  message: string,
+  event: HeldEvent,
+  now: Now,
+): void {
+  const { output } = service;
   state.instruments.foreignEdits.inc();
-  const repeated = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
-  output.foreignEdits = repeated ? output.foreignEdits + 1 : 0;
+  const again = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
+  output.foreignEdits = again ? output.foreignEdits + 1 : 0;
   output.foreignEditAtMs = now.nowMs;
-  log(state, 'info', 2, 'endpoints were changed by another writer', {
+  log(state, 'info', 2, message, {
     service: service.key,
     resourceVersion: event.record.resourceVersion,
     inARow: output.foreignEdits + 1,

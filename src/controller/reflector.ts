@@ -109,6 +109,12 @@ export function createReflector<R extends Versioned>(
   };
 }
 
+export function reflectorsOf(state: ControllerState): readonly Reflector[] {
+  if (state.reflectors === null) return [];
+  const { endpoints, services, pods } = state.reflectors;
+  return [endpoints, services, pods];
+}
+
 export function startReflector(state: ControllerState, reflector: Reflector, now: Now): void {
   if (reflector.phase === 'idle') list(state, reflector, now);
 }
@@ -164,16 +170,20 @@ function page(state: ControllerState, reflector: Reflector, _now: Now): void {
   reflector.phase = 'paging';
   reflector.streamingList = false;
   const more = reflector.continueToken === '' ? '' : `&continue=${encodeURIComponent(reflector.continueToken)}`;
-  reflector.request = send(state, { for: 'reflector', reflector }, {
-    lane: 'list',
-    method: 'GET',
-    path: `${reflector.path}?limit=${PAGE_ITEMS_MAX}${more}`,
-    accept: ACCEPT,
-    contentType: '',
-    body: null,
-    stream: false,
-    timeoutMs: PAGE_TIMEOUT_MS,
-  });
+  reflector.request = send(
+    state,
+    { for: 'reflector', reflector },
+    {
+      lane: 'list',
+      method: 'GET',
+      path: `${reflector.path}?limit=${PAGE_ITEMS_MAX}${more}`,
+      accept: ACCEPT,
+      contentType: '',
+      body: null,
+      stream: false,
+      timeoutMs: PAGE_TIMEOUT_MS,
+    },
+  );
 }
 
 function watch(state: ControllerState, reflector: Reflector): void {
@@ -186,16 +196,20 @@ function openStream(state: ControllerState, reflector: Reflector, query: string)
   reflector.phase = 'opening';
   reflector.reader = null;
   reflector.framesInStream = 0;
-  reflector.request = send(state, { for: 'reflector', reflector }, {
-    lane: 'watch',
-    method: 'GET',
-    path: `${reflector.path}?watch=true&timeoutSeconds=${seconds}&${query}`,
-    accept: ACCEPT,
-    contentType: '',
-    body: null,
-    stream: true,
-    timeoutMs: STREAM_SILENCE_MS,
-  });
+  reflector.request = send(
+    state,
+    { for: 'reflector', reflector },
+    {
+      lane: 'watch',
+      method: 'GET',
+      path: `${reflector.path}?watch=true&timeoutSeconds=${seconds}&${query}`,
+      accept: ACCEPT,
+      contentType: '',
+      body: null,
+      stream: true,
+      timeoutMs: STREAM_SILENCE_MS,
+    },
+  );
 }
 
 function onPage(

@@ -27,8 +27,6 @@ export interface ServiceState {
 
   sync: Sync | null;
   backoff: BackoffState;
-  /** Announced as stuck by metric and event. */
-  stuck: boolean;
   /** Batches that were lost while this service was alone in them. */
   deaths: number;
   /** Monotonic ms of the last death that quarantined it. */
@@ -58,6 +56,8 @@ export interface OutputState {
   inFlight: number;
   /** The newest held watch event. */
   held: HeldEvent | null;
+  /** An applied write whose echo on the watch has not been compared with it yet. */
+  expected: ExpectedEcho | null;
   /** Foreign edits in a row without a quiet minute, for the delay of the repair. */
   foreignEdits: number;
   foreignEditAtMs: number;
@@ -69,6 +69,13 @@ export interface HeldEvent {
   readonly content: ObjectBytes | null;
 }
 
+/** What the watch must bring back for an own write, unless the server (admission) changed it. */
+export interface ExpectedEcho {
+  readonly resourceVersion: string;
+  /** The request body. */
+  readonly body: Uint8Array;
+}
+
 export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';
 
 /** One service of one controller between its hand-over and the last answer. It holds a slot. */
@@ -77,7 +84,6 @@ export interface Sync {
   /** Lives of the shard so far: acks of an earlier life mean nothing to its successor. */
   shardLife: number;
   readonly startedAtMs: number;
-  plannedAtMs: number;
   /** `changedAtMs` at the hand-over. */
   readonly changedAtMs: number;
   readonly chore: boolean;
@@ -97,7 +103,6 @@ export interface Failure {
   readonly message: string;
   readonly retryAfterMs: number;
 }
-
 
 /** Upstream leaves the Endpoints of all others alone (spec/endpoints.md 6, steps 3 and 4). */
 export function isPlanned(record: ServiceRecord): boolean {

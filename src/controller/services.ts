@@ -5,6 +5,7 @@ import type { ControllerState } from './state.ts';
 import { createWorkItem, type WorkItem } from './workqueue.ts';
 import { serviceKey } from '../kube/key.ts';
 import { fnv1a32 } from '../lib/hash.ts';
+import type { ServiceFacts } from '../shard/protocol.ts';
 
 export function getService(state: ControllerState, namespace: string, name: string): ServiceState | undefined {
   return state.services.get(namespace)?.get(name);
@@ -38,6 +39,7 @@ function createService(key: string, namespace: string, name: string, shard: numb
       uncertain: false,
       inFlight: 0,
       held: null,
+      expected: null,
       foreignEdits: 0,
       foreignEditAtMs: -Infinity,
     },
@@ -48,7 +50,6 @@ function createService(key: string, namespace: string, name: string, shard: numb
     acks: [],
     sync: null,
     backoff: createBackoff(),
-    stuck: false,
     deaths: 0,
     quarantinedAtMs: -Infinity,
     suspect: false,
@@ -57,6 +58,15 @@ function createService(key: string, namespace: string, name: string, shard: numb
     changedAtMs: -1,
   };
   return Object.assign(service, { item: createWorkItem(service as ServiceState, namespace) });
+}
+
+/** What the last plan said of a service, kept in the sums. */
+export function setFacts(state: ControllerState, service: ServiceState, facts: ServiceFacts | undefined): void {
+  const before = service.facts?.truncated ?? 0;
+  const after = facts?.truncated ?? 0;
+  state.truncatedAddresses += after - before;
+  state.truncatedServices += Number(after > 0) - Number(before > 0);
+  service.facts = facts;
 }
 
 function isIdle(item: WorkItem<ServiceState>): boolean {
@@ -69,6 +79,8 @@ function isIdle(item: WorkItem<ServiceState>): boolean {
 export function releaseService(state: ControllerState, service: ServiceState): void {
   if (service.record !== null || service.output.record !== null || service.sync !== null) return;
   if (service.inPlanner || !isIdle(service.item)) return;
+  state.stuck.delete(service);
+  setFacts(state, service, undefined);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

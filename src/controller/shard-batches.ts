@@ -109,7 +109,12 @@ function postBatch(
     const batch = state.nextBatch++;
     state.shards[index]!.inFlight.set(batch, { services: taken, postedAtMs: now.nowMs });
     state.instruments.shardBatches(index).inc();
-    state.effects.push({ type: 'shard.post', shard: index, batch, bytes: encodeBatch({ wallMs: now.wallMs, entries }) });
+    state.effects.push({
+      type: 'shard.post',
+      shard: index,
+      batch,
+      bytes: encodeBatch({ wallMs: now.wallMs, entries }),
+    });
   }
   return services.slice(next);
 }
@@ -236,7 +241,12 @@ export interface LostPlans {
 }
 
 /** All state of the shard is gone; what was lined up or under way is returned. */
-export function onShardLost(state: ControllerState, index: number, batches: readonly number[], reason: string): LostPlans {
+export function onShardLost(
+  state: ControllerState,
+  index: number,
+  batches: readonly number[],
+  reason: string,
+): LostPlans {
   const shard = state.shards[index]!;
   shard.life++;
   shard.ending = false;
@@ -256,7 +266,7 @@ export function onShardLost(state: ControllerState, index: number, batches: read
         again.push(service);
         continue;
       }
-      state.instruments.quarantined.inc();
+      state.instruments.quarantines.inc();
       const message = `planning it ended its thread ${service.deaths} times: ${reason}`;
       poisoned.push({ service, failure: { class: 'poison', message, retryAfterMs: -1 } });
     }

@@ -1,6 +1,7 @@
 /** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
 import { createEventRecorder, type EventRecorder } from './event-recorder.ts';
-import { createInstruments, type Instruments } from './instruments.ts';
+import { createInstruments, readState, type Instruments } from './instruments.ts';
+import type { FailureClass } from './backoff.ts';
 import type { Effect } from './effect.ts';
 import type { ControllerOptions } from './options.ts';
 import { createTokenBucket, type TokenBucket } from './rate-limit.ts';
@@ -31,7 +32,11 @@ export interface ControllerState {
   /** Monotonic ms by which a stop ends, drained or not. */
   stopByMs: number;
 
-  reflectors: { endpoints: Reflector<OutputRecord>; services: Reflector<ServiceRecord>; pods: Reflector<PodRecord> } | null;
+  reflectors: {
+    endpoints: Reflector<OutputRecord>;
+    services: Reflector<ServiceRecord>;
+    pods: Reflector<PodRecord>;
+  } | null;
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** namespace -> name -> state, for every Service and every Endpoints object there is. */
@@ -43,7 +48,13 @@ export interface ControllerState {
   readonly writes: WriteQueue;
   readonly tokens: TokenBucket;
   readonly recorder: EventRecorder;
-  stuckCount: number;
+  /** Services that cannot be brought up to date, with the class of their last failure. */
+  readonly stuck: Map<ServiceState, FailureClass>;
+  /** Sums over the facts of all services. */
+  truncatedServices: number;
+  truncatedAddresses: number;
+  /** Services whose `expected` is set. */
+  echoesExpected: number;
   /** Monotonic ms of the next resync. */
   resyncAtMs: number;
 }
@@ -62,7 +73,7 @@ export function createState(
   seed: number,
   metrics: MetricStore,
 ): ControllerState {
-  return {
+  const state: ControllerState = {
     options,
     prng: createPrng(seed),
     interner: createInterner(),
@@ -82,9 +93,14 @@ export function createState(
     writes: createWriteQueue(),
     tokens: createTokenBucket(options.kubeApiQps, options.kubeApiBurst),
     recorder: createEventRecorder(options.eventQueueMax),
-    stuckCount: 0,
+    stuck: new Map(),
+    truncatedServices: 0,
+    truncatedAddresses: 0,
+    echoesExpected: 0,
     resyncAtMs: Infinity,
   };
+  readState(metrics, state);
+  return state;
 }
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */

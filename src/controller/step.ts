@@ -6,7 +6,7 @@ import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
 import { podTarget, serviceTarget } from './inputs.ts';
 import { outputTarget } from './outputs.ts';
-import { createReflector, onReflectorEvent, startReflector, wakeReflector, type Reflector } from './reflector.ts';
+import { createReflector, onReflectorEvent, reflectorsOf, startReflector, wakeReflector } from './reflector.ts';
 import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './shard-batches.ts';
 import { log, send, type ControllerState, type Purpose } from './state.ts';
 import { resyncIfDue, startSweep } from './sweep.ts';
@@ -85,12 +85,6 @@ function start(state: ControllerState, now: Now): void {
   startReflector(state, endpoints, now);
 }
 
-export function reflectorsOf(state: ControllerState): readonly Reflector[] {
-  if (state.reflectors === null) return [];
-  const { endpoints, services, pods } = state.reflectors;
-  return [endpoints, services, pods];
-}
-
 function stop(state: ControllerState, now: Now): void {
   if (state.phase === 'stopping' || state.phase === 'stopped') return;
   state.phase = 'stopping';
@@ -110,14 +104,21 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   // An answer that crossed its cancel.
   if (purpose === undefined) return;
   const goesOn =
-    event.type === 'chunk' || (event.type === 'response' && purpose.for === 'reflector' && isStreamOpened(purpose, event));
+    event.type === 'chunk' ||
+    (event.type === 'response' && purpose.for === 'reflector' && isStreamOpened(purpose, event));
   if (!goesOn) state.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state, purpose.reflector, event, now);
       return;
     case 'write':
-      onWriteDone(state, purpose.queued.service, purpose.queued.write, onWriteAnswered(state, purpose.queued, event, now), now);
+      onWriteDone(
+        state,
+        purpose.queued.service,
+        purpose.queued.write,
+        onWriteAnswered(state, purpose.queued, event, now),
+        now,
+      );
       return;
     case 'read-output':
       onOutputRead(state, purpose.service, purpose.before, event, now);
@@ -133,7 +134,10 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   }
 }
 
-function isStreamOpened(purpose: Purpose & { for: 'reflector' }, event: TransportEvent & { type: 'response' }): boolean {
+function isStreamOpened(
+  purpose: Purpose & { for: 'reflector' },
+  event: TransportEvent & { type: 'response' },
+): boolean {
   return event.status === 200 && purpose.reflector.phase === 'opening';
 }
 
@@ -159,7 +163,11 @@ function advance(state: ControllerState, now: Now): number {
 }
 
 function flushEvents(state: ControllerState, now: Now): number {
-  for (let next = nextEventRequest(state.recorder, now.nowMs); next !== null; next = nextEventRequest(state.recorder, now.nowMs)) {
+  for (
+    let next = nextEventRequest(state.recorder, now.nowMs);
+    next !== null;
+    next = nextEventRequest(state.recorder, now.nowMs)
+  ) {
     send(
       state,
       { for: 'event' },

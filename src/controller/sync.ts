@@ -6,8 +6,8 @@ import { nextDelayMs, resetBackoff } from './backoff.ts';
 import type { Now } from './event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent } from './event-recorder.ts';
-import { readOutput, releaseHeld } from './outputs.ts';
-import { releaseService } from './services.ts';
+import { ownWrite, readOutput, releaseHeld } from './outputs.ts';
+import { releaseService, setFacts } from './services.ts';
 import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
 import { DEATHS_MAX, forgetInPlanner, queuePlan } from './shard-batches.ts';
 import { log, send, type ControllerState } from './state.ts';
@@ -39,7 +39,6 @@ export function startSync(state: ControllerState, service: ServiceState, chore: 
     stage: 'planning',
     shardLife: state.shards[service.shard]!.life,
     startedAtMs: now.nowMs,
-    plannedAtMs: now.nowMs,
     changedAtMs: service.changedAtMs,
     chore,
     later: [],
@@ -140,9 +139,8 @@ export function onPlanned(state: ControllerState, service: ServiceState, result:
     fail(state, service, { class: 'invalid', message: `planning failed: ${result.error}`, retryAfterMs: -1 }, now);
     return;
   }
-  sync.plannedAtMs = now.nowMs;
   if (sync.changedAtMs >= 0) state.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
-  service.facts = result.facts;
+  setFacts(state, service, result.facts);
   reportProblems(state, service, result.problems, now);
   sync.later = [];
   if (service.record === null || !isPlanned(service.record)) {
@@ -198,10 +196,10 @@ export function onWriteDone(
   output.inFlight--;
   if (outcome.applied !== null) {
     sync.applied++;
-    output.record = outcome.applied;
-    output.content = null;
-    output.gone = false;
-    output.known = true;
+    ownWrite(state, service, outcome.applied, write.body);
+  } else if (outcome.result === 'applied') {
+    // A delete: nothing is left to know.
+    ownWrite(state, service, null, write.body);
   }
   if (outcome.uncertain) output.uncertain = true;
   if (sync.shardLife === state.shards[service.shard]!.life) {
@@ -247,40 +245,41 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
       state.instruments.stage('total').observe((now.nowMs - sync.changedAtMs) / 1000);
     }
     resetBackoff(service.backoff);
-    if (service.stuck) unstick(state, service);
+    if (state.stuck.delete(service)) log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
     releaseService(state, service);
     return;
   }
   state.instruments.syncs(failure.class).inc();
   if (sync.changedAtMs >= 0) service.changedAtMs = sync.changedAtMs;
   const delayMs = nextDelayMs(service.backoff, failure.class, state.prng, Math.max(0, failure.retryAfterMs));
-  log(state, failure.class === 'conflict' ? 'info' : 'warning', failure.class === 'conflict' ? 3 : 1, 'sync failed, retrying', {
-    service: service.key,
-    class: failure.class,
-    reason: failure.message,
-    failures: service.backoff.failures,
-    retryMs: Math.round(delayMs),
-  });
+  log(
+    state,
+    failure.class === 'conflict' ? 'info' : 'warning',
+    failure.class === 'conflict' ? 3 : 1,
+    'sync failed, retrying',
+    {
+      service: service.key,
+      class: failure.class,
+      reason: failure.message,
+      failures: service.backoff.failures,
+      retryMs: Math.round(delayMs),
+    },
+  );
   const hopeless = failure.class === 'invalid' || failure.class === 'poison';
-  if (!service.stuck && (hopeless || service.backoff.failures >= STUCK_FAILURES)) stick(state, service, failure, now);
+  if (hopeless || service.backoff.failures >= STUCK_FAILURES) stick(state, service, failure, now);
   retryWork(state.queue, service.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
 }
 
 function stick(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
-  service.stuck = true;
-  state.stuckCount++;
+  const announced = state.stuck.has(service);
+  state.stuck.set(service, failure.class);
+  if (announced) return;
   log(state, 'error', 0, 'service is stuck: its endpoints may be wrong until this is mended', {
     service: service.key,
     class: failure.class,
     reason: failure.message,
   });
   emit(state, service, 'EndpointsStuck', failure.message, now);
-}
-
-function unstick(state: ControllerState, service: ServiceState): void {
-  service.stuck = false;
-  state.stuckCount--;
-  log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
 }
 
 function reportFailedWrite(
@@ -380,11 +379,18 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   state.instruments.orphansKept.inc();
   log(state, 'info', record.leaderElection ? 3 : 1, 'endpoints without a service are left alone', {
     endpoints: service.key,
-    reason: record.leaderElection ? `annotation ${LEADER_ANNOTATION}` : `no label ${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
+    reason: record.leaderElection
+      ? `annotation ${LEADER_ANNOTATION}`
+      : `no label ${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
   });
 }
 
-export function onOrphanConfirmed(state: ControllerState, service: ServiceState, event: TransportEvent, now: Now): void {
+export function onOrphanConfirmed(
+  state: ControllerState,
+  service: ServiceState,
+  event: TransportEvent,
+  now: Now,
+): void {
   const { record } = service.output;
   if (event.type === 'response' && event.status === 200) {
     // There is a Service: the cache will show it and queue it.
@@ -419,6 +425,12 @@ export function onOrphanConfirmed(state: ControllerState, service: ServiceState,
 /** At the end of a drain: what was planned but not sent is given up. */
 export function withdrawAll(state: ControllerState, now: Now): void {
   for (const { service, write } of withdrawWrites(state)) {
-    onWriteDone(state, service, write, { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true }, now);
+    onWriteDone(
+      state,
+      service,
+      write,
+      { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true },
+      now,
+    );
   }
 }

@@ -3,7 +3,14 @@
  * answer means (spec/endpoints.md 14.4, spec/wire.md 3.2). The queue is bounded by the concurrent syncs.
  */
 import type { Now } from './event.ts';
-import { createLaneShare, FRESH_WRITES_PER_CHORE, noteLane, pickLane, type LaneShare, type WorkLane } from './lane-share.ts';
+import {
+  createLaneShare,
+  FRESH_WRITES_PER_CHORE,
+  noteLane,
+  pickLane,
+  type LaneShare,
+  type WorkLane,
+} from './lane-share.ts';
 import { nextTokenMs, pauseTokens, tryTakeToken } from './rate-limit.ts';
 import type { Failure, ServiceState } from './service-state.ts';
 import { send, type ControllerState } from './state.ts';
@@ -73,7 +80,8 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   const { service, write } = queued;
   state.writes.inFlight++;
   queued.sentAtMs = now.nowMs;
-  state.instruments.throttleSeconds.observe((now.nowMs - queued.queuedAtMs) / 1000);
+  state.instruments.stage('throttle').observe((now.nowMs - queued.queuedAtMs) / 1000);
+  state.instruments.writeBytes(write.verb).inc(write.body.length);
   const collection = `/api/v1/namespaces/${service.namespace}/endpoints`;
   const common = { lane: 'write', accept: ACCEPT_METADATA, stream: false, timeoutMs: WRITE_TIMEOUT_MS } as const;
   const purpose = { for: 'write', queued } as const;
@@ -82,7 +90,13 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
       send(state, purpose, { ...common, method: 'POST', path: collection, contentType: PROTOBUF, body: write.body });
       return;
     case 'update':
-      send(state, purpose, { ...common, method: 'PUT', path: endpointsPath(service.namespace, service.name), contentType: PROTOBUF, body: write.body });
+      send(state, purpose, {
+        ...common,
+        method: 'PUT',
+        path: endpointsPath(service.namespace, service.name),
+        contentType: PROTOBUF,
+        body: write.body,
+      });
       return;
     case 'delete':
       send(state, purpose, {
@@ -113,9 +127,10 @@ export function onWriteAnswered(
 ): WriteOutcome {
   const { write } = queued;
   state.writes.inFlight--;
-  state.instruments.writeSeconds.observe((now.nowMs - queued.sentAtMs) / 1000);
+  state.instruments.stage('write').observe((now.nowMs - queued.sentAtMs) / 1000);
   const outcome = writeOutcome(state, write, event);
   state.instruments.writes(write.verb, outcome.failure?.class ?? outcome.result).inc();
+  if (outcome.failure?.class === 'conflict') state.instruments.conflicts.inc();
   if (outcome.failure !== null && outcome.failure.retryAfterMs > 0) {
     pauseTokens(state.tokens, now.nowMs + outcome.failure.retryAfterMs);
   }
@@ -124,7 +139,8 @@ export function onWriteAnswered(
 
 function writeOutcome(state: ControllerState, write: PlannedWrite, event: TransportEvent): WriteOutcome {
   if (event.type === 'response') {
-    if (write.verb === 'delete' && (event.status === 200 || event.status === 202 || event.status === 404)) return APPLIED;
+    if (write.verb === 'delete' && (event.status === 200 || event.status === 202 || event.status === 404))
+      return APPLIED;
     if (event.status === 200 || event.status === 201) {
       try {
         const applied = projectOutput(readObject(event.contentType, event.body), state.interner);

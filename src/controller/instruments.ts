@@ -1,0 +1,90 @@
+/** The handles through which the controller counts, and the gauges that are read from its state when asked. */
+import { longestWorkSeconds, unfinishedWorkSeconds, workDepth } from './workqueue.ts';
+import { tokenUse } from './rate-limit.ts';
+import type { ControllerState } from './state.ts';
+import { reflectorsOf } from './reflector.ts';
+import { podCount } from '../core/selector-index.ts';
+import {
+  attachHistogram,
+  counter,
+  histogram,
+  readMetric,
+  readSeries,
+  type Counter,
+  type HistogramHandle,
+  type MetricStore,
+} from '../metrics/store.ts';
+
+export type Stage = 'watch_in' | 'queue' | 'plan' | 'throttle' | 'write' | 'total';
+
+export interface Instruments {
+  stage(stage: Stage): HistogramHandle;
+  syncs(result: string): Counter;
+  writes(verb: string, result: string): Counter;
+  writeBytes(verb: string): Counter;
+  problems(kind: string): Counter;
+  watchRestarts(resource: string): Counter;
+  decodeErrors(resource: string): Counter;
+  shardRestarts(shard: number): Counter;
+  shardBatches(shard: number): Counter;
+  planSeconds(shard: number): HistogramHandle;
+  readonly conflicts: Counter;
+  readonly foreignEdits: Counter;
+  readonly orphansKept: Counter;
+  readonly quarantines: Counter;
+}
+
+export function createInstruments(store: MetricStore): Instruments {
+  return {
+    stage: (stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { stage }),
+    syncs: (result) => counter(store, 'endpointd_syncs_total', { result }),
+    writes: (verb, result) => counter(store, 'endpointd_writes_total', { verb, result }),
+    writeBytes: (verb) => counter(store, 'endpointd_write_bytes_total', { verb }),
+    problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
+    watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
+    decodeErrors: (resource) => counter(store, 'endpointd_decode_errors_total', { resource }),
+    shardRestarts: (shard) => counter(store, 'endpointd_shard_restarts_total', { shard: String(shard) }),
+    shardBatches: (shard) => counter(store, 'endpointd_shard_batches_total', { shard: String(shard) }),
+    planSeconds: (shard) => histogram(store, 'endpointd_shard_plan_duration_seconds', { shard: String(shard) }),
+    conflicts: counter(store, 'endpointd_write_conflicts_total'),
+    foreignEdits: counter(store, 'endpointd_foreign_edits_total'),
+    orphansKept: counter(store, 'endpointd_orphans_kept_total'),
+    quarantines: counter(store, 'endpointd_quarantines_total'),
+  };
+}
+
+/** Registers what is read from the state each time the metrics are asked for. */
+export function readState(store: MetricStore, state: ControllerState): void {
+  const { queue, recorder } = state;
+  const name = { name: queue.name };
+  readMetric(store, 'workqueue_depth', name, () => workDepth(queue));
+  readMetric(store, 'workqueue_adds_total', name, () => queue.addsTotal);
+  readMetric(store, 'workqueue_retries_total', name, () => queue.retriesTotal);
+  readMetric(store, 'workqueue_unfinished_work_seconds', name, (nowMs) => unfinishedWorkSeconds(queue, nowMs));
+  readMetric(store, 'workqueue_longest_running_processor_seconds', name, (nowMs) => longestWorkSeconds(queue, nowMs));
+  attachHistogram(store, 'workqueue_queue_duration_seconds', name, queue.queueSeconds);
+  attachHistogram(store, 'workqueue_work_duration_seconds', name, queue.workSeconds);
+  readMetric(store, 'endpoint_controller_rate_limiter_use', {}, (nowMs) => tokenUse(state.tokens, nowMs));
+
+  readMetric(store, 'endpointd_services', { state: 'known' }, () => state.serviceCount);
+  readMetric(store, 'endpointd_services', { state: 'syncing' }, () => queue.processing.length);
+  readMetric(store, 'endpointd_services', { state: 'stuck' }, () => state.stuck.size);
+  readSeries(store, 'endpointd_stuck_service', function* () {
+    for (const [service, failureClass] of state.stuck) {
+      yield { labels: { namespace: service.namespace, service: service.name, class: failureClass }, value: 1 };
+    }
+  });
+  readMetric(store, 'endpointd_services_truncated', {}, () => state.truncatedServices);
+  readMetric(store, 'endpointd_addresses_truncated', {}, () => state.truncatedAddresses);
+
+  readSeries(store, 'endpointd_watch_up', function* () {
+    for (const { resource, downSinceMs } of reflectorsOf(state)) {
+      yield { labels: { resource }, value: downSinceMs < 0 ? 1 : 0 };
+    }
+  });
+  readMetric(store, 'endpointd_cache_objects', { resource: 'pods' }, () => podCount(state.index));
+  readMetric(store, 'endpointd_cache_objects', { resource: 'services' }, () => state.serviceCount);
+  for (const result of ['sent', 'suppressed', 'dropped', 'failed'] as const) {
+    readMetric(store, 'endpointd_events_total', { result }, () => recorder[`${result}Total`]);
+  }
+}

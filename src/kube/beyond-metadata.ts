@@ -1,0 +1,24 @@
+import { decodeEnvelope, isEnvelope } from './codec.ts';
+import { createReader, readLength, readTag, skipField, WIRE_BYTES } from './protobuf.ts';
+
+/**
+ * Whether two protobuf encodings of an object are equal but for metadata: byte by byte, so they have to come from encoders
+ * that agree on the form (Go's: fields ascending, zero values written). With or without envelope.
+ * @throws DecodeError
+ */
+export function sameBeyondMetadata(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(beyondMetadata(a), beyondMetadata(b)) === 0;
+}
+
+/** Every object of the API has its metadata in field 1, which comes first. */
+function beyondMetadata(bytes: Uint8Array): Uint8Array {
+  const { start, end } = isEnvelope(bytes) ? decodeEnvelope(bytes).raw : { start: 0, end: bytes.length };
+  const reader = createReader(bytes, start, end);
+  const tag = readTag(reader);
+  if (tag === ((1 << 3) | WIRE_BYTES)) {
+    reader.position = readLength(reader);
+    return bytes.subarray(reader.position, end);
+  }
+  if (tag !== 0) skipField(reader, tag);
+  return bytes.subarray(start, end);
+}

@@ -1,0 +1,472 @@
+/**
+ * A whole world in one thread and in virtual time: the real controller, the real planners and codecs, the embedded API
+ * server's `apply`, and a network between them that delays, loses and refuses as the seed and the faults say.
+ */
+import { simulatedShards, type SimShards } from './sim-shards.ts';
+import {
+  apply,
+  closeWatches,
+  createApiServer,
+  tick,
+  type ApiReply,
+  type ApiServer,
+  type Watch,
+} from '../../src/apiserver/server.ts';
+import type { LogEffect } from '../../src/controller/effect.ts';
+import type { Event } from '../../src/controller/event.ts';
+import { createLoop, type Loop } from '../../src/controller/loop.ts';
+import type { ControllerOptions } from '../../src/controller/options.ts';
+import { JSON_TYPE } from '../../src/kube/media-type.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+import { createHeap, heapFirst, heapPlace, heapRemove } from '../../src/lib/heap.ts';
+import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
+import { createMetricStore } from '../../src/metrics/store.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Shards } from '../../src/ports/shards.ts';
+import type { HttpRequest, Transport } from '../../src/ports/transport.ts';
+
+export const DEFAULT_OPTIONS: ControllerOptions = {
+  endpoints: true,
+  concurrentEndpointSyncs: 5,
+  endpointUpdatesBatchPeriodMs: 0,
+  kubeApiQps: 20,
+  kubeApiBurst: 30,
+  minResyncPeriodMs: 12 * 3600_000,
+  tolerateUnreadyAnnotation: false,
+  writesInFlightMax: 32,
+  batchBytesMax: 16 * 1024 * 1024,
+  shardDeadlineMs: 30_000,
+  eventQueueMax: 1000,
+  watchList: true,
+};
+
+/** Chances of one exchange, 0 to 1. */
+export interface Faults {
+  /** The request never arrives: connection reset. */
+  loseRequest: number;
+  /** It is done, but the answer never comes. */
+  loseReply: number;
+  /** 500 without being done. */
+  serverError: number;
+  /** 429 with Retry-After: 1. */
+  tooMany: number;
+  /** A watch is cut after a frame. */
+  cutWatch: number;
+}
+
+export const NO_FAULTS: Faults = { loseRequest: 0, loseReply: 0, serverError: 0, tooMany: 0, cutWatch: 0 };
+
+export interface SimConfig {
+  readonly seed?: number;
+  readonly options?: Partial<ControllerOptions>;
+  readonly shards?: number;
+  readonly faults?: Partial<Faults>;
+  /** The server has the WatchList feature gate. */
+  readonly serverWatchList?: boolean;
+}
+
+interface Task {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+  heapIndex: number;
+}
+
+/** One exchange with the API server as it happened, for tests that count. */
+export interface Exchange {
+  readonly atMs: number;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+export interface Sim {
+  readonly server: ApiServer;
+  readonly faults: Faults;
+  /** What the controller asked, in order of arrival, watches and lists too. */
+  readonly exchanges: Exchange[];
+  readonly logLines: LogEffect[];
+  nowMs(): number;
+  /** Starts a controller (a new process: nothing is kept of one before). */
+  start(): void;
+  /** kill -9 of the controller. */
+  kill(): void;
+  /** SIGTERM. */
+  stop(): void;
+  readonly stopped: boolean;
+  readonly loop: Loop | null;
+  /** A request of somebody else, done at once. Throws on a status of 400 and more. */
+  request(method: string, path: string, body?: object, contentType?: string): KubeObject;
+  /** As `request`, but gives back the status. */
+  tryRequest(method: string, path: string, body?: object, contentType?: string): { status: number; body: KubeObject };
+  /** Virtual time goes on. */
+  run(ms: number): void;
+  /** The API server takes no connections until `up`. */
+  down(): void;
+  up(): void;
+  /** The controller's shards, for killing them. */
+  readonly shards: SimShards | null;
+  /** Calls `act` when virtual time gets there. */
+  at(atMs: number, act: () => void): void;
+}
+
+const START_WALL_MS = Date.UTC(2026, 0, 1);
+const LATENCY_MS = 1;
+
+export function createSim(config: SimConfig = {}): Sim {
+  const prng = createPrng(config.seed ?? 1);
+  const faults: Faults = { ...NO_FAULTS, ...config.faults };
+  const options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
+  const tasks = createHeap<Task>((a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order));
+  let now = 0;
+  let order = 0;
+  let isDown = false;
+  let generation = 0;
+
+  function at(atMs: number, run: () => void): Task {
+    const task: Task = { atMs: Math.max(now, atMs), order: order++, run, heapIndex: -1 };
+    heapPlace(tasks, task);
+    return task;
+  }
+
+  const wallMs = (): number => START_WALL_MS + now;
+  const server = createApiServer({ random: () => nextFloat(prng), watchList: config.serverWatchList ?? true });
+  let serverTickAtMs = Infinity;
+  function tickServer(): void {
+    const next = tick(server, wallMs()) - START_WALL_MS;
+    if (next < serverTickAtMs || serverTickAtMs <= now) {
+      serverTickAtMs = next;
+      if (next < Infinity)
+        at(next, () => {
+          if (now >= serverTickAtMs) tickServer();
+        });
+    }
+  }
+
+  const exchanges: Exchange[] = [];
+  const logLines: LogEffect[] = [];
+
+  const sim = {
+    server,
+    faults,
+    exchanges,
+    logLines,
+    stopped: false,
+    loop: null as Loop | null,
+    shards: null as SimShards | null,
+    nowMs: () => now,
+    at(atMs: number, act: () => void) {
+      at(atMs, act);
+    },
+    start() {
+      generation++;
+      const mine = generation;
+      sim.stopped = false;
+      const alive = (): boolean => mine === generation;
+      const clock: Clock = simClock(alive);
+      const loop = createLoop({
+        options,
+        clock,
+        random: { uint32: () => nextUint32(prng) },
+        transport: (deliver) => simTransport(alive, deliver),
+        shards: (deliver): Shards => {
+          const shardOptions = {
+            count: config.shards ?? 2,
+            config: { tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation },
+            schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
+          };
+          sim.shards = simulatedShards(shardOptions, (event) => {
+            if (alive()) deliver(event);
+          });
+          return sim.shards;
+        },
+        log: (line) => logLines.push(line),
+        metrics: createMetricStore(),
+        onStopped: () => {
+          sim.stopped = true;
+        },
+      });
+      sim.loop = loop;
+      at(now, () => {
+        if (alive()) loop.start();
+      });
+    },
+    kill() {
+      generation++;
+      sim.loop = null;
+    },
+    stop() {
+      sim.loop?.stop();
+    },
+    tryRequest(method: string, path: string, body?: object, contentType = JSON_TYPE) {
+      const reply = apply(server, wallMs(), {
+        method,
+        path,
+        headers: { accept: JSON_TYPE, contentType },
+        body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
+      });
+      tickServer();
+      if ('watch' in reply) throw new Error('a script does not watch');
+      return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString('utf8')) as KubeObject };
+    },
+    request(method: string, path: string, body?: object, contentType?: string) {
+      const reply = sim.tryRequest(method, path, body, contentType);
+      if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+      return reply.body;
+    },
+    run(ms: number) {
+      const untilMs = now + ms;
+      for (let task = heapFirst(tasks); task !== undefined && task.atMs <= untilMs; task = heapFirst(tasks)) {
+        heapRemove(tasks, task);
+        now = task.atMs;
+        task.run();
+      }
+      now = untilMs;
+    },
+    down() {
+      isDown = true;
+      closeWatches(server);
+    },
+    up() {
+      isDown = false;
+    },
+  };
+
+  function simClock(alive: () => boolean): Clock {
+    let timer: Task | null = null;
+    return {
+      nowMs: () => now,
+      wallMs,
+      wakeAt(atMs, wake) {
+        if (timer !== null) heapRemove(tasks, timer);
+        timer = at(atMs, () => {
+          timer = null;
+          if (alive()) wake();
+        });
+      },
+    };
+  }
+
+  function simTransport(alive: () => boolean, deliver: (event: Event) => void): Transport {
+    const cancelled = new Set<number>();
+    const watches = new Map<number, Watch>();
+    const delay = (): number => LATENCY_MS + nextFloat(prng) * LATENCY_MS;
+    const chance = (p: number): boolean => p > 0 && nextFloat(prng) < p;
+    const answer = (id: number, event: Event): void => {
+      if (alive() && !cancelled.has(id)) deliver(event);
+    };
+    const fail = (
+      id: number,
+      kind: 'refused' | 'reset' | 'timeout',
+      mayHaveArrived: boolean,
+      afterMs: number,
+    ): void => {
+      at(now + afterMs, () => answer(id, { type: 'failure', id, kind, message: 'simulated', mayHaveArrived }));
+    };
+
+    function arrive(request: HttpRequest): void {
+      const { id } = request;
+      if (isDown) return fail(id, 'refused', false, delay());
+      if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
+      if (chance(faults.serverError)) return respond(id, 500, -1, delay());
+      if (chance(faults.tooMany)) return respond(id, 429, 1, delay());
+      const reply = apply(server, wallMs(), {
+        method: request.method,
+        path: request.path,
+        headers: { accept: request.accept, contentType: request.contentType },
+        body: request.body,
+      });
+      tickServer();
+      exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
+      if ('watch' in reply) return stream(request, reply);
+      if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
+      const retryAfter = reply.headers['retry-after'];
+      at(now + delay(), () =>
+        answer(id, {
+          type: 'response',
+          id,
+          status: reply.status,
+          contentType: reply.headers['content-type'] ?? '',
+          retryAfterSeconds: retryAfter === undefined ? -1 : Number(retryAfter),
+          body: reply.body,
+        }),
+      );
+    }
+
+    function respond(id: number, status: number, retryAfterSeconds: number, afterMs: number): void {
+      const body = Buffer.from('simulated fault');
+      at(now + afterMs, () =>
+        answer(id, { type: 'response', id, status, contentType: 'text/plain', retryAfterSeconds, body }),
+      );
+    }
+
+    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }): void {
+      const { id } = request;
+      const { watch } = reply;
+      watches.set(id, watch);
+      // In order, as on one connection: nothing overtakes what was sent before.
+      let lastAtMs = now;
+      const inOrder = (run: () => void): void => {
+        lastAtMs = Math.max(lastAtMs, now + delay());
+        at(lastAtMs, run);
+      };
+      inOrder(() =>
+        answer(id, {
+          type: 'response',
+          id,
+          status: 200,
+          contentType: reply.headers['content-type'] ?? '',
+          retryAfterSeconds: -1,
+          body: new Uint8Array(0),
+        }),
+      );
+      let ended = false;
+      const end = (error: string | null): void => {
+        if (ended) return;
+        ended = true;
+        watches.delete(id);
+        inOrder(() => answer(id, { type: 'ended', id, error }));
+      };
+      const pump = (): void => {
+        if (ended) return;
+        for (const bytes of watch.take()) {
+          inOrder(() => answer(id, { type: 'chunk', id, bytes }));
+          if (chance(faults.cutWatch)) {
+            watch.close();
+            return end('simulated reset');
+          }
+        }
+        if (watch.ended) end(null);
+      };
+      watch.onReady = () => at(now, pump);
+      pump();
+    }
+
+    return {
+      send(request) {
+        at(now + delay(), () => {
+          if (alive()) arrive(request);
+        });
+      },
+      cancel(id) {
+        cancelled.add(id);
+        watches.get(id)?.close();
+        watches.delete(id);
+      },
+    };
+  }
+
+  return sim;
+}
+
+/** A pod that runs and is ready, unless told otherwise; make it with `createPod`. */
+export interface PodText {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
+  readonly ip?: string;
+  readonly ready?: boolean;
+  readonly node?: string;
+  readonly ports?: readonly { name: string; containerPort: number; protocol?: string }[];
+}
+
+/** Creates a pod and writes its status, as a scheduler and a kubelet would. */
+export function createPod(sim: Sim, pod: PodText): void {
+  const namespace = pod.namespace ?? 'default';
+  sim.request('POST', `/api/v1/namespaces/${namespace}/pods`, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: pod.name, labels: pod.labels ?? { app: 'web' } },
+    spec: {
+      nodeName: pod.node ?? 'node-1',
+      containers: [{ name: 'main', image: 'main:1', ports: pod.ports ?? [{ name: 'http', containerPort: 8080 }] }],
+    },
+  });
+  setPodStatus(sim, pod);
+}
+
+export function setPodStatus(sim: Sim, pod: Pick<PodText, 'name' | 'namespace' | 'ip' | 'ready'>): void {
+  const namespace = pod.namespace ?? 'default';
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}`;
+  const current = sim.request('GET', path);
+  const status = current['status'] as { podIP?: string } | undefined;
+  const ip = pod.ip ?? status?.podIP ?? '10.0.0.1';
+  sim.request('PUT', `${path}/status`, {
+    ...current,
+    status: {
+      phase: 'Running',
+      podIP: ip,
+      podIPs: [{ ip }],
+      conditions: [
+        {
+          type: 'Ready',
+          status: (pod.ready ?? true) ? 'True' : 'False',
+          lastTransitionTime: new Date(START_WALL_MS + sim.nowMs()).toISOString().replace(/\.\d+Z/, 'Z'),
+        },
+      ],
+    },
+  });
+}
+
+export interface ServiceText {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
+  readonly spec?: object;
+}
+
+export function createService(sim: Sim, service: ServiceText): void {
+  sim.request('POST', `/api/v1/namespaces/${service.namespace ?? 'default'}/services`, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: service.name, labels: service.labels ?? {} },
+    spec: { selector: { app: 'web' }, ports: [{ name: 'http', port: 80, targetPort: 'http' }], ...service.spec },
+  });
+}
+
+export function deleteObject(sim: Sim, path: string): void {
+  sim.request('DELETE', path, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 });
+}
+
+/**
+ * Every Endpoints object as a line: `namespace/name ready | not ready : ports`, subsets joined by ` ; `.
+ */
+export function endpointsTable(sim: Sim): string[] {
+  const list = sim.request('GET', '/api/v1/endpoints') as unknown as { items: EndpointsJson[] };
+  // The API server's own is not ours.
+  return list.items
+    .filter(({ metadata }) => metadata.name !== 'kubernetes')
+    .map(({ metadata, subsets }) => {
+      const text = (subsets ?? []).map((subset) => {
+        const ready = (subset.addresses ?? []).map(({ ip }) => ip).join(' ');
+        const notReady = (subset.notReadyAddresses ?? []).map(({ ip }) => ip).join(' ');
+        const ports = (subset.ports ?? [])
+          .map(({ name, port, protocol }) => `${name ?? ''}:${port}/${protocol}`)
+          .join(' ');
+        return [ready, notReady === '' ? '' : `| ${notReady}`, ports === '' ? '' : `: ${ports}`]
+          .filter((t) => t !== '')
+          .join(' ');
+      });
+      return `${metadata.namespace}/${metadata.name} ${text.length === 0 ? '-' : text.join(' ; ')}`;
+    });
+}
+
+interface EndpointsJson {
+  metadata: { namespace: string; name: string };
+  subsets?: {
+    addresses?: { ip: string }[];
+    notReadyAddresses?: { ip: string }[];
+    ports?: { name?: string; port: number; protocol: string }[];
+  }[];
+}
+
+/** Requests that changed something, as `METHOD path status`. */
+export function writesOf(sim: Sim): string[] {
+  return sim.exchanges
+    .filter(({ method, path }) => method !== 'GET' && !path.includes('/events'))
+    .map(({ method, path, status }) => `${method} ${path} ${status}`);
+}
+
+export function pick<T>(prng: Prng, items: readonly T[]): T {
+  return items[nextInt(prng, items.length)]!;
+}
