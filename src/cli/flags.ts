@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import type { ControllerOptions } from '../controller/options.ts';
 import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { enabledControllers } from './controllers.ts';
+import { HelpShown, UsageError } from './usage.ts';
 
 /** What `endpointd run` is told. */
 export interface RunOptions {
@@ -26,16 +27,6 @@ export interface BindAddress {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-}
-
-/** A flag, an argument or a command that cannot be taken; `message` is one line that says what is allowed. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** `--help` was asked for and printed. */
-export class HelpShown extends Error {
-  override readonly name = 'HelpShown';
 }
 
 interface RawFlags {

@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { CredentialsError, type Kubeconfig } from './kubeconfig.ts';
+import { CredentialsError } from './credentials-error.ts';
+import type { Kubeconfig } from './kubeconfig.ts';
 
 /** What an exec command or an auth-provider gave. */
 export interface PluginCredentials {

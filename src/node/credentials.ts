@@ -3,7 +3,8 @@ import { isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Access, ReadAccess, TlsMaterial } from './access.ts';
 import { createAuthPlugin, type PluginCredentials } from './auth-plugin.ts';
-import { CredentialsError, parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
+import { CredentialsError } from './credentials-error.ts';
+import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
 import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
 
 export interface CredentialsConfig {

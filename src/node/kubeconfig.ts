@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { CredentialsError } from './credentials-error.ts';
 
 /** The current context of a kubeconfig with its cluster and user resolved; empty text = field absent. */
 export interface Kubeconfig {
@@ -35,11 +36,6 @@ export interface KubeconfigUser {
   /** As in the file, for client-node; null = absent. */
   readonly exec: Record<string, unknown> | null;
   readonly authProvider: Record<string, unknown> | null;
-}
-
-/** A kubeconfig, a file it names or an environment that cannot be used; the message names file and field. */
-export class CredentialsError extends Error {
-  override readonly name = 'CredentialsError';
 }
 
 /**

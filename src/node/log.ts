@@ -11,9 +11,9 @@ export interface LogLine {
 }
 
 export interface Log {
-  write(line: LogLine): void;
+  readonly write: (line: LogLine) => void;
   /** Writes out what is buffered, now. */
-  flush(): void;
+  readonly flush: () => void;
 }
 
 export interface LogConfig {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HelpShown, parseRunFlags, shardsDefault, UsageError, type RunOptions } from '../../src/cli/flags.ts';
+import { parseRunFlags, shardsDefault, type RunOptions } from '../../src/cli/flags.ts';
+import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 
 function parse(...args: string[]): RunOptions {
   return parseRunFlags(args, () => undefined);

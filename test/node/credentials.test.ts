@@ -9,7 +9,7 @@ import { execPath } from 'node:process';
 import { after, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { createCredentials, type CredentialsConfig } from '../../src/node/credentials.ts';
-import { CredentialsError } from '../../src/node/kubeconfig.ts';
+import { CredentialsError } from '../../src/node/credentials-error.ts';
 import { PKI } from '../support/pki.ts';
 import { socketWorld } from '../support/scripted-server.ts';
 import { httpRequest } from '../suites/transport.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CredentialsError, parseKubeconfig } from '../../src/node/kubeconfig.ts';
+import { CredentialsError } from '../../src/node/credentials-error.ts';
+import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
 
 const YAML = `
 apiVersion: v1

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// Plain JavaScript that also old versions of Node can read, so that they get to say what is missing.
+import { existsSync } from 'node:fs';
+import process from 'node:process';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 15)) {
+  process.stderr.write(
+    `endpointd: needs Node 24.15 or newer, this is ${process.versions.node}. In a checkout, "npm run" uses the right one.\n`,
+  );
+  process.exit(1);
+}
+
+// A checkout has the sources, which Node runs as they are; an installed package has what was compiled from them, since
+// Node strips no types below node_modules.
+const source = new URL('../src/main.ts', import.meta.url);
+await import((existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)).href);

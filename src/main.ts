@@ -1,0 +1,59 @@
+import process from 'node:process';
+import { HelpShown, UsageError } from './cli/usage.ts';
+import { CredentialsError } from './node/credentials-error.ts';
+import { version } from './node/version.ts';
+
+interface Command {
+  readonly summary: string;
+  /** Imported only when asked for, so that --help and a bad flag are answered quickly. */
+  readonly load: () => Promise<(args: readonly string[]) => Promise<number>>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  run: {
+    summary: 'the controller: keeps the Endpoints of a cluster right',
+    load: async () => (await import('./cli/run.ts')).run,
+  },
+};
+
+const HELP = `Usage: endpointd <command> [--flag=value ...]
+
+Keeps v1.Endpoints right for every Service of a large Kubernetes cluster, in place of
+kube-controller-manager's endpoints controller.
+
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(7)} ${summary}`)
+  .join('\n')}
+
+endpointd <command> --help lists the flags of a command; endpointd --version prints the version.
+`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const [name = '', ...rest] = args;
+  if (name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (name === '--version') {
+    process.stdout.write(`${version()}\n`);
+    return 0;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : null;
+  const title = command === null ? 'endpointd' : `endpointd ${name}`;
+  try {
+    if (command === null) {
+      const what = name === '' ? 'no command given' : `unknown command "${name}"`;
+      throw new UsageError(`${what}. Allowed: ${Object.keys(COMMANDS).join(', ')}.`);
+    }
+    const perform = await command.load();
+    return await perform(rest);
+  } catch (error) {
+    if (error instanceof HelpShown) return 0;
+    if (!(error instanceof UsageError) && !(error instanceof CredentialsError)) throw error;
+    process.stderr.write(`${title}: ${error.message}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+process.exit(await main(process.argv.slice(2)));
