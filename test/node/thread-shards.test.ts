@@ -73,6 +73,16 @@ suite('threaded shards, further', () => {
     await world.close();
   });
 
+  test('a thread that cannot be made is a loss as well', async () => {
+    const world = makeWorld({ ...OPTIONS, workerUrl: { href: 5 } as unknown as URL });
+    world.shards.post(0, 1, encodeBatch(batchOf()));
+    await world.until(() => world.events.length === 1);
+    assert.deepEqual(world.events, [
+      { type: 'shard.lost', shard: 0, batches: [1], reason: 'options.filename must be a string or null' },
+    ]);
+    await world.close();
+  });
+
   test('a worker that cannot be loaded is tried again ever more rarely', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: new URL('../support/no-such-worker.ts', import.meta.url) });
     world.shards.post(0, 1, encodeBatch(batchOf()));
