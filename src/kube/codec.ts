@@ -6,6 +6,7 @@
  * reads the same (spec/wire.md 1.3), and ignores properties that the schema does not know.
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
+import { prependPlainAddress } from './endpoint-address.ts';
 import { setKey } from './labels.ts';
 import {
   createReader,
@@ -331,6 +332,9 @@ function prependItem(writer: ProtoWriter, message: Message, field: Field, value:
     prependVarint(writer, (field.number << 3) | WIRE_VARINT);
     return;
   }
+  if (field.message === ENDPOINT_ADDRESS && isObject(value)) {
+    if (prependPlainAddress(writer, (field.number << 3) | WIRE_BYTES, value)) return;
+  }
   const from = lengthOf(writer);
   if (field.type === 'message') {
     if (!isObject(value)) throw wrongType(message, field, 'an object', value);
@@ -564,6 +568,8 @@ export function encodeList(
   prependHead(writer, apiVersion, kind, rawEnd);
   return writtenBytes(writer);
 }
+
+const ENDPOINT_ADDRESS = messageOf('v1', 'Endpoints')!.byNumber[2]!.message!.byNumber[1]!.message!;
 
 const LIST_META = messageOf('v1', 'PodList')!.byNumber[1]!.message!;
 

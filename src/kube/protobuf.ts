@@ -254,10 +254,13 @@ export function prependInt(writer: ProtoWriter, value: number): void {
   writer.bytes[at] = Number(rest);
 }
 
+/** Up to this length writing characters one by one beats a call into the runtime; one byte is enough for the length. */
+const SHORT_TEXT = 48;
+
 /** The text alone; returns its length in bytes. */
 export function prependText(writer: ProtoWriter, text: string): number {
   const length = text.length;
-  if (length <= 48) {
+  if (length <= SHORT_TEXT) {
     const at = reserve(writer, length);
     const bytes = writer.bytes;
     let i = 0;
@@ -277,6 +280,24 @@ export function prependText(writer: ProtoWriter, text: string): number {
 
 /** Tag, length and text of a string field. */
 export function prependString(writer: ProtoWriter, tag: number, text: string): void {
+  const length = text.length;
+  if (length <= SHORT_TEXT && tag < 0x80) {
+    // One reservation for all three: short ASCII is nearly all that is written.
+    const at = reserve(writer, length + 2);
+    const bytes = writer.bytes;
+    let i = 0;
+    for (; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) break;
+      bytes[at + 2 + i] = code;
+    }
+    if (i === length) {
+      bytes[at] = tag;
+      bytes[at + 1] = length;
+      return;
+    }
+    writer.position = at + length + 2;
+  }
   prependVarint(writer, prependText(writer, text));
   prependVarint(writer, tag);
 }
