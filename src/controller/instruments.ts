@@ -1,11 +1,9 @@
 /** The handles through which the controller counts, and the gauges that are read from its state when asked. */
-import { longestWorkSeconds, unfinishedWorkSeconds, workDepth } from './workqueue.ts';
-import { tokenUse } from './rate-limit.ts';
+import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
 import { reflectorsOf } from './reflector.ts';
 import { podCount } from '../core/selector-index.ts';
 import {
-  attachHistogram,
   counter,
   histogram,
   readMetric,
@@ -55,16 +53,10 @@ export function createInstruments(store: MetricStore): Instruments {
 
 /** Registers what is read from the state each time the metrics are asked for. */
 export function readState(store: MetricStore, state: ControllerState): void {
-  const { queue, recorder } = state;
-  const name = { name: queue.name };
-  readMetric(store, 'workqueue_depth', name, () => workDepth(queue));
-  readMetric(store, 'workqueue_adds_total', name, () => queue.addsTotal);
-  readMetric(store, 'workqueue_retries_total', name, () => queue.retriesTotal);
-  readMetric(store, 'workqueue_unfinished_work_seconds', name, (nowMs) => unfinishedWorkSeconds(queue, nowMs));
-  readMetric(store, 'workqueue_longest_running_processor_seconds', name, (nowMs) => longestWorkSeconds(queue, nowMs));
-  attachHistogram(store, 'workqueue_queue_duration_seconds', name, queue.queueSeconds);
-  attachHistogram(store, 'workqueue_work_duration_seconds', name, queue.workSeconds);
-  readMetric(store, 'endpoint_controller_rate_limiter_use', {}, (nowMs) => tokenUse(state.tokens, nowMs));
+  const { queue } = state;
+  exposeWorkQueue(store, queue);
+  exposeTokenBucket(store, state.tokens);
+  exposeEventRecorder(store, state.recorder);
 
   readMetric(store, 'endpointd_services', { state: 'known' }, () => state.serviceCount);
   readMetric(store, 'endpointd_services', { state: 'syncing' }, () => queue.processing.length);
@@ -84,7 +76,4 @@ export function readState(store: MetricStore, state: ControllerState): void {
   });
   readMetric(store, 'endpointd_cache_objects', { resource: 'pods' }, () => podCount(state.index));
   readMetric(store, 'endpointd_cache_objects', { resource: 'services' }, () => state.serviceCount);
-  for (const result of ['sent', 'suppressed', 'dropped', 'failed'] as const) {
-    readMetric(store, 'endpointd_events_total', { result }, () => recorder[`${result}Total`]);
-  }
 }

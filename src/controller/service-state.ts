@@ -29,8 +29,8 @@ export interface ServiceState {
   backoff: BackoffState;
   /** Batches that were lost while this service was alone in them. */
   deaths: number;
-  /** Monotonic ms of the last death that quarantined it. */
-  quarantinedAtMs: number;
+  /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
+  notBeforeMs: number;
   /** It was in a lost batch: planned alone until it has been planned once. */
   suspect: boolean;
   facts: ServiceFacts | undefined;

@@ -51,7 +51,7 @@ function createService(key: string, namespace: string, name: string, shard: numb
     sync: null,
     backoff: createBackoff(),
     deaths: 0,
-    quarantinedAtMs: -Infinity,
+    notBeforeMs: -Infinity,
     suspect: false,
     facts: undefined,
     orphanReported: '',

@@ -33,7 +33,7 @@ interface BatchInFlight {
 
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** The second time that a thread dies with the same service, the service is to blame. */
-export const DEATHS_MAX = 2;
+const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
   return { life: 1, queued: [], suspects: [], inFlight: new Map(), ending: false };

@@ -12,11 +12,11 @@ import { log, send, type ControllerState, type Purpose } from './state.ts';
 import { resyncIfDue, startSweep } from './sweep.ts';
 import {
   beginPlan,
+  fail,
   onOrphanConfirmed,
   onOutputRead,
   onPlanned,
   onWriteDone,
-  planFailed,
   startSync,
   withdrawAll,
 } from './sync.ts';
@@ -50,12 +50,18 @@ export function step(state: ControllerState, event: Event, now: Now): number {
       break;
     case 'shard.lost': {
       const { again, poisoned } = onShardLost(state, event.shard, event.batches, event.reason);
-      for (const { service, failure } of poisoned) planFailed(state, service, failure, now);
+      for (const { service, failure } of poisoned) fail(state, service, failure, now);
       for (const service of again) beginPlan(state, service);
       break;
     }
-    default:
+    case 'response':
+    case 'chunk':
+    case 'ended':
+    case 'failure':
       onTransportEvent(state, event, now);
+      break;
+    default:
+      unreachable(event);
   }
   return advance(state, now);
 }
@@ -155,7 +161,7 @@ function advance(state: ControllerState, now: Now): number {
       startSync(state, item.key, item.processing === 'chore', now);
     }
   }
-  for (const { service, failure } of flushShards(state, now)) planFailed(state, service, failure, now);
+  for (const { service, failure } of flushShards(state, now)) fail(state, service, failure, now);
   wakeMs = Math.min(wakeMs, checkShardDeadlines(state, now), flushWrites(state, now), nextWorkMs(state.queue));
   wakeMs = Math.min(wakeMs, flushEvents(state, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));

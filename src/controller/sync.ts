@@ -2,14 +2,14 @@
  * One sync of one service: read what is uncertain, plan, write, finish. It holds a slot of the work queue from `startSync`
  * to `finish`; every path ends in `finish`.
  */
-import { nextDelayMs, resetBackoff } from './backoff.ts';
+import { nextDelayMs, resetBackoff, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent } from './event-recorder.ts';
 import { ownWrite, readOutput, releaseHeld } from './outputs.ts';
 import { releaseService, setFacts } from './services.ts';
 import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
-import { DEATHS_MAX, forgetInPlanner, queuePlan } from './shard-batches.ts';
+import { forgetInPlanner, queuePlan } from './shard-batches.ts';
 import { log, send, type ControllerState } from './state.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, withdrawWrites, type WriteOutcome } from './writes.ts';
@@ -29,11 +29,19 @@ import { OUTPUT_ENDPOINTS, type PlannedWrite, type ServiceResult } from '../shar
 const READ_TIMEOUT_MS = 10_000;
 /** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
 const STUCK_FAILURES = 6;
-/** A quarantined service that changes is not tried again sooner: each try may cost a thread. */
-const QUARANTINE_MS_MIN = 10_000;
+/**
+ * A service that changes is tried again at once, even while it backs off; but not sooner than this after a failure that
+ * costs others something: a thread, or a token for a write that will be refused.
+ */
+const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 
 export function startSync(state: ControllerState, service: ServiceState, chore: boolean, now: Now): void {
   assert(service.sync === null, `${service.key} is synced twice at once`);
+  if (now.nowMs < service.notBeforeMs) {
+    doneWork(state.queue, service.item, now.nowMs);
+    addWork(state.queue, service.item, chore ? 'chore' : 'fresh', now.nowMs, service.notBeforeMs - now.nowMs);
+    return;
+  }
   if (service.changedAtMs >= 0) state.instruments.stage('queue').observe((now.nowMs - service.changedAtMs) / 1000);
   service.sync = {
     stage: 'planning',
@@ -52,8 +60,6 @@ export function startSync(state: ControllerState, service: ServiceState, chore: 
   } else if (!isPlanned(service.record)) {
     forgetInPlanner(state, service, now);
     finish(state, service, now);
-  } else if (service.deaths >= DEATHS_MAX && now.nowMs < service.quarantinedAtMs + QUARANTINE_MS_MIN) {
-    fail(state, service, { class: 'poison', message: 'quarantined', retryAfterMs: QUARANTINE_MS_MIN }, now);
   } else {
     beginPlan(state, service);
   }
@@ -222,13 +228,8 @@ export function onWriteDone(
   if (sync.open === 0) finish(state, service, now);
 }
 
-/** Planning itself could not be done. */
-export function planFailed(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
-  if (failure.class === 'poison') service.quarantinedAtMs = now.nowMs;
-  fail(state, service, failure, now);
-}
-
-function fail(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
+/** Ends a sync that got no further. */
+export function fail(state: ControllerState, service: ServiceState, failure: Failure, now: Now): void {
   service.sync!.failure = failure;
   finish(state, service, now);
 }
@@ -245,12 +246,14 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
       state.instruments.stage('total').observe((now.nowMs - sync.changedAtMs) / 1000);
     }
     resetBackoff(service.backoff);
+    service.notBeforeMs = -Infinity;
     if (state.stuck.delete(service)) log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
     releaseService(state, service);
     return;
   }
   state.instruments.syncs(failure.class).inc();
   if (sync.changedAtMs >= 0) service.changedAtMs = sync.changedAtMs;
+  service.notBeforeMs = now.nowMs + (HOLD_MS[failure.class] ?? 0);
   const delayMs = nextDelayMs(service.backoff, failure.class, state.prng, Math.max(0, failure.retryAfterMs));
   log(
     state,
