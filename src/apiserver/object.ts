@@ -14,7 +14,8 @@ export function child(object: object | undefined, field: string): Json {
   return value === undefined || value === null ? {} : (value as Json);
 }
 
-/** The list at `field`, or an empty one. */
+/** The list at `field`, or an empty one; its items are taken to be of the type that the caller knows. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the type of the items
 export function items<T = Json>(object: object | undefined, field: string): readonly T[] {
   return ((object as Json | undefined)?.[field] as T[] | undefined) ?? [];
 }
@@ -24,11 +25,11 @@ export function text(object: object | undefined, field: string): string {
   return ((object as Json | undefined)?.[field] as string | undefined) ?? '';
 }
 
-/** The string at a path such as `spec.nodeName`, or an empty one; other scalars as Go would print them. */
+/** The scalar at a path such as `spec.nodeName` as text, or an empty text. */
 export function textAt(object: object, path: string): string {
   let value: unknown = object;
   for (const step of path.split('.')) value = (value as Json | undefined)?.[step];
-  return value === undefined || value === null ? '' : String(value);
+  return typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : '';
 }
 
 /** Same content; the order of keys does not count, an undefined value counts as none. */

@@ -119,21 +119,22 @@ export function createWatcher(options: WatcherOptions): Watcher {
     },
     take(bytesMax = TAKE_BYTES) {
       const frames: Uint8Array[] = [];
-      let bytes = 0;
-      const add = (next: Uint8Array): void => {
-        frames.push(next);
-        bytes += next.length;
-      };
-      while (bytes < bytesMax && initialAt < initial.length) add(recordFrame('ADDED', initial[initialAt++]!));
+      let room = bytesMax;
+      for (; room > 0 && initialAt < initial.length; initialAt++) {
+        room -= frames[frames.push(recordFrame('ADDED', initial[initialAt]!)) - 1]!.length;
+      }
       if (initialAt < initial.length) return frames;
       initial = [];
       initialAt = 0;
       if (initialEnd !== null) {
-        add(bookmarkFrame({ resourceVersion: String(initialEnd), annotations: { [INITIAL_EVENTS_END]: 'true' } }));
+        const annotations = { [INITIAL_EVENTS_END]: 'true' };
+        frames.push(bookmarkFrame({ resourceVersion: String(initialEnd), annotations }));
         initialEnd = null;
       }
       let taken = 0;
-      while (bytes < bytesMax && taken < outbox.length) add(entryFrame(outbox[taken++]!));
+      for (; room > 0 && taken < outbox.length; taken++) {
+        room -= frames[frames.push(entryFrame(outbox[taken]!)) - 1]!.length;
+      }
       outbox = taken === outbox.length ? [] : outbox.slice(taken);
       return frames;
     },
@@ -151,11 +152,12 @@ export function createWatcher(options: WatcherOptions): Watcher {
         push({ type: event.type, record: event.record, event });
         return;
       }
-      const before = event.previous !== null && covers(event.previous);
+      const { previous } = event;
+      const before = previous !== null && covers(previous);
       const after = event.type !== 'DELETED' && covers(event.record);
       if (after) push({ type: before ? 'MODIFIED' : 'ADDED', record: event.record, event: null });
       else if (before) {
-        const gone = event.type === 'DELETED' ? event.record : atRevision(event.previous!, event.revision);
+        const gone = event.type === 'DELETED' ? event.record : atRevision(previous, event.revision);
         push({ type: 'DELETED', record: gone, event: null });
       }
     },

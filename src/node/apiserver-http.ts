@@ -1,0 +1,190 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { failure } from '../apiserver/api-error.ts';
+import { apply, BODY_BYTES_MAX, tick } from '../apiserver/server.ts';
+import type { ApiServer, Watch } from '../apiserver/server.ts';
+import type { Status } from '../kube/types.ts';
+
+export interface ApiServerHttpOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  /** When given, every request but health checks must carry it as a bearer token. */
+  readonly token?: string;
+}
+
+export interface ApiServerHttp {
+  readonly url: string;
+  readonly port: number;
+  /** Ends all connections, open watches too. */
+  close(): Promise<void>;
+}
+
+/** Serves an embedded API server over plain HTTP. @throws Error when the address cannot be listened on */
+export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {}): Promise<ApiServerHttp> {
+  const { host = '127.0.0.1', port = 0, token = '' } = options;
+  const ticker = createTicker(api);
+  const server = createServer((request, response) => {
+    if (token !== '' && !isAuthorised(request, token)) {
+      request.resume();
+      sendStatus(response, failure(401, 'Unauthorized', 'Unauthorized'));
+      return;
+    }
+    readBody(request, response, (body) => answer(api, ticker, request, response, body));
+  });
+  // Clients keep their connections; an idle one costs next to nothing.
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        ticker.stop();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** A kubeconfig for that server. An empty token leaves the user without credentials. */
+export function kubeconfigFor(url: string, token: string): string {
+  const user = token === '' ? '{}' : `{ token: ${JSON.stringify(token)} }`;
+  return [
+    'apiVersion: v1',
+    'kind: Config',
+    'current-context: embedded',
+    `clusters: [{ name: embedded, cluster: { server: ${JSON.stringify(url)} } }]`,
+    `users: [{ name: embedded, user: ${user} }]`,
+    'contexts: [{ name: embedded, context: { cluster: embedded, user: embedded } }]',
+    '',
+  ].join('\n');
+}
+
+const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
+
+function isAuthorised(request: IncomingMessage, token: string): boolean {
+  return request.headers.authorization === `Bearer ${token}` || OPEN_PATHS.includes(request.url ?? '');
+}
+
+function readBody(request: IncomingMessage, response: ServerResponse, done: (body: Buffer | null) => void): void {
+  if (request.method === 'GET') {
+    done(null);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    // The rest of a body that is too large is read and dropped, so that the client gets to read the answer.
+    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+    else chunks.length = 0;
+  });
+  request.on('end', () => {
+    if (bytes > BODY_BYTES_MAX) {
+      const message = `Request entity too large: limit is ${BODY_BYTES_MAX}`;
+      sendStatus(response, failure(413, 'RequestEntityTooLarge', message));
+    } else {
+      done(bytes === 0 ? null : chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    }
+  });
+}
+
+function answer(
+  api: ApiServer,
+  ticker: Ticker,
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer | null,
+): void {
+  const { accept = '', 'content-type': contentType = '' } = request.headers;
+  const reply = apply(api, Date.now(), {
+    method: request.method ?? 'GET',
+    path: request.url ?? '/',
+    headers: { accept, contentType },
+    body,
+  });
+  if ('watch' in reply) {
+    response.writeHead(reply.status, reply.headers);
+    response.flushHeaders();
+    streamWatch(response, reply.watch);
+    ticker.arm();
+  } else {
+    response.writeHead(reply.status, { ...reply.headers, 'content-length': reply.body.length });
+    response.end(reply.body);
+  }
+}
+
+/**
+ * Writes frames as long as the connection takes them. While it does not, they wait in the watch, which the server ends
+ * when they become too many.
+ */
+function streamWatch(response: ServerResponse, watch: Watch): void {
+  let scheduled = false;
+  let blocked = false;
+  const pump = (): void => {
+    scheduled = false;
+    while (!blocked) {
+      const frames = watch.take();
+      if (frames.length === 0) break;
+      response.cork();
+      for (const frame of frames) blocked = !response.write(frame);
+      response.uncork();
+    }
+    if (watch.ended) response.end();
+  };
+  // All changes of one turn of the event loop go out together.
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(pump);
+  };
+  watch.onReady = schedule;
+  response.on('drain', () => {
+    blocked = false;
+    schedule();
+  });
+  response.on('close', () => watch.close());
+  schedule();
+}
+
+function sendStatus(response: ServerResponse, status: Status): void {
+  const body = JSON.stringify(status);
+  response.writeHead(status.code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+interface Ticker {
+  /** A watch was opened: something may be due earlier. */
+  arm(): void;
+  stop(): void;
+}
+
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+function createTicker(api: ApiServer): Ticker {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const arm = (): void => {
+    clearTimeout(timer);
+    if (stopped) return;
+    const nextMs = tick(api, Date.now());
+    if (nextMs === Number.POSITIVE_INFINITY) return;
+    timer = setTimeout(arm, Math.min(TIMER_MS_MAX, Math.max(1, nextMs - Date.now())));
+    timer.unref();
+  };
+  return {
+    arm,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
