@@ -6,6 +6,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'one operation each, microseconds (the default; a part of a name chooses)',
     run: async (size, [filter]) => (await import('./micro.ts')).runMicroBenches(size, filter),
   },
+  cluster: {
+    what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads',
+    run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),

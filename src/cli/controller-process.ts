@@ -1,0 +1,81 @@
+/** The controller as a process of its own, so that what it costs can be told from what surrounds it. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+
+export interface ControllerProcess {
+  readonly pid: number;
+  /** From its own metrics, so it works on every platform. */
+  readonly usage: () => Promise<ProcessUsage>;
+  /** SIGTERM; resolves with the exit status once it has gone. */
+  readonly stop: () => Promise<number>;
+  /** Rejected when the process ends without having been stopped; never resolves. */
+  readonly failed: Promise<never>;
+}
+
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+}
+
+const STDERR_CHARS_MAX = 4000;
+
+/** `flags` are those of `endpointd run`, without an address for metrics. */
+export async function startController(flags: readonly string[]): Promise<ControllerProcess> {
+  const port = await freePort();
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const main = fileURLToPath(new URL(`../main.${extension}`, import.meta.url));
+  const child = spawn(process.execPath, [main, 'run', `--metrics-bind-address=127.0.0.1:${port}`, ...flags], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-STDERR_CHARS_MAX)));
+  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  let stopping = false;
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', reject);
+    void exited.then((code) => {
+      if (!stopping) reject(new Error(`the controller has ended with status ${code}:\n${said}`));
+    });
+  });
+  failed.catch(() => undefined);
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  return {
+    pid: child.pid ?? -1,
+    failed,
+    usage: async () => {
+      const response = await request(`http://127.0.0.1:${port}/metrics`);
+      const text = await response.body.text();
+      return {
+        cpuSeconds: metric(text, 'process_cpu_seconds_total'),
+        residentBytes: metric(text, 'process_resident_memory_bytes'),
+      };
+    },
+    stop: async () => {
+      stopping = true;
+      child.kill('SIGTERM');
+      const code = await exited;
+      process.off('exit', killWithUs);
+      return code;
+    },
+  };
+}
+
+function metric(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,122 @@
+/**
+ * A plain client of an API server that speaks JSON: for what stands beside the controller (filling a cluster, looking at
+ * it independently), never for the controller's own path.
+ */
+import { Pool } from 'undici';
+import type { KubeObject } from '../kube/types.ts';
+
+export interface ApiAccess {
+  /** Such as https://127.0.0.1:6443. */
+  readonly url: string;
+  readonly token?: string;
+  /** PEM of the authority that signed the server's certificate. */
+  readonly ca?: string;
+}
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly contentType?: string;
+  readonly body?: object;
+}
+
+export interface ApiClient {
+  /** The parsed body of a 2xx answer. @throws ApiError for any other */
+  readonly send: (request: ApiRequest) => Promise<unknown>;
+  /** Every object of a collection. */
+  readonly list: (path: string) => Promise<{ resourceVersion: string; items: KubeObject[] }>;
+  /** Events of a collection after a list's resourceVersion, until `stop`; ends early only with an error. */
+  readonly watch: (path: string, resourceVersion: string, onEvent: OnWatchEvent) => ApiWatch;
+  readonly close: () => Promise<void>;
+}
+
+export type OnWatchEvent = (type: string, object: KubeObject) => void;
+
+export interface ApiWatch {
+  readonly stop: () => void;
+  /** Settles when the watch is over: rejected unless it was stopped. */
+  readonly ended: Promise<void>;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(request: ApiRequest, status: number, text: string) {
+    super(`${request.method} ${request.path}: ${status} ${text.slice(0, 300)}`);
+    this.name = 'ApiError';
+    this.status = status;
+  }
+}
+
+/** `connections` bounds the requests under way at once, watches aside. */
+export function createApiClient(access: ApiAccess, connections: number): ApiClient {
+  const connect = access.ca === undefined ? {} : { connect: { ca: access.ca } };
+  const pool = new Pool(access.url, { connections, pipelining: 1, allowH2: false, ...connect });
+  const watchPool = new Pool(access.url, { pipelining: 1, allowH2: false, bodyTimeout: 0, ...connect });
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (access.token !== undefined) headers['authorization'] = `Bearer ${access.token}`;
+
+  async function send(request: ApiRequest): Promise<unknown> {
+    const { method, path, contentType = 'application/json', body } = request;
+    const response = await pool.request({
+      method,
+      path,
+      headers: body === undefined ? headers : { ...headers, 'content-type': contentType },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await response.body.text();
+    if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, text);
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  async function list(path: string): Promise<{ resourceVersion: string; items: KubeObject[] }> {
+    const page = (await send({ method: 'GET', path })) as {
+      metadata: { resourceVersion: string };
+      items: KubeObject[] | null;
+    };
+    return { resourceVersion: page.metadata.resourceVersion, items: page.items ?? [] };
+  }
+
+  function watch(path: string, resourceVersion: string, onEvent: OnWatchEvent): ApiWatch {
+    const abort = new AbortController();
+    const request = { method: 'GET' as const, path: `${path}?watch=1&resourceVersion=${resourceVersion}` };
+    return { stop: () => abort.abort(), ended: follow(request, abort.signal, onEvent) };
+  }
+
+  async function follow(request: ApiRequest, signal: AbortSignal, onEvent: OnWatchEvent): Promise<void> {
+    try {
+      const response = await watchPool.request({ method: 'GET', path: request.path, headers, signal });
+      if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, await response.body.text());
+      for await (const line of lines(response.body)) {
+        const { type, object } = JSON.parse(line) as { type: string; object: KubeObject };
+        if (type === 'ERROR') throw new ApiError(request, 200, line);
+        onEvent(type, object);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    if (!signal.aborted) throw new ApiError(request, 200, 'the watch has ended');
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([pool.destroy(), watchPool.destroy()]);
+  }
+
+  return { send, list, watch, close };
+}
+
+/** Text lines of a stream; an unfinished last one is dropped. */
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+  let parts: Buffer[] = [];
+  for await (const chunk of body) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, end));
+      yield parts.length === 1 ? parts[0]!.toString() : Buffer.concat(parts).toString();
+      parts = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) parts.push(chunk.subarray(from));
+  }
+}

@@ -1,0 +1,23 @@
+import { Worker } from 'node:worker_threads';
+import type { ApiServerThreadOptions, ApiServerThreadReady } from '../../workers/apiserver.ts';
+
+export interface ApiServerThread {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/** The embedded API server on a thread of its own. @throws whatever kept it from starting */
+export async function startApiServerThread(options: ApiServerThreadOptions): Promise<ApiServerThread> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const worker = new Worker(new URL(`../../workers/apiserver.${extension}`, import.meta.url), { workerData: options });
+  const { url } = await new Promise<ApiServerThreadReady>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  return {
+    url,
+    close: async () => {
+      await worker.terminate();
+    },
+  };
+}
