@@ -21,6 +21,8 @@ export interface ApiServerThreadReady {
 const { seed, watchList = true, ...http } = workerData as ApiServerThreadOptions;
 const prng = createPrng(seed);
 const api = createApiServer({ random: () => nextFloat(prng), startWallMs: Date.now(), watchList });
-const { url, port, close } = await serveApi(api, http);
-parentPort!.postMessage({ url, port } satisfies ApiServerThreadReady);
-parentPort!.once('message', () => void close());
+const served = await serveApi(api, http);
+const ready: ApiServerThreadReady = { url: served.url, port: served.port };
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+parentPort!.postMessage(ready);
+parentPort!.once('message', () => void served.close());

@@ -1,0 +1,273 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { kubeBinaries } from './binaries.ts';
+import type { KubeBinaries } from './binaries.ts';
+import { startChild } from './child.ts';
+import type { Child } from './child.ts';
+
+export interface ClusterOptions {
+  /** False starts kube-apiserver without the WatchList feature. Default true. */
+  readonly watchList?: boolean;
+  /** True writes who wrote what and when to `auditLogPath`. Default false. */
+  readonly auditLog?: boolean;
+  /** Default 10.96.0.0/12; two make the cluster dual-stack. */
+  readonly serviceClusterIPRanges?: readonly string[];
+}
+
+/** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
+export interface Cluster {
+  readonly url: string;
+  /** Bearer token of an administrator. */
+  readonly token: string;
+  /** PEM file that the server's certificate can be checked with. */
+  readonly caFile: string;
+  readonly kubeconfigPath: string;
+  /** Scratch space, and the logs of all programs. */
+  readonly directory: string;
+  readonly auditLogPath: string;
+  readonly binaries: KubeBinaries;
+  /** SIGKILL. */
+  killApiserver(): Promise<void>;
+  /** Starts it again on the same port and data, and waits until it is ready. */
+  startApiserver(): Promise<void>;
+  killEtcd(): Promise<void>;
+  startEtcd(): Promise<void>;
+  apiserverCpuSeconds(): number;
+  /** Ends everything, also what `startControllerManager` started, and removes the directory. */
+  stop(): Promise<void>;
+}
+
+const TOKEN = 'endpointd-test-token';
+const READY_MS_MAX = 60_000;
+const READY_POLL_MS = 100;
+
+/** @throws Error when a program does not start, with the end of its log */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const binaries = await kubeBinaries();
+  const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
+  const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
+  await writeKeys(directory);
+  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`);
+  await writeFile(join(directory, 'audit-policy.yaml'), AUDIT_POLICY);
+  const url = `https://127.0.0.1:${apiserverPort}`;
+  const caFile = join(directory, 'certs', 'apiserver.crt');
+  const kubeconfigPath = join(directory, 'kubeconfig');
+  const auditLogPath = join(directory, 'audit.log');
+  await writeFile(kubeconfigPath, kubeconfig(url, caFile));
+
+  const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!);
+  const apiserverArgs = apiserverFlags(directory, etcdPort!, apiserverPort!, options);
+  let etcd: Child | null = null;
+  let apiserver: Child | null = null;
+  const cluster: Cluster = {
+    url,
+    token: TOKEN,
+    caFile,
+    kubeconfigPath,
+    directory,
+    auditLogPath,
+    binaries,
+    async killApiserver() {
+      await apiserver?.kill('SIGKILL');
+    },
+    async startApiserver() {
+      const log = join(directory, 'kube-apiserver.log');
+      apiserver = await startChild(binaries.kubeApiserver, apiserverArgs, log);
+      await waitReady('kube-apiserver', apiserver, log, async () => {
+        // Ready says nothing about the namespaces that it makes itself.
+        for (const path of ['/readyz', '/api/v1/namespaces/default']) {
+          if ((await statusOf(url + path, caFile)) !== 200) return false;
+        }
+        return true;
+      });
+    },
+    async killEtcd() {
+      await etcd?.kill('SIGKILL');
+    },
+    async startEtcd() {
+      etcd = await startChild(binaries.etcd, etcdArgs, join(directory, 'etcd.log'));
+    },
+    apiserverCpuSeconds: () => apiserver?.cpuSeconds() ?? 0,
+    async stop() {
+      for (const child of companions.get(cluster) ?? []) await child.kill('SIGKILL');
+      await apiserver?.kill('SIGKILL');
+      await etcd?.kill('SIGKILL');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  try {
+    await cluster.startEtcd();
+    await cluster.startApiserver();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+const companions = new WeakMap<Cluster, Child[]>();
+
+export interface ControllerManager {
+  readonly pid: number;
+  cpuSeconds(): number;
+  /** SIGKILL. */
+  stop(): Promise<void>;
+}
+
+export interface ControllerManagerOptions {
+  /** Default 20, as upstream. */
+  readonly qps?: number;
+  /** Default 30, as upstream. */
+  readonly burst?: number;
+  /** More flags, such as `--concurrent-endpoint-syncs=20`. */
+  readonly flags?: readonly string[];
+}
+
+/**
+ * A real kube-controller-manager with only those controllers.
+ * @param controllers canonical names, such as `endpoints-controller`
+ */
+export async function startControllerManager(
+  cluster: Cluster,
+  controllers: readonly string[],
+  { qps = 20, burst = 30, flags = [] }: ControllerManagerOptions = {},
+): Promise<ControllerManager> {
+  const [port] = await freePorts(1);
+  const log = join(cluster.directory, `kube-controller-manager-${port}.log`);
+  const child = await startChild(
+    cluster.binaries.kubeControllerManager,
+    [
+      `--kubeconfig=${cluster.kubeconfigPath}`,
+      `--controllers=${controllers.join(',')}`,
+      '--leader-elect=false',
+      '--use-service-account-credentials=false',
+      `--secure-port=${port}`,
+      '--bind-address=127.0.0.1',
+      `--cert-dir=${join(cluster.directory, `kcm-certs-${port}`)}`,
+      '--authentication-skip-lookup=true',
+      '--authorization-always-allow-paths=*',
+      `--kube-api-qps=${qps}`,
+      `--kube-api-burst=${burst}`,
+      ...flags,
+    ],
+    log,
+  );
+  companions.set(cluster, [...(companions.get(cluster) ?? []), child]);
+  return { pid: child.pid, cpuSeconds: () => child.cpuSeconds(), stop: () => child.kill('SIGKILL') };
+}
+
+function etcdFlags(directory: string, port: number, peerPort: number): string[] {
+  const url = `http://127.0.0.1:${port}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  return [
+    `--data-dir=${join(directory, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+function apiserverFlags(directory: string, etcdPort: number, port: number, options: ClusterOptions): string[] {
+  const ranges = options.serviceClusterIPRanges ?? ['10.96.0.0/12'];
+  const flags = [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${join(directory, 'certs')}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${join(directory, 'sa.pub')}`,
+    `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
+    `--token-auth-file=${join(directory, 'tokens.csv')}`,
+    '--authorization-mode=AlwaysAllow',
+    `--service-cluster-ip-range=${ranges.join(',')}`,
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    '--allow-privileged=true',
+    // Tests load it harder than a fair share of its flow control would allow.
+    '--max-requests-inflight=2000',
+    '--max-mutating-requests-inflight=2000',
+    '--enable-priority-and-fairness=false',
+  ];
+  if (options.watchList === false) flags.push('--feature-gates=WatchList=false');
+  if (options.auditLog === true) {
+    flags.push(`--audit-policy-file=${join(directory, 'audit-policy.yaml')}`);
+    flags.push(`--audit-log-path=${join(directory, 'audit.log')}`);
+  }
+  return flags;
+}
+
+const AUDIT_POLICY = [
+  'apiVersion: audit.k8s.io/v1',
+  'kind: Policy',
+  'omitStages: [RequestReceived]',
+  'rules: [{ level: Metadata }]',
+  '',
+].join('\n');
+
+function kubeconfig(url: string, caFile: string): string {
+  return [
+    'apiVersion: v1',
+    'kind: Config',
+    'current-context: test',
+    `clusters: [{ name: test, cluster: { server: "${url}", certificate-authority: ${JSON.stringify(caFile)} } }]`,
+    `users: [{ name: admin, user: { token: ${TOKEN} } }]`,
+    'contexts: [{ name: test, context: { cluster: test, user: admin } }]',
+    '',
+  ].join('\n');
+}
+
+async function writeKeys(directory: string): Promise<void> {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  await writeFile(join(directory, 'sa.key'), privateKey);
+  await writeFile(join(directory, 'sa.pub'), publicKey);
+}
+
+/** Ports that were free a moment ago, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => void server.close(resolve))));
+  return ports;
+}
+
+async function waitReady(name: string, child: Child, log: string, check: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = Date.now() + READY_MS_MAX;
+  while (!(await check())) {
+    if (!child.running || Date.now() > deadlineMs) {
+      const text = await readFile(log, 'utf8').catch(() => '');
+      throw new Error(`${name} ${child.running ? 'is not ready' : 'has ended'}; its log ends:\n${text.slice(-2000)}`);
+    }
+    await sleep(READY_POLL_MS);
+  }
+}
+
+/** 0 = no answer. */
+async function statusOf(url: string, caFile: string): Promise<number> {
+  const ca = await readFile(caFile).catch(() => null);
+  if (ca === null) return 0;
+  return new Promise((resolve) => {
+    get(url, { ca, headers: { authorization: `Bearer ${TOKEN}` }, agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    }).on('error', () => resolve(0));
+  });
+}
