@@ -60,7 +60,12 @@ function addressOf(service: ServiceRecord, pod: PodRecord): string | null {
   return podEndpoint(service, wantedFamily(service), pod).address?.ip ?? null;
 }
 
-const families: [name: string, service: Partial<ServiceRecord>, podIPs: string[], expected: string | null][] = [
+const families: [
+  name: string,
+  service: Parameters<typeof makeService>[0],
+  podIPs: string[],
+  expected: string | null,
+][] = [
   ['IPv4 service, single stack', { ipFamilies: ['IPv4'] }, [V4], V4],
   ['IPv4 service, dual stack', { ipFamilies: ['IPv4'] }, [V4, V6], V4],
   ['IPv4 headless, single stack', { ipFamilies: ['IPv4'], clusterIP: 'None' }, [V4], V4],

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  commitTriggerTime,
+  createTriggerTimes,
+  notePodTime,
+  revertTriggerTime,
+  takeTriggerTime,
+  type TriggerTimes,
+} from '../../src/core/trigger-time.ts';
+
+const CREATED = 100;
+
+/** A plan that takes effect. */
+function sync(times: TriggerTimes, created = CREATED): number {
+  const time = takeTriggerTime(times, created);
+  commitTriggerTime(times);
+  return time;
+}
+
+/** A service that was planned with these pods already. */
+function planned(pods: Readonly<Record<string, number>> = {}): TriggerTimes {
+  const times = createTriggerTimes();
+  for (const [name, time] of Object.entries(pods)) notePodTime(times, name, 0, time);
+  sync(times);
+  return times;
+}
+
+test('a new service without pods: its creation', () => assert.equal(sync(createTriggerTimes()), CREATED));
+
+test('a new service with pods: its creation', () => {
+  const times = createTriggerTimes();
+  notePodTime(times, 'a', 0, 50);
+  notePodTime(times, 'b', 0, 500);
+  assert.equal(sync(times), CREATED);
+});
+
+test('pods were added: the earliest', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'b', 0, 130);
+  notePodTime(times, 'c', 0, 120);
+  assert.equal(sync(times), 120);
+});
+
+test('a pod moved on', () => {
+  const times = planned({ a: 110, b: 120 });
+  notePodTime(times, 'a', 110, 140);
+  assert.equal(sync(times), 140);
+});
+
+test('nothing happened: none', () => assert.equal(sync(planned({ a: 110 })), 0));
+
+test('a pod went: none', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 0);
+  assert.equal(sync(times), 0);
+});
+
+test('a pod went and came again: its time counts again', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 0);
+  sync(times);
+  notePodTime(times, 'a', 0, 110);
+  assert.equal(sync(times), 110);
+});
+
+test('a pod went and came between two plans: as if it had stayed', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 0);
+  notePodTime(times, 'a', 0, 110);
+  assert.equal(sync(times), 0);
+});
+
+test('a time that goes back does not count', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 90);
+  assert.equal(sync(times), 0);
+});
+
+test('the service was deleted and made again: its new creation', () => assert.equal(sync(planned(), 300), 300));
+
+test('the service changed, no pod did: none', () => {
+  const times = planned({ a: 110 });
+  assert.equal(sync(times, CREATED), 0);
+});
+
+test('the retry of a failed write tells the same', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 140);
+  assert.equal(takeTriggerTime(times, CREATED), 140);
+  revertTriggerTime(times);
+  assert.equal(sync(times), 140);
+  assert.equal(sync(times), 0);
+});
+
+test('a failed first write leaves the service new', () => {
+  const times = createTriggerTimes();
+  takeTriggerTime(times, CREATED);
+  revertTriggerTime(times);
+  assert.equal(sync(times), CREATED);
+});
+
+test('what happens during a write is for the next plan', () => {
+  const times = planned({ a: 110, b: 110 });
+  notePodTime(times, 'a', 110, 140);
+  assert.equal(takeTriggerTime(times, CREATED), 140);
+  notePodTime(times, 'b', 110, 150);
+  commitTriggerTime(times);
+  assert.equal(sync(times), 150);
+});
+
+test('a failed write and what happened during it are told together', () => {
+  const times = planned({ a: 110, b: 110 });
+  notePodTime(times, 'a', 110, 140);
+  takeTriggerTime(times, CREATED);
+  notePodTime(times, 'a', 140, 160);
+  notePodTime(times, 'b', 110, 170);
+  revertTriggerTime(times);
+  assert.equal(sync(times), 160);
+});
+
+/** Walks all pods at each plan, as upstream does (spec/endpoints.md 12). */
+interface Walk {
+  known: boolean;
+  service: number;
+  pods: Map<string, number>;
+}
+
+function walk(state: Walk, pods: ReadonlyMap<string, number>, created: number): { time: number; next: Walk } {
+  let earliest = created > state.service ? created : Infinity;
+  const told = new Map<string, number>();
+  for (const [name, time] of pods) {
+    if (time === 0) continue;
+    told.set(name, time);
+    if (time > (state.pods.get(name) ?? 0)) earliest = Math.min(earliest, time);
+  }
+  const time = state.known ? (earliest === Infinity ? 0 : earliest) : created;
+  return { time, next: { known: true, service: created, pods: told } };
+}
+
+test('always what walking all pods gives', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.tuple(fc.constant('pod'), name, fc.nat(6)) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.constant('plan'), fc.constantFrom(true, false), fc.integer({ min: 3, max: 4 })),
+    },
+    { weight: 1, arbitrary: fc.constant(['done'] as const) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const times = createTriggerTimes();
+      const pods = new Map<string, number>();
+      let state: Walk = { known: false, service: 0, pods: new Map() };
+      let pending: { next: Walk; succeeds: boolean } | null = null;
+      const settle = (): void => {
+        if (pending === null) return;
+        if (pending.succeeds) {
+          commitTriggerTime(times);
+          state = pending.next;
+        } else revertTriggerTime(times);
+        pending = null;
+      };
+      for (const [kind, what, value] of steps) {
+        if (kind === 'pod') {
+          notePodTime(times, String(what), pods.get(String(what)) ?? 0, value);
+          pods.set(String(what), value);
+        } else if (kind === 'plan') {
+          settle();
+          const { time, next } = walk(state, pods, value);
+          assert.equal(takeTriggerTime(times, value), time);
+          pending = { next, succeeds: what === true };
+        } else settle();
+      }
+    }),
+    { seed: 8, numRuns: 500 },
+  );
+});
+
+test('nothing is kept of pods with nothing to tell', () => {
+  const times = planned({ a: 110, b: 120 });
+  notePodTime(times, 'a', 110, 140);
+  notePodTime(times, 'a', 140, 110);
+  assert.equal(times.untold.size, 0);
+});
