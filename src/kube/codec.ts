@@ -117,7 +117,7 @@ function readField(
     const list = object[field.name] as unknown[] | undefined;
     if (list === undefined) object[field.name] = [value];
     else list.push(value);
-  } else if (field.pointer || !isZero(value)) {
+  } else if (field.pointer || field.type === 'IntOrString' || !isZero(value)) {
     // A zero Time is undefined: nil and zero are the same in JSON.
     if (value !== undefined) object[field.name] = value;
   } else {

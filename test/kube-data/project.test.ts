@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createInterner } from '../../src/lib/interner.ts';
+import { encodeBare } from '../../src/kube/codec.ts';
+import { projectMeta, readObjectMeta } from '../../src/kube/object-meta.ts';
+import { projectNode, projectOutput, projectPod, projectService } from '../../src/kube/project.ts';
+import { DecodeError } from '../../src/kube/protobuf.ts';
+import type { ObjectSource } from '../../src/kube/source.ts';
+import { encodeByOracle, envelopeByOracle } from '../support/kube-proto.ts';
+import { generatePod } from '../support/pods.ts';
+
+const json = (kind: string, value: object): ObjectSource => ({ encoding: 'json', apiVersion: 'v1', kind, value });
+const protobuf = (kind: string, bytes: Uint8Array): ObjectSource => ({
+  encoding: 'protobuf',
+  apiVersion: 'v1',
+  kind,
+  bytes,
+});
+const encoded = (kind: string, value: object): ObjectSource => protobuf(kind, encodeByOracle(kind, value));
+
+const POD = {
+  metadata: {
+    name: 'web-0',
+    namespace: 'default',
+    uid: 'u-1',
+    resourceVersion: '42',
+    labels: { tier: 'web', app: 'shop' },
+    managedFields: [{ manager: 'kubelet', fieldsV1: { 'f:x': {} } }],
+  },
+  spec: {
+    containers: [
+      { name: 'a', ports: [{ name: 'http', containerPort: 80, protocol: 'TCP' }, { containerPort: 81 }] },
+      { name: 'b', ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }] },
+    ],
+    initContainers: [
+      { name: 'once', ports: [{ name: 'never', containerPort: 1 }] },
+      { name: 'side', ports: [{ name: 'mesh', containerPort: 15_000, protocol: 'TCP' }], restartPolicy: 'Always' },
+    ],
+    nodeName: 'node-1',
+    hostname: 'web-0',
+    subdomain: 'web',
+  },
+  status: {
+    phase: 'Running',
+    conditions: [
+      { type: 'Initialized', status: 'False' },
+      { type: 'Ready', status: 'True', lastTransitionTime: '2026-08-04T13:01:58Z' },
+      { type: 'Ready', status: 'False' },
+    ],
+    podIP: '10.0.0.1',
+    podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }],
+  },
+};
+
+const POD_RECORD = {
+  namespace: 'default',
+  name: 'web-0',
+  uid: 'u-1',
+  resourceVersion: '42',
+  labels: ['app', 'shop', 'tier', 'web'],
+  deleting: false,
+  nodeName: 'node-1',
+  hostname: 'web-0',
+  subdomain: 'web',
+  phase: 'Running',
+  ready: true,
+  readyTime: 1_785_848_518,
+  podIP: '10.0.0.1',
+  podIPs: ['10.0.0.1', 'fd00::1'],
+  ports: [
+    { name: 'http', containerPort: 80, protocol: 'TCP' },
+    { name: 'dns', containerPort: 53, protocol: 'UDP' },
+    { name: 'mesh', containerPort: 15_000, protocol: 'TCP' },
+  ],
+};
+
+/** Both encodings of `value` give `expected`. */
+function checkPod(value: object, expected: object): void {
+  assert.deepEqual(projectPod(json('Pod', value), createInterner(64)), expected);
+  assert.deepEqual(projectPod(encoded('Pod', value), createInterner(64)), expected);
+}
+
+test('a pod: the fields that planning reads, named ports only, sidecars last', () => {
+  checkPod(POD, POD_RECORD);
+});
+
+test('an empty pod is all defaults', () => {
+  const expected = { ...POD_RECORD, namespace: '', name: '', uid: '', resourceVersion: '', labels: [], nodeName: '' };
+  const rest = { hostname: '', subdomain: '', phase: '', ready: false, readyTime: 0, podIP: '', podIPs: [], ports: [] };
+  checkPod({}, { ...expected, ...rest });
+});
+
+test('only the first Ready condition counts, and only a status of exactly True', () => {
+  const check = (conditions: object[], ready: boolean, readyTime = 0): void =>
+    checkPod({ ...POD, status: { ...POD.status, conditions } }, { ...POD_RECORD, ready, readyTime });
+  check([], false);
+  check([{ type: 'Ready', status: 'true' }], false);
+  check([{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-08-04T13:01:58Z' }], false, 1_785_848_518);
+  check([{ status: 'True', type: 'Ready' }], true);
+  check([{ type: 'ContainersReady', status: 'True' }], false);
+});
+
+test('podIPs stay as sent, also when only podIP is there', () => {
+  const { podIPs: _, ...status } = POD.status;
+  checkPod({ ...POD, status }, { ...POD_RECORD, podIPs: [] });
+});
+
+test('a deletion timestamp means deleting', () => {
+  const metadata = { ...POD.metadata, deletionTimestamp: '2026-08-04T13:01:58Z' };
+  checkPod({ ...POD, metadata }, { ...POD_RECORD, deleting: true });
+});
+
+test('any pod: JSON and protobuf give the same record, whatever the interner held before', () => {
+  const shared = createInterner(16);
+  fc.assert(
+    fc.property(fc.nat(), (seed) => {
+      const pod = generatePod(seed);
+      const expected = projectPod(json('Pod', pod), createInterner(16));
+      assert.deepEqual(projectPod(encoded('Pod', pod), shared), expected);
+    }),
+    { seed: 4, numRuns: 200 },
+  );
+});
+
+test('pods of one template share labels, ports, namespace and node', () => {
+  const interner = createInterner();
+  const project = (seed: number): ReturnType<typeof projectPod> =>
+    projectPod(encoded('Pod', generatePod(seed, { app: 'shop', namespace: 'team', node: 'node-1' })), interner);
+  const pods = Array.from({ length: 40 }, (_, seed) => project(seed));
+  assert.equal(new Set(pods.map((pod) => pod.ports)).size, 1);
+  // Generated label values: 3 versions x 2 tiers.
+  assert.ok(new Set(pods.map((pod) => pod.labels)).size <= 6);
+});
+
+test('label entries out of order or in two runs are one sorted set', () => {
+  const entry = (key: string, value: string): number[] => {
+    const content = [0x0a, key.length, ...Buffer.from(key), 0x12, value.length, ...Buffer.from(value)];
+    return [0x5a, content.length, ...content];
+  };
+  const metadata = [...entry('b', '1'), ...entry('a', '2'), 0x0a, 1, 0x78, ...entry('aa', '3'), ...entry('b', '4')];
+  const pod = projectPod(protobuf('Pod', new Uint8Array([0x0a, metadata.length, ...metadata])), createInterner(4));
+  assert.deepEqual(pod.labels, ['a', '2', 'aa', '3', 'b', '4']);
+  assert.equal(pod.name, 'x');
+});
+
+test('a service: ports, selector, and the annotations that matter', () => {
+  const value = {
+    metadata: {
+      name: 'web',
+      namespace: 'default',
+      uid: 'u-2',
+      resourceVersion: '43',
+      creationTimestamp: '2026-08-04T13:01:58Z',
+      labels: { a: 'b' },
+      annotations: { other: 'x', 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' },
+    },
+    spec: {
+      ports: [
+        { name: 'http', protocol: 'TCP', port: 80, targetPort: 'web', appProtocol: 'http' },
+        { protocol: 'UDP', port: 53, targetPort: 5353 },
+        { port: 99 },
+      ],
+      selector: { tier: 'web', app: 'shop' },
+      clusterIP: 'None',
+      type: 'ClusterIP',
+      ipFamilies: ['IPv6', 'IPv4'],
+      publishNotReadyAddresses: true,
+      trafficDistribution: 'PreferClose',
+    },
+  };
+  const expected = {
+    namespace: 'default',
+    name: 'web',
+    uid: 'u-2',
+    resourceVersion: '43',
+    labels: ['a', 'b'],
+    annotations: ['service.alpha.kubernetes.io/tolerate-unready-endpoints', 'true'],
+    creationTime: 1_785_848_518,
+    deleting: false,
+    type: 'ClusterIP',
+    clusterIP: 'None',
+    ipFamilies: ['IPv6', 'IPv4'],
+    selector: ['app', 'shop', 'tier', 'web'],
+    ports: [
+      { name: 'http', protocol: 'TCP', port: 80, targetPort: 'web', appProtocol: 'http' },
+      { name: '', protocol: 'UDP', port: 53, targetPort: 5353, appProtocol: undefined },
+      { name: '', protocol: '', port: 99, targetPort: 0, appProtocol: undefined },
+    ],
+    publishNotReadyAddresses: true,
+    trafficDistribution: 'PreferClose',
+  };
+  assert.deepEqual(projectService(json('Service', value), createInterner(64)), expected);
+  assert.deepEqual(projectService(encoded('Service', value), createInterner(64)), expected);
+});
+
+test('a selector without entries is none, as on the wire', () => {
+  for (const spec of [{}, { selector: {} }, { selector: null }]) {
+    const service = { metadata: { name: 'web' }, spec };
+    assert.equal(projectService(json('Service', service), createInterner(4)).selector, null);
+  }
+  assert.equal(projectService(encoded('Service', { spec: { selector: {} } }), createInterner(4)).selector, null);
+});
+
+test('a node: labels, readiness, cpu', () => {
+  const value = {
+    metadata: { name: 'n', uid: 'u', resourceVersion: '1', labels: { zone: 'a' } },
+    status: {
+      allocatable: { cpu: '3920m', memory: '1Gi' },
+      conditions: [
+        { type: 'MemoryPressure', status: 'False' },
+        { type: 'Ready', status: 'True' },
+      ],
+    },
+  };
+  const expected = {
+    name: 'n',
+    uid: 'u',
+    resourceVersion: '1',
+    labels: ['zone', 'a'],
+    ready: true,
+    allocatableCpu: '3920m',
+  };
+  assert.deepEqual(projectNode(json('Node', value), createInterner(4)), expected);
+  assert.deepEqual(projectNode(encoded('Node', value), createInterner(4)), expected);
+});
+
+test('an output: metadata alone, and whether a leader election lives in it', () => {
+  const metadata = { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '9', labels: { a: 'b' } };
+  const value = { metadata, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] };
+  const expected = { ...metadata, labels: ['a', 'b'], leaderElection: false };
+  assert.deepEqual(projectOutput(json('Endpoints', value)), expected);
+  assert.deepEqual(projectOutput(encoded('Endpoints', value)), expected);
+  const annotations = { a: 'x', 'control-plane.alpha.kubernetes.io/leader': '{}', z: 'y' };
+  const leader = { metadata: { ...metadata, annotations } };
+  assert.equal(projectOutput(json('Endpoints', leader)).leaderElection, true);
+  assert.equal(projectOutput(encoded('Endpoints', leader)).leaderElection, true);
+});
+
+test('metadata of bookmarks and of replies to writes', () => {
+  const annotations = { 'k8s.io/initial-events-end': 'true' };
+  const value = {
+    metadata: { name: 'web', namespace: 'd', uid: 'u', resourceVersion: '9', labels: { b: '1' }, annotations },
+  };
+  const expected = {
+    namespace: 'd',
+    name: 'web',
+    uid: 'u',
+    resourceVersion: '9',
+    labels: ['b', '1'],
+    annotations: ['k8s.io/initial-events-end', 'true'],
+    initialEventsEnd: true,
+  };
+  assert.deepEqual(projectMeta(json('Pod', value)), expected);
+  assert.deepEqual(projectMeta(encoded('Pod', value)), expected);
+  const raw = encodeByOracle('PartialObjectMetadata', value);
+  const body = envelopeByOracle('meta.k8s.io/v1', 'PartialObjectMetadata', raw);
+  assert.deepEqual(readObjectMeta('application/vnd.kubernetes.protobuf', body), expected);
+  assert.deepEqual(readObjectMeta('application/json', new Uint8Array(Buffer.from(JSON.stringify(value)))), expected);
+  assert.equal(projectMeta(json('Pod', { metadata: {} })).initialEventsEnd, false);
+});
+
+test('a Status is no object with metadata', () => {
+  const body = new Uint8Array(Buffer.from('{"kind":"Status","metadata":{}}'));
+  assert.throws(() => readObjectMeta('application/json', body), /got a Status/);
+});
+
+test('a malformed object is named, with the field in JSON', () => {
+  const interner = createInterner(4);
+  const check = (value: object, message: string): void =>
+    assert.throws(
+      () => projectPod(json('Pod', value), interner),
+      (error) => {
+        assert.ok(error instanceof DecodeError);
+        assert.equal(error.message, message);
+        return true;
+      },
+    );
+  const metadata = { namespace: 'default', name: 'web-0' };
+  const pod = (part: object): object => ({ metadata, ...part });
+  check(pod({ spec: { nodeName: 5 } }), 'pod default/web-0: spec.nodeName: expected a string, got 5');
+  check(pod({ status: { podIPs: {} } }), 'pod default/web-0: status.podIPs: expected a list, got {}');
+  check(pod({ spec: { containers: [null] } }), 'pod default/web-0: spec.containers[0]: expected an object, got null');
+  check(
+    pod({ spec: { containers: [{ ports: [{ name: 'x', containerPort: '80' }] }] } }),
+    'pod default/web-0: spec.containers[0].ports[0].containerPort: expected an int32, got "80"',
+  );
+  check({ metadata: [] }, 'pod (no name read): metadata: expected an object, got []');
+  const whole = encodeByOracle('Pod', { ...POD, metadata });
+  assert.throws(
+    () => projectPod(protobuf('Pod', whole.subarray(0, -1)), interner),
+    /^DecodeError: pod default\/web-0: length/,
+  );
+});
+
+test('cut or scribbled bytes give a decode error or some record, nothing else', () => {
+  const interner = createInterner(64);
+  const readers = [projectPod, projectService, projectNode, projectOutput];
+  const whole = encodeBare({ apiVersion: 'v1', kind: 'Pod', ...POD });
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...readers),
+      fc.nat(whole.length),
+      fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 5 }),
+      (project, cut, scribbles) => {
+        const bytes = whole.slice(0, cut);
+        for (const [at, byte] of scribbles) if (at < bytes.length) bytes[at] = byte;
+        try {
+          project(protobuf('Pod', bytes), interner);
+        } catch (error) {
+          assert.ok(error instanceof DecodeError, String(error));
+        }
+      },
+    ),
+    { seed: 5, numRuns: 1000 },
+  );
+  // What garbage left in the tables must not change what comes after it.
+  assert.deepEqual(projectPod(protobuf('Pod', whole), interner), POD_RECORD);
+});

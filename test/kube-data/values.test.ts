@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { serviceKey, splitKey } from '../../src/kube/key.ts';
+import {
+  EMPTY_LABELS,
+  labelsEqual,
+  labelsFromPairs,
+  labelsFromRecord,
+  labelsGet,
+  labelsInclude,
+  labelsToRecord,
+} from '../../src/kube/labels.ts';
+import { encodingOf } from '../../src/kube/media-type.ts';
+import { compareResourceVersions } from '../../src/kube/resource-version.ts';
+import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
+
+test('labels are sorted by key, and the last of two wins', () => {
+  assert.deepEqual(
+    labelsFromPairs([
+      ['b', '1'],
+      ['a', '2'],
+      ['b', '3'],
+    ]),
+    ['a', '2', 'b', '3'],
+  );
+  assert.equal(labelsFromPairs([]), EMPTY_LABELS);
+  assert.equal(labelsFromRecord(undefined), EMPTY_LABELS);
+  assert.deepEqual(labelsToRecord(labelsFromRecord({ z: '', a: 'x' })), { a: 'x', z: '' });
+});
+
+test('a label named __proto__ is a label', () => {
+  const record = labelsToRecord(['__proto__', 'x']);
+  assert.deepEqual(Object.entries(record), [['__proto__', 'x']]);
+});
+
+test('label sets compare by content and answer look-ups', () => {
+  const labels = labelsFromRecord({ app: 'shop', tier: '' });
+  assert.ok(labelsEqual(labels, ['app', 'shop', 'tier', '']));
+  assert.ok(!labelsEqual(labels, ['app', 'shop']));
+  assert.ok(!labelsEqual(labels, ['app', 'shop', 'tier', 'x']));
+  assert.equal(labelsGet(labels, 'tier'), '');
+  assert.equal(labelsGet(labels, 'shop'), undefined);
+});
+
+test('a selector is included when all of its pairs are', () => {
+  const labels = labelsFromRecord({ a: '1', b: '2', c: '3' });
+  const check = (selector: Record<string, string>, expected: boolean): void =>
+    assert.equal(labelsInclude(labels, labelsFromRecord(selector)), expected);
+  check({}, true);
+  check({ b: '2' }, true);
+  check({ a: '1', c: '3' }, true);
+  check({ a: '1', b: '3' }, false);
+  check({ d: '4' }, false);
+  check({ a: '1', aa: '' }, false);
+});
+
+test('resource versions compare by length, then by text', () => {
+  assert.equal(compareResourceVersions('9', '10'), -1);
+  assert.equal(compareResourceVersions('11', '10'), 1);
+  assert.equal(
+    compareResourceVersions('340282366920938463463374607431768211455', '340282366920938463463374607431768211455'),
+    0,
+  );
+  assert.equal(compareResourceVersions('', '1'), -1);
+});
+
+test('keys split where they were joined', () => {
+  assert.deepEqual(splitKey(serviceKey('default', 'web')), { namespace: 'default', name: 'web' });
+  assert.deepEqual(splitKey('node-1'), { namespace: '', name: 'node-1' });
+});
+
+test('times are RFC 3339 in UTC and go both ways', () => {
+  assert.equal(parseTime('2026-08-04T13:01:58Z'), 1_785_848_518);
+  assert.equal(formatTime(1_785_848_518), '2026-08-04T13:01:58Z');
+  assert.equal(parseTime('2026-08-04T15:01:58.999+02:00'), 1_785_848_518);
+  assert.equal(parseTime('1970-01-01T00:00:00Z'), 0);
+  assert.equal(formatTime(-62_135_596_800), '0001-01-01T00:00:00Z');
+  assert.equal(formatMicroTime(1_785_848_518, 123_000), '2026-08-04T13:01:58.000123Z');
+  assert.deepEqual(parseMicroTime('2026-08-04T13:01:58.000123Z'), { seconds: 1_785_848_518, nanos: 123_000 });
+});
+
+test('what is no time reads as 0, and what no year holds is not written', () => {
+  for (const text of [undefined, null, '', 'yesterday', '2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z', '2026-01-01']) {
+    assert.equal(parseTime(text), 0, String(text));
+  }
+  assert.throws(() => formatTime(1e15), RangeError);
+  assert.throws(() => formatTime(Number.NaN), RangeError);
+});
+
+test('a Content-Type decides the encoding whatever its parameters', () => {
+  assert.equal(encodingOf('application/vnd.kubernetes.protobuf;stream=watch'), 'protobuf');
+  assert.equal(encodingOf('Application/JSON; charset=utf-8'), 'json');
+  assert.throws(() => encodingOf('text/html'), /unexpected Content-Type "text\/html"/);
+});
