@@ -14,6 +14,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'the controller: keeps the Endpoints of a cluster right',
     load: async () => (await import('./cli/run.ts')).run,
   },
+  serve: {
+    summary: 'the embedded API server alone, on loopback',
+    load: async () => (await import('./cli/serve.ts')).serve,
+  },
 };
 
 const HELP = `Usage: endpointd <command> [--flag=value ...]

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ControllerOptions } from '../controller/options.ts';
-import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { enabledControllers } from './controllers.ts';
-import { HelpShown, UsageError } from './usage.ts';
+import { add, asText, bool, duration, integer, number, parseWith } from './flag-values.ts';
+import { UsageError } from './usage.ts';
 
 /** What `endpointd run` is told. */
 export interface RunOptions {
@@ -241,99 +241,6 @@ function runCommand(): Command {
 
 /** Compared by identity: a first --controllers replaces the default, further ones add to it, as in upstream's flag. */
 const DEFAULT_CONTROLLERS: string[] = ['*'];
-
-/** Declares one flag with a checked value; `shown` is the default as --help writes it. */
-export function add<T>(
-  command: Command,
-  flags: string,
-  description: string,
-  parse: (text: string) => T,
-  value: T,
-  shown?: string,
-): void {
-  const option = new Option(flags, description).argParser(parse);
-  option.default(value, shown ?? (value === '' ? 'none' : String(value)));
-  command.addOption(option);
-}
-
-/**
- * Runs commander on `args` without letting it print errors or exit.
- * @throws UsageError with one line, HelpShown
- */
-export function parseWith(command: Command, args: readonly string[], print: (text: string) => void): void {
-  command
-    .exitOverride()
-    .allowExcessArguments(false)
-    .showSuggestionAfterError(true)
-    .configureOutput({ writeOut: print, writeErr: () => undefined });
-  try {
-    command.parse(args.map(dashed), { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help') throw new HelpShown(error.message);
-    throw new UsageError(`${oneLine(error.message)}${HINTS[error.code] ?? ''}`);
-  }
-}
-
-/** kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. */
-function dashed(arg: string): string {
-  if (arg.startsWith('-v=')) return `-${arg}`;
-  if (!arg.startsWith('--')) return arg;
-  const equals = arg.indexOf('=');
-  const name = equals < 0 ? arg : arg.slice(0, equals);
-  return name.replaceAll('_', '-') + arg.slice(name.length);
-}
-
-/** What is allowed, where commander's own message does not say so. */
-const HINTS: Readonly<Record<string, string>> = {
-  'commander.unknownOption': '. Allowed: the flags that --help lists.',
-  'commander.excessArguments': ' Allowed: flags, written --flag=value.',
-  'commander.optionMissingArgument': '. Allowed: --flag=value, see --help.',
-};
-
-function oneLine(message: string): string {
-  return message
-    .replace(/^error: /, '')
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .trim();
-}
-
-function asText(text: string): string {
-  return text;
-}
-
-/** As pflag: what Go's ParseBool takes. */
-function bool(text: string): boolean {
-  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
-  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
-  throw new InvalidArgumentError('Allowed: true or false.');
-}
-
-function integer(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Allowed: a whole number from ${min} to ${max}.`);
-  };
-}
-
-function number(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Allowed: a number from ${min} to ${max}.`);
-  };
-}
-
-function duration(minMs: number): (text: string) => number {
-  return (text) => {
-    const ms = parseDuration(text);
-    if (ms !== null && ms >= minMs) return ms;
-    throw new InvalidArgumentError(
-      `Allowed: a duration such as 1h30m, 5s or 500ms, at least ${formatDuration(minMs)}.`,
-    );
-  };
-}
 
 function url(text: string): string {
   const withScheme = text.includes('://') ? text : `http://${text}`;

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseServeFlags } from '../../src/cli/serve.ts';
+import { HelpShown, UsageError } from '../../src/cli/usage.ts';
+
+function parse(...args: string[]) {
+  return parseServeFlags(args, () => undefined);
+}
+
+test('an empty cluster on any port is the default', () => {
+  assert.deepEqual(parse(), { port: 0, kubeconfig: 'endpointd.kubeconfig', profile: null, seed: 1, watchList: true });
+});
+
+test('a profile is found by its name', () => {
+  const { profile, seed, port } = parse('--profile=tiny', '--seed=7', '--port=8080');
+  assert.deepEqual([profile?.name, seed, port], ['tiny', 7, 8080]);
+});
+
+test('bad values say what is allowed', () => {
+  assert.throws(
+    () => parse('--profile=big'),
+    new UsageError(
+      "option '--profile <name>' argument 'big' is invalid. Allowed: none, tiny, small, demo, load, spread, onens, huge, large.",
+    ),
+  );
+  assert.throws(() => parse('--port=70000'), /from 0 to 65535/);
+  assert.throws(() => parse('--help'), HelpShown);
+});
