@@ -5,7 +5,7 @@
  */
 import type { Now } from './event.ts';
 import { allServices } from './services.ts';
-import type { Failure, ServiceState } from './service-state.ts';
+import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { getPod, podsOf } from '../core/selector-index.ts';
 import { labelsInclude } from '../kube/labels.ts';
@@ -48,7 +48,8 @@ export function queuePlan(state: ControllerState, service: ServiceState): void {
 
 export interface RefusedPlan {
   readonly service: ServiceState;
-  readonly failure: Failure;
+  /** null = while it waited its Service went away, or ceased to be ours to plan. */
+  readonly failure: Failure | null;
 }
 
 /** Sends what is lined up, as far as the shards take it. Returns what no batch can carry. */
@@ -73,7 +74,7 @@ export function flushShards(state: ControllerState, now: Now): RefusedPlan[] {
 }
 
 function aloneInFlight(shard: ShardState): boolean {
-  for (const batch of shard.inFlight.values()) if (batch.services[0]!.suspect) return true;
+  for (const batch of shard.inFlight.values()) if (batch.services[0]?.suspect === true) return true;
   return false;
 }
 
@@ -92,7 +93,11 @@ function postBatch(
   let next = 0;
   for (; next < services.length; next++) {
     const service = services[next]!;
-    const entry = buildEntry(state, service);
+    if (service.record === null || !isPlanned(service.record)) {
+      refused.push({ service, failure: null });
+      continue;
+    }
+    const entry = buildEntry(state, service, service.record);
     const entryBytes = estimateEntryBytes(entry);
     if (entryBytes > batchBytesMax) {
       const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${batchBytesMax}`;
@@ -119,9 +124,8 @@ function postBatch(
   return services.slice(next);
 }
 
-function buildEntry(state: ControllerState, service: ServiceState): BatchEntry {
-  const { record, plannerVersion: base } = service;
-  assert(record !== null, `a plan is asked for ${service.key}, which has no Service`);
+function buildEntry(state: ControllerState, service: ServiceState, record: ServiceRecord): BatchEntry {
+  const base = service.plannerVersion;
   const full = base === 0;
   const upserts: PodRecord[] = [];
   const removals: string[] = [];
@@ -237,7 +241,7 @@ export interface LostPlans {
   /** To be planned again from the start: the object read where needed, then a full snapshot. */
   readonly again: readonly ServiceState[];
   /** Died twice: quarantined. */
-  readonly poisoned: readonly RefusedPlan[];
+  readonly poisoned: readonly { readonly service: ServiceState; readonly failure: Failure }[];
 }
 
 /** All state of the shard is gone; what was lined up or under way is returned. */
@@ -257,7 +261,7 @@ export function onShardLost(
     batches: batches.length,
   });
   const again = [...shard.queued, ...shard.suspects];
-  const poisoned: RefusedPlan[] = [];
+  const poisoned: { service: ServiceState; failure: Failure }[] = [];
   for (const { services } of shard.inFlight.values()) {
     for (const service of services) {
       service.deaths++;

@@ -13,6 +13,7 @@ import { resyncIfDue, startSweep } from './sweep.ts';
 import {
   beginPlan,
   fail,
+  finishAgain,
   onOrphanConfirmed,
   onOutputRead,
   onPlanned,
@@ -161,7 +162,10 @@ function advance(state: ControllerState, now: Now): number {
       startSync(state, item.key, item.processing === 'chore', now);
     }
   }
-  for (const { service, failure } of flushShards(state, now)) fail(state, service, failure, now);
+  for (const { service, failure } of flushShards(state, now)) {
+    if (failure === null) finishAgain(state, service, now);
+    else fail(state, service, failure, now);
+  }
   wakeMs = Math.min(wakeMs, checkShardDeadlines(state, now), flushWrites(state, now), nextWorkMs(state.queue));
   wakeMs = Math.min(wakeMs, flushEvents(state, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));

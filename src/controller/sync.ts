@@ -125,7 +125,7 @@ export function onOutputRead(
 }
 
 /** The service is not any more what the sync began with: end it, the change has queued it again. */
-function finishAgain(state: ControllerState, service: ServiceState, now: Now): void {
+export function finishAgain(state: ControllerState, service: ServiceState, now: Now): void {
   addWork(state.queue, service.item, 'fresh', now.nowMs);
   finish(state, service, now);
 }
@@ -152,6 +152,11 @@ export function onPlanned(state: ControllerState, service: ServiceState, result:
   if (service.record === null || !isPlanned(service.record)) {
     for (const write of result.writes) ackNotSent(service, write);
     finishAgain(state, service, now);
+    return;
+  }
+  if ((result.outputs & OUTPUT_ENDPOINTS) === 0) {
+    const reason = result.problems.map(({ message }) => message).join('; ');
+    fail(state, service, { class: 'invalid', message: `not planned: ${reason}`, retryAfterMs: -1 }, now);
     return;
   }
   if (result.writes.length === 0) {

@@ -6,6 +6,7 @@ import { simulatedShards, type SimShards } from './sim-shards.ts';
 import {
   apply,
   closeWatches,
+  compact,
   createApiServer,
   tick,
   type ApiReply,
@@ -104,6 +105,8 @@ export interface Sim {
   /** The API server takes no connections until `up`. */
   down(): void;
   up(): void;
+  /** The history of the server is dropped, and watches are cut: those that come back are too old (410). */
+  compact(): void;
   /** The controller's shards, for killing them. */
   readonly shards: SimShards | null;
   /** Calls `act` when virtual time gets there. */
@@ -229,6 +232,10 @@ export function createSim(config: SimConfig = {}): Sim {
     },
     up() {
       isDown = false;
+    },
+    compact() {
+      compact(server);
+      closeWatches(server);
     },
   };
 
