@@ -103,7 +103,7 @@ test('every IPv6 address is printed as the URL standard prints it', () => {
 });
 
 test('whatever Node takes for an address is one, and hardly anything else', () => {
-  const char = fc.constantFrom(...'0123456789afF.:::');
+  const char = fc.constantFrom(...'0123456789afF.:::'.split(''));
   fc.assert(
     fc.property(fc.string({ unit: char, maxLength: 20 }), (text) => {
       const parsed = parseIp(text);

@@ -133,6 +133,10 @@ test('nothing is left behind', () => {
   const index = indexOf({ web: { app: 'web' }, all: {} });
   for (const name of ['a', 'b', 'c']) putPod(index, pod(name, { app: 'web', name }));
   for (const name of ['c', 'a', 'b']) removePod(index, 'ns', name);
+  assert.deepEqual(
+    [...index.services.values()].map(({ groups }) => groups.size),
+    [0, 0],
+  );
   const namespace = index.namespaces.get('ns')!;
   assert.deepEqual([namespace.groups.size, namespace.groupsByPair.size, namespace.pods.size], [0, 0, 0]);
   removeService(index, 'web');

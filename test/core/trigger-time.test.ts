@@ -165,13 +165,13 @@ test('always what walking all pods gives', () => {
       };
       for (const [kind, what, value] of steps) {
         if (kind === 'pod') {
-          notePodTime(times, String(what), pods.get(String(what)) ?? 0, value);
-          pods.set(String(what), value);
+          notePodTime(times, what, pods.get(what) ?? 0, value);
+          pods.set(what, value);
         } else if (kind === 'plan') {
           settle();
           const { time, next } = walk(state, pods, value);
           assert.equal(takeTriggerTime(times, value), time);
-          pending = { next, succeeds: what === true };
+          pending = { next, succeeds: what };
         } else settle();
       }
     }),

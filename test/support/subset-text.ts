@@ -18,7 +18,8 @@ export function parseSubset(text: string): EndpointSubset {
   }
   const ports = words(portText).map((token): EndpointPort => {
     const [, name, port, protocol] = /^(?:(.+):)?(-?\d+)\/(.*)$/.exec(token)!;
-    return { ...(name !== undefined && { name }), port: Number(port), protocol: protocol! };
+    const numbered = { port: Number(port), protocol: protocol! };
+    return name === undefined ? numbered : { name, ...numbered };
   });
   return { addresses, notReadyAddresses, ports };
 }

@@ -49,6 +49,11 @@ function manyPods(ready: number, notReady = 0, fields: Parameters<typeof makePod
   });
 }
 
+/** The same pod with a container port `http`. */
+function offering(each: PodRecord, containerPort: number): PodRecord {
+  return { ...each, ports: [{ name: 'http', containerPort, protocol: 'TCP' }] };
+}
+
 function addressOf(pod: PodRecord): NonNullable<EndpointSubset['addresses']>[number] {
   const { namespace, name, uid } = pod;
   return { ip: pod.podIP, nodeName: pod.nodeName, targetRef: { kind: 'Pod', namespace, name, uid } };
@@ -344,8 +349,7 @@ test('truncation is told once, by the plan that marks the object', () => {
 
 test('a rolling update over capacity writes no subset without addresses', () => {
   const service = makeService({ ports: [makeServicePort({ name: 'http', targetPort: 'http' })] });
-  const ports = (containerPort: number): PodRecord['ports'] => [{ name: 'http', containerPort, protocol: 'TCP' }];
-  const pods = manyPods(1001, 20).map((each): PodRecord => ({ ...each, ports: ports(each.ready ? 8080 : 9090) }));
+  const pods = manyPods(1001, 20).map((each) => offering(each, each.ready ? 8080 : 9090));
   const plan = planFor({ service, pods });
   assert.equal(plan.object!.subsets!.length, 1);
   assert.equal(planFor({ service, pods, stored: plan.object }).verb, 'none');
@@ -353,9 +357,7 @@ test('a rolling update over capacity writes no subset without addresses', () => 
 
 test('truncated subsets in another order are left alone too', () => {
   const service = makeService({ ports: [makeServicePort({ name: 'http', targetPort: 'http' })] });
-  const pods = manyPods(1200).map((each, i): PodRecord => {
-    return { ...each, ports: [{ name: 'http', containerPort: 1 + (i % 3), protocol: 'TCP' }] };
-  });
+  const pods = manyPods(1200).map((each, i) => offering(each, 1 + (i % 3)));
   const { object } = planFor({ service, pods });
   assert.equal(object!.subsets!.length, 3);
   const stored = { ...object!, subsets: object!.subsets!.toReversed() };

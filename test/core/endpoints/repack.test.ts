@@ -144,7 +144,7 @@ test('thousands of ports on a thousand addresses are grouped before they are com
     { notReadyAddresses: addresses!.slice(0, 1), ports: ports.slice(1000) },
   ];
   const packed = repackSubsets(input);
-  assert.deepEqual(packed.map((subset) => subset.ports!.length).sort(), [1000, 2000]);
+  assert.deepEqual(new Set(packed.map((subset) => subset.ports!.length)), new Set([1000, 2000]));
 });
 
 const address = fc.record(
