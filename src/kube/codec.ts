@@ -84,8 +84,8 @@ function readMessage(message: Message, reader: ProtoReader, unknown: UnknownFiel
       readField(message, field, tag & 7, reader, object, unknown);
     }
   }
-  for (const field of message.fields) {
-    if (field.required && object[field.name] === undefined) object[field.name] = zeroOf(field);
+  for (const field of message.required) {
+    if (object[field.name] === undefined) object[field.name] = zeroOf(field);
   }
   return object;
 }
@@ -120,7 +120,8 @@ function readField(
   } else if (field.pointer || field.type === 'IntOrString' || !isZero(value)) {
     // A zero Time is undefined: nil and zero are the same in JSON.
     if (value !== undefined) object[field.name] = value;
-  } else {
+  } else if (object[field.name] !== undefined) {
+    // Of a field that comes twice the last one counts.
     delete object[field.name];
   }
 }

@@ -38,6 +38,8 @@ export interface Message {
   readonly fields: readonly Field[];
   /** By number; the holes are unknown fields. */
   readonly byNumber: readonly (Field | undefined)[];
+  /** The fields that JSON always shows. */
+  readonly required: readonly Field[];
 }
 
 const SCALARS: ReadonlySet<string> = new Set([
@@ -587,7 +589,7 @@ function parseMessage(name: string, lines: string, known: ReadonlyMap<string, Me
   fields.sort((a, b) => a.number - b.number);
   const byNumber: (Field | undefined)[] = [];
   for (const field of fields) byNumber[field.number] = field;
-  return { name, fields, byNumber: Array.from(byNumber) };
+  return { name, fields, byNumber: Array.from(byNumber), required: fields.filter((field) => field.required) };
 }
 
 function parseField(line: string, known: ReadonlyMap<string, Message>): Field {

@@ -224,6 +224,12 @@ test('unknown fields are skipped and counted', () => {
   assert.deepEqual(unknown, { count: 3, fields: ['ObjectMeta.50', 'Endpoints.3'] });
 });
 
+test('of a field that comes twice the last one counts, zero or not', () => {
+  const message = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
+  assert.deepEqual(decodeMessage(message, bytesOf('0a0161 0a0162')), { name: 'b' });
+  assert.deepEqual(decodeMessage(message, bytesOf('0a0161 0a00')), {});
+});
+
 test('managedFields is known, and dropped', () => {
   const unknown = createUnknownFields();
   const bytes = encodeByOracle('Endpoints', { metadata: { name: 'a', managedFields: [{ manager: 'kubectl' }] } });
