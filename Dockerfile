@@ -1,0 +1,26 @@
+# Build: everything, development dependencies too; no install script is needed for it.
+FROM node:26-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+COPY workers workers
+RUN npm run prepack
+# What runs needs neither the compiler nor the type declarations and source maps of its libraries (35 MB).
+RUN npm prune --omit=dev --ignore-scripts \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+
+# Run: Node and nothing else, no shell. Nothing is written to disk, so the root may be read-only.
+FROM gcr.io/distroless/nodejs26-debian13:nonroot
+WORKDIR /app
+COPY LICENSE package.json ./
+COPY bin bin
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# As a number, so that runAsNonRoot can be checked.
+USER 65532:65532
+EXPOSE 10267
+ENTRYPOINT ["/nodejs/bin/node", "/app/bin/endpointd.js"]
+# Probes come from outside the container; the default address is loopback.
+CMD ["run", "--metrics-bind-address=0.0.0.0:10267"]

@@ -1,0 +1,98 @@
+/** The commands as an operator meets them: exit status, and one line on stderr for what cannot be taken. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, test } from 'node:test';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
+after(() => rmSync(directory, { recursive: true }));
+
+interface Outcome {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function endpointd(...args: string[]): Promise<Outcome> {
+  const env = { ...process.env, KUBERNETES_SERVICE_HOST: '', KUBERNETES_SERVICE_PORT: '' };
+  return new Promise((resolve) => {
+    execFile(execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+const shown: [args: string[], text: RegExp][] = [
+  [['--help'], /Commands:\n {2}run /],
+  [['run', '--help'], /Usage: endpointd run \[--flag=value/],
+  [['serve', '-h'], /--profile <name>/],
+  [['--version'], /^\d+\.\d+\.\d+\n$/],
+];
+for (const [args, text] of shown) {
+  test(`endpointd ${args.join(' ')}`, async () => {
+    const { status, stdout, stderr } = await endpointd(...args);
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.match(stdout, text);
+  });
+}
+
+const refused: [args: string[], status: number, line: string][] = [
+  [[], 2, 'endpointd: no command given. Allowed: '],
+  [['destroy'], 2, 'endpointd: unknown command "destroy". Allowed: run, '],
+  [
+    ['run', '--shards=many'],
+    2,
+    "endpointd run: option '--shards <n>' argument 'many' is invalid. Allowed: a whole number",
+  ],
+  [
+    ['run', '--no-such-flag=1'],
+    2,
+    "endpointd run: unknown option '--no-such-flag=1'. Allowed: the flags that --help lists.",
+  ],
+  [['serve', '--port=x'], 2, "endpointd serve: option '--port <n>' argument 'x' is invalid."],
+  [['run'], 1, 'endpointd run: no API server: neither --kubeconfig nor --master is given'],
+  [['run', '--kubeconfig=/no/such'], 1, 'endpointd run: cannot read kubeconfig /no/such: ENOENT'],
+];
+for (const [args, expected, line] of refused) {
+  test(`endpointd ${args.join(' ')} is refused with status ${expected}`, async () => {
+    const { status, stdout, stderr } = await endpointd(...args);
+    assert.equal(status, expected);
+    assert.equal(stdout, '');
+    assert.ok(stderr.startsWith(line), stderr);
+    assert.equal(stderr.indexOf('\n'), stderr.length - 1, 'one line');
+  });
+}
+
+/** A command that runs until `ready` appears on a stream, then gets SIGTERM. */
+function untilReady(args: readonly string[], ready: string): Promise<Outcome> {
+  const child = spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  const look = (): void => {
+    if (stdout.includes(ready) || stderr.includes(ready)) child.kill('SIGTERM');
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    look();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    look();
+  });
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve({ status: code ?? -1, stdout, stderr }));
+  });
+}
+
+test('serve prints its kubeconfig, and both commands stop with status 0 on SIGTERM', async () => {
+  const kubeconfig = join(directory, 'kubeconfig');
+  const serving = await untilReady(['serve', `--kubeconfig=${kubeconfig}`, '--profile=tiny'], 'until Ctrl-C');
+  assert.equal(serving.status, 0, serving.stderr);
+  assert.match(serving.stdout, /^apiVersion: v1\nkind: Config\n/);
+  const flags = [`--kubeconfig=${kubeconfig}`, '--metrics-bind-address=0', '--shards=0'];
+  const running = await untilReady(['run', ...flags], 'tried again');
+  assert.equal(running.status, 0, running.stderr);
+});

@@ -1,0 +1,97 @@
+/** What is shipped: the packed package as it is after an install, and the image as far as its recipe tells. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+};
+
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-package-'));
+const installed = join(directory, 'node_modules', 'endpointd');
+const bin = join(installed, 'bin', 'endpointd.js');
+
+/** What `npm install <tarball>` leaves behind, without a registry: the package unpacked beside its dependencies, and only those. */
+before(async () => {
+  await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: ROOT });
+  mkdirSync(installed, { recursive: true });
+  const tarball = join(directory, `endpointd-${PACKAGE.version}.tgz`);
+  await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  for (const name of Object.keys(PACKAGE.dependencies)) {
+    const link = join(directory, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link);
+  }
+});
+
+after(() => rmSync(directory, { recursive: true }));
+
+test('the package holds what runs, and no sources', () => {
+  for (const path of ['bin/endpointd.js', 'dist/src/main.js', 'dist/workers/planner.js', 'LICENSE', 'package.json']) {
+    assert.ok(existsSync(join(installed, path)), path);
+  }
+  for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);
+});
+
+test('installed, it answers --help and --version', async () => {
+  const help = await run(execPath, [bin, '--help']);
+  assert.match(help.stdout, /^Usage: endpointd <command>/);
+  const runHelp = await run(execPath, [bin, 'run', '--help']);
+  assert.match(runHelp.stdout, /--concurrent-endpoint-syncs <n>/);
+  const version = await run(execPath, [bin, '--version']);
+  assert.equal(version.stdout, `${PACKAGE.version}\n`);
+});
+
+test('installed, it runs with a thread, names itself to the server, and stops with status 0', async () => {
+  let userAgent = '';
+  const server = createServer((request, response) => {
+    userAgent = request.headers['user-agent'] ?? '';
+    response.writeHead(503).end();
+  });
+  const url = await listen(server);
+  try {
+    const flags = [`--master=${url}`, '--shards=1', '--metrics-bind-address=127.0.0.1:0', '--logging-format=json'];
+    const child = spawn(execPath, [bin, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      // By then the first list was refused, and the thread has had its time to start or to fail.
+      if (said.includes('tried again')) child.kill('SIGTERM');
+    });
+    const status = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+    assert.equal(status, 0, said);
+    assert.match(userAgent, /^endpointd\/\d+\.\d+\.\d+ \(\w+\/\w+\)$/);
+    assert.ok(said.includes('"msg":"stopped"'), said);
+    assert.ok(!said.includes('"level":"error"'), said);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('the image copies what exists, and ends without root', () => {
+  const steps = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
+  const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+  const copies = steps.filter((step) => step.startsWith('COPY ') && !step.includes('--from'));
+  for (const source of copies.flatMap((step) => step.split(' ').slice(1, -1))) {
+    assert.ok(existsSync(join(ROOT, source)), source);
+    assert.ok(ignored.includes(`!${source}`), `${source} is in .dockerignore`);
+  }
+  const last = steps.slice(steps.findLastIndex((step) => step.startsWith('FROM ')));
+  assert.ok(last.some((step) => /^USER [1-9]\d*:[1-9]\d*$/.test(step)));
+});
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
