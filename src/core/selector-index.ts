@@ -10,6 +10,7 @@
 import { labelsEqual, labelsInclude } from '../kube/labels.ts';
 import type { Labels, PodRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
+import { type Few, fewItems, fewSize, fewWith, fewWithout } from '../lib/few.ts';
 import { fnv1a32, fnv1a32Continue } from '../lib/hash.ts';
 
 /** `S` is whatever stands for a service; compared by identity. */
@@ -24,27 +25,30 @@ interface Namespace<S> {
   readonly pods: Map<string, Pod<S>>;
   /** By the hash of the labels; those with equal hashes are chained. */
   readonly groups: Map<number, Group<S>>;
-  /** Label key -> value -> groups with that pair; the usual single one stands for itself. */
-  readonly groupsByPair: Map<string, Map<string, Group<S> | Set<Group<S>>>>;
-  /** Label key -> value -> services registered under that pair. */
-  readonly servicesByPair: Map<string, Map<string, Set<Service<S>>>>;
+  readonly groupsByPair: ByPair<Group<S>>;
+  /** Each service once, under the pair that it is registered under. */
+  readonly servicesByPair: ByPair<Service<S>>;
   /** Services with an empty selector: they select every pod. */
   readonly selectAll: Set<Service<S>>;
   serviceCount: number;
 }
 
+/** Label key -> value -> who has that pair. */
+type ByPair<T extends object> = Map<string, Map<string, Few<T>>>;
+
 interface Pod<S> {
   record: PodRecord;
   group: Group<S>;
-  /** Where it is in `group.pods`. */
-  slot: number;
+  /** Neighbours among the pods of the group: a linked list, as an array for a few pods takes room for 17. */
+  before: Pod<S> | null;
+  after: Pod<S> | null;
 }
 
 interface Group<S> {
   readonly labels: Labels;
   readonly hash: number;
   next: Group<S> | null;
-  readonly pods: Pod<S>[];
+  firstPod: Pod<S> | null;
   /** Replaced, never changed. */
   services: readonly S[];
 }
@@ -55,7 +59,7 @@ interface Service<S> {
   readonly selector: Labels;
   /** Position of the pair in `selector` under which it is registered; -1 = it has none. */
   readonly pairAt: number;
-  readonly groups: Set<Group<S>>;
+  groups: Few<Group<S>>;
 }
 
 export interface PodChange<S> {
@@ -77,8 +81,8 @@ export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange
   const pod = namespace.pods.get(record.name);
   if (pod === undefined) {
     const group = getGroup(namespace, record.labels);
-    const added: Pod<S> = { record, group, slot: group.pods.length };
-    group.pods.push(added);
+    const added: Pod<S> = { record, group, before: null, after: null };
+    joinGroup(added, group);
     namespace.pods.set(record.name, added);
     index.podCount++;
     return { previous: undefined, before: NONE, after: group.services };
@@ -89,9 +93,7 @@ export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange
   if (labelsEqual(left.labels, record.labels)) return { previous, before: left.services, after: left.services };
   leaveGroup(namespace, pod);
   const joined = getGroup(namespace, record.labels);
-  pod.group = joined;
-  pod.slot = joined.pods.length;
-  joined.pods.push(pod);
+  joinGroup(pod, joined);
   return { previous, before: left.services, after: joined.services };
 }
 
@@ -132,7 +134,9 @@ export function* allPods<S>(index: SelectorIndex<S>): Iterable<PodRecord> {
 export function* podsOf<S>(index: SelectorIndex<S>, service: S): Iterable<PodRecord> {
   const known = index.services.get(service);
   if (known === undefined) return;
-  for (const group of known.groups) for (const pod of group.pods) yield pod.record;
+  for (const group of fewItems(known.groups)) {
+    for (let pod = group.firstPod; pod !== null; pod = pod.after) yield pod.record;
+  }
 }
 
 /** Takes a service that is new or has another selector; null = it selects nothing, an empty one = every pod. */
@@ -156,13 +160,13 @@ export function putService<S>(
     namespace,
     selector,
     pairAt: rarestPair(namespace, selector),
-    groups: new Set(),
+    groups: null,
   };
   index.services.set(service, entry);
   register(entry);
   for (const group of candidateGroups(namespace, selector)) {
     if (!labelsInclude(group.labels, selector)) continue;
-    entry.groups.add(group);
+    entry.groups = fewWith(entry.groups, group);
     group.services = [...group.services, service];
   }
 }
@@ -172,7 +176,7 @@ export function removeService<S>(index: SelectorIndex<S>, service: S): void {
   if (entry === undefined) return;
   index.services.delete(service);
   unregister(entry);
-  for (const group of entry.groups) group.services = without(group.services, service);
+  for (const group of fewItems(entry.groups)) group.services = without(group.services, service);
   entry.namespace.serviceCount--;
   dropIfEmpty(index, entry.namespace);
 }
@@ -208,81 +212,68 @@ function without<T>(list: readonly T[], item: T): readonly T[] {
 function hashLabels(labels: Labels): number {
   let hash = fnv1a32('');
   for (const text of labels) hash = fnv1a32Continue(fnv1a32Continue(hash, text), '\0');
-  return hash;
+  // Signed, so that it takes no room of its own.
+  return hash | 0;
 }
 
 function getGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
   const hash = hashLabels(labels);
   const first = namespace.groups.get(hash) ?? null;
   for (let group = first; group !== null; group = group.next) if (labelsEqual(group.labels, labels)) return group;
-  const group: Group<S> = { labels, hash, next: first, pods: [], services: NONE };
+  const group: Group<S> = { labels, hash, next: first, firstPod: null, services: NONE };
   namespace.groups.set(hash, group);
-  for (let i = 0; i < labels.length; i += 2) addGroupToPair(namespace, labels[i]!, labels[i + 1]!, group);
+  for (let i = 0; i < labels.length; i += 2) addToPair(namespace.groupsByPair, labels[i]!, labels[i + 1]!, group);
   const services: S[] = [];
   for (const entry of candidateServices(namespace, labels)) {
     if (!labelsInclude(labels, entry.selector)) continue;
-    entry.groups.add(group);
+    entry.groups = fewWith(entry.groups, group);
     services.push(entry.service);
   }
   if (services.length > 0) group.services = services;
   return group;
 }
 
+function joinGroup<S>(pod: Pod<S>, group: Group<S>): void {
+  const first = group.firstPod;
+  if (first !== null) first.before = pod;
+  group.firstPod = pod;
+  pod.group = group;
+  pod.before = null;
+  pod.after = first;
+}
+
 /** Takes the pod out of its group, and drops the group with its last pod; `pod.group` is left as it was. */
 function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
-  const { group } = pod;
-  const last = group.pods.pop()!;
-  if (last !== pod) {
-    group.pods[pod.slot] = last;
-    last.slot = pod.slot;
-  }
-  if (group.pods.length > 0) return;
+  const { group, before, after } = pod;
+  if (before === null) group.firstPod = after;
+  else before.after = after;
+  if (after !== null) after.before = before;
+  if (group.firstPod !== null) return;
 
   const first = namespace.groups.get(group.hash)!;
   if (first === group) {
     if (group.next === null) namespace.groups.delete(group.hash);
     else namespace.groups.set(group.hash, group.next);
   } else {
-    let before = first;
-    while (before.next !== group) before = before.next!;
-    before.next = group.next;
+    let chained = first;
+    while (chained.next !== group) chained = chained.next!;
+    chained.next = group.next;
   }
   const { labels } = group;
-  for (let i = 0; i < labels.length; i += 2) removeGroupFromPair(namespace, labels[i]!, labels[i + 1]!, group);
-  for (const entry of candidateServices(namespace, labels)) entry.groups.delete(group);
-}
-
-function addGroupToPair<S>(namespace: Namespace<S>, key: string, value: string, group: Group<S>): void {
-  let byValue = namespace.groupsByPair.get(key);
-  if (byValue === undefined) namespace.groupsByPair.set(key, (byValue = new Map()));
-  const known = byValue.get(value);
-  if (known === undefined) byValue.set(value, group);
-  else if (known instanceof Set) known.add(group);
-  else byValue.set(value, new Set([known, group]));
-}
-
-function removeGroupFromPair<S>(namespace: Namespace<S>, key: string, value: string, group: Group<S>): void {
-  const byValue = namespace.groupsByPair.get(key)!;
-  const known = byValue.get(value);
-  if (known instanceof Set) {
-    known.delete(group);
-    if (known.size > 0) return;
-  }
-  byValue.delete(value);
-  if (byValue.size === 0) namespace.groupsByPair.delete(key);
+  for (let i = 0; i < labels.length; i += 2) removeFromPair(namespace.groupsByPair, labels[i]!, labels[i + 1]!, group);
+  for (const entry of candidateServices(namespace, labels)) entry.groups = fewWithout(entry.groups, group);
 }
 
 /** Every group that may have all pairs of the selector: those with its rarest pair. */
 function candidateGroups<S>(namespace: Namespace<S>, selector: Labels): Iterable<Group<S>> {
   if (selector.length === 0) return allGroups(namespace);
-  let rarest: ReadonlySet<Group<S>> | null = null;
+  let rarest: Few<Group<S>> = null;
   for (let i = 0; i < selector.length; i += 2) {
-    const groups = namespace.groupsByPair.get(selector[i]!)?.get(selector[i + 1]!);
-    if (groups === undefined) return [];
-    if (!(groups instanceof Set)) return [groups];
-    if (rarest === null || groups.size < rarest.size) rarest = groups;
+    const groups = havingPair(namespace.groupsByPair, selector[i]!, selector[i + 1]!);
+    if (groups === null) return [];
+    if (rarest === null || fewSize(groups) < fewSize(rarest)) rarest = groups;
   }
-  return rarest!;
+  return fewItems(rarest);
 }
 
 function* allGroups<S>(namespace: Namespace<S>): Iterable<Group<S>> {
@@ -299,9 +290,8 @@ function rarestPair<S>(namespace: Namespace<S>, selector: Labels): number {
   let servicesMin = Infinity;
   let groupsMin = Infinity;
   for (let i = 0; i < selector.length; i += 2) {
-    const services = namespace.servicesByPair.get(selector[i]!)?.get(selector[i + 1]!)?.size ?? 0;
-    const holders = namespace.groupsByPair.get(selector[i]!)?.get(selector[i + 1]!);
-    const groups = holders === undefined ? 0 : holders instanceof Set ? holders.size : 1;
+    const services = fewSize(havingPair(namespace.servicesByPair, selector[i]!, selector[i + 1]!));
+    const groups = fewSize(havingPair(namespace.groupsByPair, selector[i]!, selector[i + 1]!));
     if (services < servicesMin || (services === servicesMin && groups < groupsMin)) {
       rarest = i;
       servicesMin = services;
@@ -313,39 +303,43 @@ function rarestPair<S>(namespace: Namespace<S>, selector: Labels): number {
 
 function register<S>(entry: Service<S>): void {
   const { namespace, selector, pairAt } = entry;
-  if (pairAt < 0) {
-    namespace.selectAll.add(entry);
-    return;
-  }
-  const key = selector[pairAt]!;
-  const value = selector[pairAt + 1]!;
-  let byValue = namespace.servicesByPair.get(key);
-  if (byValue === undefined) namespace.servicesByPair.set(key, (byValue = new Map()));
-  const known = byValue.get(value);
-  if (known === undefined) byValue.set(value, new Set([entry]));
-  else known.add(entry);
+  if (pairAt < 0) namespace.selectAll.add(entry);
+  else addToPair(namespace.servicesByPair, selector[pairAt]!, selector[pairAt + 1]!, entry);
 }
 
 function unregister<S>(entry: Service<S>): void {
   const { namespace, selector, pairAt } = entry;
-  if (pairAt < 0) {
-    namespace.selectAll.delete(entry);
-    return;
-  }
-  const key = selector[pairAt]!;
-  const value = selector[pairAt + 1]!;
-  const byValue = namespace.servicesByPair.get(key)!;
-  const known = byValue.get(value)!;
-  known.delete(entry);
-  if (known.size === 0) byValue.delete(value);
-  if (byValue.size === 0) namespace.servicesByPair.delete(key);
+  if (pairAt < 0) namespace.selectAll.delete(entry);
+  else removeFromPair(namespace.servicesByPair, selector[pairAt]!, selector[pairAt + 1]!, entry);
 }
 
 /** Every service whose selector these labels may satisfy, each once. */
 function* candidateServices<S>(namespace: Namespace<S>, labels: Labels): Iterable<Service<S>> {
   yield* namespace.selectAll;
   for (let i = 0; i < labels.length; i += 2) {
-    const services = namespace.servicesByPair.get(labels[i]!)?.get(labels[i + 1]!);
-    if (services !== undefined) yield* services;
+    yield* fewItems(havingPair(namespace.servicesByPair, labels[i]!, labels[i + 1]!));
   }
+}
+
+// Pairs
+
+function havingPair<T extends object>(all: ByPair<T>, key: string, value: string): Few<T> {
+  return all.get(key)?.get(value) ?? null;
+}
+
+function addToPair<T extends object>(all: ByPair<T>, key: string, value: string, item: T): void {
+  let byValue = all.get(key);
+  if (byValue === undefined) all.set(key, (byValue = new Map<string, Few<T>>()));
+  byValue.set(value, fewWith(byValue.get(value) ?? null, item));
+}
+
+function removeFromPair<T extends object>(all: ByPair<T>, key: string, value: string, item: T): void {
+  const byValue = all.get(key)!;
+  const left = fewWithout(byValue.get(value)!, item);
+  if (left !== null) {
+    byValue.set(value, left);
+    return;
+  }
+  byValue.delete(value);
+  if (byValue.size === 0) all.delete(key);
 }

@@ -19,7 +19,7 @@ export function parseSubset(text: string): EndpointSubset {
   const ports = words(portText).map((token): EndpointPort => {
     const [, name, port, protocol] = /^(?:(.+):)?(-?\d+)\/(.*)$/.exec(token)!;
     const numbered = { port: Number(port), protocol: protocol! };
-    return name === undefined ? numbered : { name, ...numbered };
+    return name === undefined ? numbered : Object.assign({ name }, numbered);
   });
   return { addresses, notReadyAddresses, ports };
 }

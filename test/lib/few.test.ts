@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Few, fewItems, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
+
+const items = [{ n: 0 }, { n: 1 }, { n: 2 }];
+
+test('none, one and many', () => {
+  assert.deepEqual([...fewItems(null)], []);
+  assert.deepEqual([...fewItems(fewWith(null, items[0]!))], [items[0]]);
+  assert.deepEqual([...fewItems(fewWith(fewWith(null, items[0]!), items[1]!))], [items[0], items[1]]);
+});
+
+test('a set, whatever is added and removed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat(2))), (steps) => {
+      let few: Few<{ n: number }> = null;
+      const expected = new Set<{ n: number }>();
+      for (const [add, i] of steps) {
+        const item = items[i]!;
+        few = add ? fewWith(few, item) : fewWithout(few, item);
+        if (add) expected.add(item);
+        else expected.delete(item);
+        assert.deepEqual([...fewItems(few)], [...expected]);
+        assert.equal(fewSize(few), expected.size);
+      }
+    }),
+    { seed: 14, numRuns: 200 },
+  );
+});
