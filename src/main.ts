@@ -18,6 +18,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'the embedded API server alone, on loopback',
     load: async () => (await import('./cli/serve.ts')).serve,
   },
+  demo: {
+    summary: 'both together with a seeded cluster and churn, about half a minute',
+    load: async () => (await import('./cli/demo.ts')).demo,
+  },
 };
 
 const HELP = `Usage: endpointd <command> [--flag=value ...]

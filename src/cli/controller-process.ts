@@ -37,7 +37,7 @@ export async function startController(flags: readonly string[]): Promise<Control
   let stopping = false;
   const failed = new Promise<never>((_, reject) => {
     child.once('error', reject);
-    void exited.then((code) => {
+    child.once('exit', (code) => {
       if (!stopping) reject(new Error(`the controller has ended with status ${code}:\n${said}`));
     });
   });

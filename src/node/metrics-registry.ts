@@ -1,4 +1,5 @@
 /** The metric store in Prometheus' text format. The only place that knows prom-client. */
+import process from 'node:process';
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric, type PrometheusContentType } from 'prom-client';
 import type { Histogram } from '../lib/histogram.ts';
 import { CATALOGUE, type MetricSpec } from '../metrics/catalogue.ts';
@@ -15,8 +16,21 @@ export interface MetricsRegistry {
 export function createRegistry(store: MetricStore, nowMs: () => number): MetricsRegistry {
   const registry = new Registry<PrometheusContentType>();
   collectDefaultMetrics({ register: registry });
+  countCpuSinceStart(registry);
   for (const spec of CATALOGUE) register(registry, store, spec, nowMs);
   return { contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+/** The default metrics count from the moment they are registered, which may be long after the start of the process. */
+function countCpuSinceStart(registry: Registry<PrometheusContentType>): void {
+  const { user, system } = process.cpuUsage();
+  for (const [name, micros] of [
+    ['process_cpu_user_seconds_total', user],
+    ['process_cpu_system_seconds_total', system],
+    ['process_cpu_seconds_total', user + system],
+  ] as const) {
+    (registry.getSingleMetric(name) as Counter).inc(micros / 1e6);
+  }
 }
 
 function register(

@@ -35,6 +35,8 @@ export interface Change {
   readonly request: WorkloadRequest;
   /** The pod or service that the request is about, `<namespace>/<name>`. */
   readonly object: string;
+  /** The pod as the request makes it; null = it is about a service. */
+  readonly pod: PodModel | null;
 }
 
 export interface Churn {
@@ -377,23 +379,28 @@ function* createService(churn: Churn): Generator<Change, void, void> {
     slot: 0,
   };
   addService(cluster, service);
-  yield { kind: 'service-create', object: keyOf(service), request: create(serviceObject(service)) };
+  yield { kind: 'service-create', object: keyOf(service), pod: null, request: create(serviceObject(service)) };
 }
 
 function* deleteService(churn: Churn, service: ServiceModel): Generator<Change, void, void> {
   removeService(churn.cluster, service);
   churn.deleted.push(service);
   const request = remove('Service', service.namespace, service.name, 0);
-  yield { kind: 'service-delete', object: keyOf(service), request };
+  yield { kind: 'service-delete', object: keyOf(service), pod: null, request };
 }
 
 function podChange(kind: ChangeKind, pod: PodModel, request: WorkloadRequest): Change {
   assert(pod.app.pods[pod.appSlot] === pod, `pod ${pod.app.namespace}/${pod.name} is in the cluster when it changes`);
-  return { kind, object: `${pod.app.namespace}/${pod.name}`, request };
+  return { kind, object: `${pod.app.namespace}/${pod.name}`, request, pod };
 }
 
 function serviceChange(kind: ChangeKind, service: ServiceModel, change: object): Change {
-  return { kind, object: keyOf(service), request: patch('Service', service.namespace, service.name, change) };
+  return {
+    kind,
+    object: keyOf(service),
+    pod: null,
+    request: patch('Service', service.namespace, service.name, change),
+  };
 }
 
 function keyOf(service: ServiceModel): string {

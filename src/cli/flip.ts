@@ -1,0 +1,23 @@
+import type { Change } from '../workload/churn.ts';
+import type { Cluster, PodModel, ServiceModel } from '../workload/cluster.ts';
+import { podLabels, selectorOf } from '../workload/objects.ts';
+import type { EndpointsView } from './endpoints-view.ts';
+
+/**
+ * When the change turns a pod's readiness: `onSeen` once for each service that selects the pod, as soon as its Endpoints
+ * show it. To be called before the change is sent, since the answer may be slower than the controller.
+ */
+export function awaitFlip(cluster: Cluster, change: Change, view: EndpointsView, onSeen: () => void): void {
+  const { pod } = change;
+  if (change.kind !== 'readiness' || pod === null) return;
+  for (const service of cluster.services) {
+    if (service.publishNotReady || !selects(service, pod)) continue;
+    view.expectAddress(`${service.namespace}/${service.name}`, pod.address, pod.ready, onSeen);
+  }
+}
+
+function selects(service: ServiceModel, pod: PodModel): boolean {
+  if (service.namespace !== pod.app.namespace) return false;
+  const labels = podLabels(pod, false);
+  return Object.entries(selectorOf(service)).every(([key, value]) => labels[key] === value);
+}
