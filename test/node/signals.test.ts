@@ -13,8 +13,8 @@ for (const [signal, status] of [
       (name) => seen.push(name),
       (code) => seen.push(code),
     );
-    process.emit(signal);
-    process.emit(signal);
+    process.emit(signal, signal);
+    process.emit(signal, signal);
     off();
     assert.deepEqual(seen, [signal, status]);
   });
@@ -26,8 +26,8 @@ test('a second signal of the other kind counts too', () => {
     (name) => seen.push(name),
     (code) => seen.push(code),
   );
-  process.emit('SIGINT');
-  process.emit('SIGTERM');
+  process.emit('SIGINT', 'SIGINT');
+  process.emit('SIGTERM', 'SIGTERM');
   off();
   assert.deepEqual(seen, ['SIGINT', 143]);
 });
