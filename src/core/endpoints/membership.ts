@@ -343,6 +343,8 @@ function groupProfiles(profiles: readonly Profile[]): Group[] {
 
 /** Of pods with equal ips and uids the first by name counts; upstream takes them as its cache happens to order them. */
 function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
+  // Its groups do not show what was laid out last.
+  membership.layout = null;
   const names = [...membership.members.keys()].sort();
   const single: EndpointSubset[] = [];
   for (const name of names) {

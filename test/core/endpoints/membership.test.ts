@@ -231,6 +231,15 @@ test('two pods with one IP and uid: the first by name counts, not ready wins', (
   assert.deepEqual(texts(membership), ['10.0.0.1#two@ -> 8080/TCP']);
 });
 
+test('a second pod with the uid of the first comes and goes', () => {
+  const membership = membershipOf(makeService(), [podAt('a')]);
+  assert.deepEqual(texts(membership), ['10.0.0.1@a -> 8080/TCP']);
+  applyPod(membership, 'b', podAt('b', { uid: 'a' }));
+  assert.deepEqual(texts(membership), ['10.0.0.1@a 10.0.0.2@a -> 8080/TCP']);
+  applyPod(membership, 'b', null);
+  assert.deepEqual(texts(membership), ['10.0.0.1@a -> 8080/TCP']);
+});
+
 // Problems
 
 test('a problem is told once, and again only when it is another one', () => {

@@ -102,7 +102,8 @@ const SERVICE_NAMES = ['web', 'db', 'all'];
 type Change = (world: ReturnType<typeof createWorld>) => void;
 
 function changes(uids: 'own' | 'any'): fc.Arbitrary<Change[]> {
-  const podName = fc.constantFrom(...POD_NAMES);
+  // Few pods where uids are shared, so that they often are not, too.
+  const podName = fc.constantFrom(...(uids === 'own' ? POD_NAMES : POD_NAMES.slice(0, 3)));
   const serviceName = fc.constantFrom(...SERVICE_NAMES);
   const change: fc.Arbitrary<Change> = fc.oneof(
     {
