@@ -111,7 +111,7 @@ function compareEcho(state: ControllerState, service: ServiceState, event: HeldE
   if (event.record.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
   if (sameBeyondMetadata(expected.body, event.content.bytes)) return;
   output.content = event.content;
-  noteForeignEdit(state, service, 'what was written came back changed', event, now);
+  noteForeignEdit(state, service, 'what was written came back changed', now);
 }
 
 /** The answer to a GET of the object: null = it does not exist. Settles what was uncertain. */
@@ -153,18 +153,17 @@ function takeOutput(state: ControllerState, service: ServiceState, event: HeldEv
     // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
     addWork(state.queue, service.item, 'fresh', now.nowMs);
   } else {
-    noteForeignEdit(state, service, 'endpoints were changed by another writer', event, now);
+    noteForeignEdit(state, service, 'endpoints were changed by another writer', now);
   }
 }
 
+/** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
+export function undoneWrite(state: ControllerState, service: ServiceState, now: Now): void {
+  noteForeignEdit(state, service, 'an update changed nothing on the server', now);
+}
+
 /** Another writer's content will be repaired, later each time while that goes on. */
-function noteForeignEdit(
-  state: ControllerState,
-  service: ServiceState,
-  message: string,
-  event: HeldEvent,
-  now: Now,
-): void {
+function noteForeignEdit(state: ControllerState, service: ServiceState, message: string, now: Now): void {
   const { output } = service;
   state.instruments.foreignEdits.inc();
   const again = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
@@ -172,7 +171,7 @@ function noteForeignEdit(
   output.foreignEditAtMs = now.nowMs;
   log(state, 'info', 2, message, {
     service: service.key,
-    resourceVersion: event.record.resourceVersion,
+    resourceVersion: output.record?.resourceVersion ?? '',
     inARow: output.foreignEdits + 1,
   });
   addWork(state.queue, service.item, 'chore', now.nowMs, repairMs(output.foreignEdits));

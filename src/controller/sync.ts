@@ -6,7 +6,7 @@ import { nextDelayMs, resetBackoff, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent } from './event-recorder.ts';
-import { ownWrite, readOutput, releaseHeld } from './outputs.ts';
+import { ownWrite, readOutput, releaseHeld, undoneWrite } from './outputs.ts';
 import { releaseService, setFacts } from './services.ts';
 import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, queuePlan } from './shard-batches.ts';
@@ -205,7 +205,10 @@ export function onWriteDone(
   const { output } = service;
   sync.open--;
   output.inFlight--;
-  if (outcome.applied !== null) {
+  const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
+  if (undone) {
+    undoneWrite(state, service, now);
+  } else if (outcome.applied !== null) {
     sync.applied++;
     ownWrite(state, service, outcome.applied, write.body);
   } else if (outcome.result === 'applied') {
@@ -216,7 +219,7 @@ export function onWriteDone(
   if (sync.shardLife === state.shards[service.shard]!.life) {
     service.acks.push({
       write: write.id,
-      result: outcome.result,
+      result: undone ? 'refused' : outcome.result,
       uid: outcome.applied?.uid ?? '',
       resourceVersion: outcome.applied?.resourceVersion ?? '',
     });

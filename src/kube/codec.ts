@@ -287,10 +287,12 @@ function prependMessage(writer: ProtoWriter, message: Message, object: JsonObjec
     const field = message.fields[i]!;
     if (field.type === 'skip') continue;
     const value = object[field.name];
-    if (value === undefined || value === null) continue;
     if (field.shape === 'one') {
       prependField(writer, message, field, value);
-    } else if (field.shape === 'list') {
+      continue;
+    }
+    if (value === undefined || value === null) continue;
+    if (field.shape === 'list') {
       if (!Array.isArray(value)) throw wrongType(message, field, 'a list', value);
       for (let j = value.length - 1; j >= 0; j--) prependItem(writer, message, field, value[j]);
     } else {
@@ -300,15 +302,28 @@ function prependMessage(writer: ProtoWriter, message: Message, object: JsonObjec
   }
 }
 
+/**
+ * As Go, a scalar that is no pointer is written also when it is zero, so that what the server sends back can be compared
+ * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: in JSON, Go shows them only where they are
+ * set, and presence on the wire is how `decodeMessage` tells.
+ */
 function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
-  if (!field.pointer && isZero(value) && field.type !== 'IntOrString') {
+  if (value === undefined || value === null) {
+    if (!field.pointer) prependZero(writer, field);
+  } else if (!field.pointer && isZero(value) && field.type !== 'IntOrString') {
     checkZero(message, field, value);
-    return;
-  }
-  prependItem(writer, message, field, value);
+    prependZero(writer, field);
+  } else prependItem(writer, message, field, value);
 }
 
-/** A zero value that is left out still has to be the zero value of its own type. */
+function prependZero(writer: ProtoWriter, field: Field): void {
+  const isNumber = field.type === 'bool' || field.type === 'int32' || field.type === 'int64';
+  if (!isNumber && field.type !== 'string') return;
+  prependVarint(writer, 0);
+  prependVarint(writer, (field.number << 3) | (isNumber ? WIRE_VARINT : WIRE_BYTES));
+}
+
+/** A zero value still has to be that of its own type. */
 function checkZero(message: Message, field: Field, value: unknown): void {
   const expected =
     field.type === 'bool' ? 'boolean' : field.type === 'int32' || field.type === 'int64' ? 'number' : 'string';

@@ -35,7 +35,7 @@ export function prependPlainAddress(writer: ProtoWriter, tag: number, value: obj
     lengthOf(ip) +
     (hasRef ? refLength + (refLength > 0x7f ? 3 : 2) : 0) +
     lengthOf(hostname) +
-    (nodeName === '' ? 2 : lengthOf(nodeName));
+    (nodeName === undefined ? 0 : lengthOf(nodeName));
   if (!(length <= BYTES_MAX)) return false;
   const before = writer.bytes.length - writer.position;
   let at = reserve(writer, length + (length > 0x7f ? 3 : 2));
@@ -55,20 +55,17 @@ export function prependPlainAddress(writer: ProtoWriter, tag: number, value: obj
     at = put(bytes, at, 7, fieldPath);
   }
   at = put(bytes, at, 3, hostname);
-  if (nodeName === '' && at >= 0) {
-    bytes[at++] = (4 << 3) | WIRE_BYTES;
-    bytes[at++] = 0;
-  } else at = put(bytes, at, 4, nodeName);
+  if (nodeName !== undefined) at = put(bytes, at, 4, nodeName);
   if (at >= 0) return true;
   writer.position = bytes.length - before;
   return false;
 }
 
-/** Bytes of an ASCII string field, which is left out when it is empty. */
+/** Bytes of an ASCII string field, which is written also when it is empty. */
 function lengthOf(text: string | undefined): number {
-  if (text === undefined) return 0;
+  if (text === undefined) return 2;
   if (typeof text !== 'string' || text.length > TEXT_MAX) return Number.NaN;
-  return text === '' ? 0 : text.length + 2;
+  return text.length + 2;
 }
 
 function putLength(bytes: Uint8Array, at: number, length: number): number {
@@ -80,8 +77,8 @@ function putLength(bytes: Uint8Array, at: number, length: number): number {
 }
 
 /** Returns where to go on; negative from then on when a character was not ASCII. */
-function put(bytes: Uint8Array, at: number, number: number, text: string | undefined): number {
-  if (text === undefined || text === '' || at < 0) return at;
+function put(bytes: Uint8Array, at: number, number: number, text = ''): number {
+  if (at < 0) return at;
   const length = text.length;
   bytes[at++] = (number << 3) | WIRE_BYTES;
   bytes[at++] = length;

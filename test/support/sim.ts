@@ -18,10 +18,11 @@ import type { Event } from '../../src/controller/event.ts';
 import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
+import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
+import type { EndpointSubset, KubeObject } from '../../src/kube/types.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove } from '../../src/lib/heap.ts';
 import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
-import { createMetricStore } from '../../src/metrics/store.ts';
+import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport } from '../../src/ports/transport.ts';
@@ -64,6 +65,8 @@ export interface SimConfig {
   readonly faults?: Partial<Faults>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
+  /** Admission on the server adds an address to whatever the controller writes. */
+  readonly mutateEndpoints?: boolean;
 }
 
 interface Task {
@@ -96,6 +99,8 @@ export interface Sim {
   stop(): void;
   readonly stopped: boolean;
   readonly loop: Loop | null;
+  /** Of the controller that runs. */
+  readonly metrics: MetricStore | null;
   /** A request of somebody else, done at once. Throws on a status of 400 and more. */
   request(method: string, path: string, body?: object, contentType?: string): KubeObject;
   /** As `request`, but gives back the status. */
@@ -156,6 +161,7 @@ export function createSim(config: SimConfig = {}): Sim {
     logLines,
     stopped: false,
     loop: null as Loop | null,
+    metrics: null as MetricStore | null,
     shards: null as SimShards | null,
     nowMs: () => now,
     at(atMs: number, act: () => void) {
@@ -184,7 +190,7 @@ export function createSim(config: SimConfig = {}): Sim {
           return sim.shards;
         },
         log: (line) => logLines.push(line),
-        metrics: createMetricStore(),
+        metrics: (sim.metrics = createMetricStore()),
         onStopped: () => {
           sim.stopped = true;
         },
@@ -281,7 +287,7 @@ export function createSim(config: SimConfig = {}): Sim {
         method: request.method,
         path: request.path,
         headers: { accept: request.accept, contentType: request.contentType },
-        body: request.body,
+        body: config.mutateEndpoints === true ? mutated(request) : request.body,
       });
       tickServer();
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
@@ -364,6 +370,16 @@ export function createSim(config: SimConfig = {}): Sim {
   }
 
   return sim;
+}
+
+/** What an admission webhook may do to a write. */
+function mutated(request: HttpRequest): Uint8Array | null {
+  if (request.body === null || request.lane !== 'write' || request.method === 'DELETE') return request.body;
+  const object = decodeObject(request.body);
+  const subsets = (object['subsets'] ?? []) as EndpointSubset[];
+  const added = { ip: '192.168.0.1' };
+  object['subsets'] = subsets.map((subset) => ({ ...subset, addresses: [...(subset.addresses ?? []), added] }));
+  return encodeObject(object);
 }
 
 /** A pod that runs and is ready, unless told otherwise; make it with `createPod`. */

@@ -1,0 +1,199 @@
+/** Whose object is it, and whose change: foreign edits, orphans, re-creation. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  endpointsTable,
+  writesOf,
+  type Sim,
+} from '../support/sim.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
+
+function settled(): Sim {
+  const sim = createSim();
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+function editSubsets(sim: Sim): void {
+  const object = sim.request('GET', `${ENDPOINTS}/web`);
+  sim.request('PUT', `${ENDPOINTS}/web`, {
+    ...object,
+    subsets: [{ addresses: [{ ip: '9.9.9.9' }], ports: [{ port: 1 }] }],
+  });
+}
+
+function orphan(name: string, metadata: object): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name, ...metadata },
+    subsets: [{ addresses: [{ ip: '10.9.9.9' }], ports: [{ port: 80 }] }],
+  };
+}
+
+const OURS = { labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } };
+
+describe('foreign edits', () => {
+  it('are repaired, but not within the first second', () => {
+    const sim = settled();
+    editSubsets(sim);
+    sim.run(900);
+    assert.deepEqual(endpointsTable(sim), ['default/web 9.9.9.9 : :1/TCP']);
+    sim.run(500);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('are repaired ever more slowly while the same writer comes back at once', () => {
+    const sim = settled();
+    const before = writesOf(sim).length;
+    for (let i = 0; i < 600; i++) {
+      sim.run(1000);
+      if (endpointsTable(sim)[0] === 'default/web 10.0.0.1 : http:8080/TCP') editSubsets(sim);
+    }
+    const repairs = writesOf(sim).length - before;
+    assert.ok(repairs >= 5 && repairs <= 12, `${repairs} repairs in ten minutes`);
+  });
+
+  it('do not hold up a change of a pod', () => {
+    const sim = settled();
+    editSubsets(sim);
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(100);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+
+  it('keep annotations, finalizers and owner references that others have put on the object', () => {
+    const sim = settled();
+    const object = sim.request('GET', `${ENDPOINTS}/web`);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u-1' }];
+    sim.request('PUT', `${ENDPOINTS}/web`, {
+      ...object,
+      metadata: { ...object.metadata, annotations: { mine: 'stays' }, finalizers: ['example.com/f'], ownerReferences },
+    });
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(5000);
+    const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);
+    assert.equal(metadata.annotations?.['mine'], 'stays');
+    assert.deepEqual(metadata.finalizers, ['example.com/f']);
+    assert.deepEqual(metadata.ownerReferences, ownerReferences);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+});
+
+describe('an Endpoints object that goes away', () => {
+  it('is made again at once', () => {
+    const sim = settled();
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.run(100);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('goes with its Service, without a needless request of ours', () => {
+    const sim = settled();
+    const before = sim.exchanges.length;
+    deleteObject(sim, '/api/v1/namespaces/default/services/web');
+    sim.run(30_000);
+    assert.deepEqual(endpointsTable(sim), []);
+    assert.deepEqual(sim.exchanges.slice(before), []);
+  });
+
+  it('comes back when the Service is deleted and made again at once', () => {
+    const sim = settled();
+    deleteObject(sim, '/api/v1/namespaces/default/services/web');
+    createService(sim, { name: 'web' });
+    sim.run(3000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(
+      writesOf(sim).filter((line) => line.startsWith('DELETE')),
+      [],
+    );
+  });
+});
+
+describe('leftovers without a Service', () => {
+  it('are deleted after the start if the label says that they are ours, after asking for the Service once more', () => {
+    const sim = createSim();
+    sim.request('POST', ENDPOINTS, orphan('old', OURS));
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), []);
+    const asked = sim.exchanges.map(({ method, path, status }) => `${method} ${path} ${status}`).slice(-2);
+    assert.deepEqual(asked, [
+      'GET /api/v1/namespaces/default/services/old 404',
+      'DELETE /api/v1/namespaces/default/endpoints/old 200',
+    ]);
+  });
+
+  it('stay, and are reported once, if they do not carry the label', () => {
+    const sim = createSim();
+    sim.request('POST', ENDPOINTS, orphan('gluster', {}));
+    sim.start();
+    sim.run(100_000);
+    assert.deepEqual(endpointsTable(sim), ['default/gluster 10.9.9.9 : :80/TCP']);
+    const reports = sim.logLines.filter(({ message }) => message === 'endpoints without a service are left alone');
+    assert.deepEqual(
+      reports.map(({ fields }) => fields['endpoints']),
+      ['default/gluster'],
+    );
+  });
+
+  it('stay if they serve leader election, label or not', () => {
+    const sim = createSim();
+    const annotations = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
+    sim.request('POST', ENDPOINTS, orphan('leader', { ...OURS, annotations }));
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/leader 10.9.9.9 : :80/TCP']);
+  });
+});
+
+describe('what upstream leaves alone', () => {
+  it('Endpoints of a Service without a selector', () => {
+    const sim = createSim();
+    createService(sim, { name: 'db', spec: { selector: undefined } });
+    sim.request('POST', ENDPOINTS, orphan('db', {}));
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(writesOf(sim), []);
+  });
+
+  it('the object stays when the selector is removed, and is taken up again when one comes back', () => {
+    const sim = settled();
+    const service = (): object => sim.request('GET', '/api/v1/namespaces/default/services/web');
+    const without = structuredClone(service()) as { spec: { selector?: object } };
+    delete without.spec.selector;
+    sim.request('PUT', '/api/v1/namespaces/default/services/web', without);
+    sim.run(1000);
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(3000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    const back = structuredClone(service()) as { spec: { selector?: object } };
+    back.spec.selector = { app: 'web' };
+    sim.request('PUT', '/api/v1/namespaces/default/services/web', back);
+    sim.run(3000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+});
+
+describe('admission that changes what we write', () => {
+  it('is counted and not fought with faster than the back-off', () => {
+    const sim = createSim({ mutateEndpoints: true });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(600_000);
+    const writes = writesOf(sim).length;
+    assert.ok(writes >= 3 && writes <= 14, `${writes} writes in ten minutes`);
+    const [edits] = samples(sim.metrics!, 'endpointd_foreign_edits_total', 0);
+    assert.ok(edits!.value >= 3, 'edits are counted');
+  });
+});
