@@ -1,17 +1,10 @@
-import { createRequire } from 'node:module';
-import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
 import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
 import { connectionKey, type Access, type ReadAccess } from './access.ts';
 import { failureKind, failureMessage, type FailureKind } from './failure.ts';
 import type { LogLine } from './log.ts';
+import { createPools, type Pools } from './pools.ts';
 import { createWarningFilter } from './warnings.ts';
-
-// By file, as the package has no exports map: its index also loads fetch, WebSocket, caches and mocks, which doubles the
-// price (101 ms of CPU and 27 MB against 43 ms and 18 MB, of some 200 ms until the first list).
-const require = createRequire(import.meta.url);
-const Pool = require('undici/lib/dispatcher/pool.js') as typeof undici.Pool;
-const loadProxyAgent = (): typeof undici.ProxyAgent => require('undici/lib/dispatcher/proxy-agent.js');
 
 /** What became of one request, for `rest_client_*` metrics. */
 export interface RequestObservation {
@@ -57,9 +50,6 @@ const CALLS_MAX = 16_384;
 /** A second 401 within this time does not read the credentials again. */
 const UNAUTHORIZED_REREAD_MS = 1000;
 
-const LANES: readonly Lane[] = ['list', 'watch', 'read', 'write', 'event'];
-type Pools = Readonly<Record<Lane, Dispatcher>>;
-
 interface Call {
   readonly request: HttpRequest;
   readonly startedMs: number;
@@ -87,7 +77,7 @@ export function createTransport(
 ): Transport & { close(): Promise<void> } {
   let access = config.access;
   let generation = 1;
-  let pools = createPools(access, config);
+  let pools = createPools(access, config.writesInFlightMax);
   let host = new URL(access.origin).host;
   const retired = new Set<Pools>();
   const calls = new Map<number, Call>();
@@ -302,11 +292,11 @@ export function createTransport(
     generation++;
     if (sameConnections) return;
     const old = pools;
-    pools = createPools(access, config);
+    pools = createPools(access, config.writesInFlightMax);
     host = new URL(access.origin).host;
     retired.add(old);
     // Graceful: what is under way ends on its old connection, watches at their own timeout.
-    void Promise.all(LANES.map((lane) => old[lane].close())).then(
+    void Promise.all(Object.values(old).map((pool) => pool.close())).then(
       () => retired.delete(old),
       () => retired.delete(old),
     );
@@ -325,62 +315,11 @@ export function createTransport(
       clearTimeout(call.timer);
     }
     calls.clear();
-    const all = [pools, ...retired].flatMap((set) => LANES.map((lane) => set[lane]));
+    const all = [pools, ...retired].flatMap((set) => Object.values(set));
     await Promise.all(all.map((pool) => pool.destroy()));
   }
 
   return { send, cancel, close };
-}
-
-/** Lists, reads and watches run a handful at a time; events have a budget of a few a second. */
-function connectionsOf(lane: Lane, config: TransportConfig): number {
-  switch (lane) {
-    case 'list':
-      return 8;
-    case 'watch':
-      return 32;
-    case 'read':
-      return 16;
-    case 'write':
-      return config.writesInFlightMax;
-    case 'event':
-      return 2;
-  }
-}
-
-/** HTTP/1.1 only: h2 costs a quarter to half more CPU for our bodies, and one stalled connection would stall all. */
-function createPools(access: Access, config: TransportConfig): Pools {
-  const tls = {
-    ...(access.tls.ca === null ? {} : { ca: access.tls.ca }),
-    ...(access.tls.cert === null ? {} : { cert: access.tls.cert }),
-    ...(access.tls.key === null ? {} : { key: access.tls.key }),
-    ...(access.tls.serverName === null ? {} : { servername: access.tls.serverName }),
-    ...(access.tls.verify ? {} : { rejectUnauthorized: false }),
-    allowH2: false,
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-    timeout: 10_000,
-  };
-  const create = (lane: Lane): Dispatcher => {
-    const options = {
-      connections: connectionsOf(lane, config),
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: 60_000,
-      // Spreads the load again after one of several API servers behind an address was away.
-      clientTtl: 600_000,
-    };
-    if (access.proxyUrl === null) return new Pool(access.origin, { ...options, connect: tls });
-    const ProxyAgent = loadProxyAgent();
-    return new ProxyAgent({ ...options, uri: access.proxyUrl, requestTls: tls });
-  };
-  return {
-    list: create('list'),
-    watch: create('watch'),
-    read: create('read'),
-    write: create('write'),
-    event: create('event'),
-  };
 }
 
 function headerText(value: string | string[] | undefined): string {
