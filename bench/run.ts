@@ -10,6 +10,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads',
     run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
   },
+  peers: {
+    what: 'beside kube-controller-manager on a real API server',
+    run: async (size) => (await import('./peers/run.ts')).runPeersBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),

@@ -9,7 +9,7 @@ export interface EndpointsView {
   readonly writes: () => number;
   /** Resolves when every expected object is as it should be. Rejected when the watch breaks or at the time limit. */
   readonly converged: (expected: ExpectedEndpoints, timeoutMs: number) => Promise<void>;
-  /** Calls `onSeen` once an event shows the address in that state, in the Endpoints of the service. */
+  /** Calls `onSeen` once an event of the service's Endpoints shows the address among the ready ones, or no longer. */
   readonly expectAddress: (service: string, address: string, ready: boolean, onSeen: () => void) => void;
   /** Expectations that nothing has met. */
   readonly waiting: () => number;
@@ -108,12 +108,11 @@ function isRight(text: string, object: KubeObject | null | undefined): boolean {
 }
 
 function meets(object: KubeObject, { address, ready, onSeen }: Awaited): boolean {
-  for (const { addresses, notReadyAddresses } of (object['subsets'] ?? []) as readonly EndpointSubset[]) {
-    if ((ready ? addresses : notReadyAddresses)?.some(({ ip }) => ip === address) !== true) continue;
-    onSeen();
-    return true;
-  }
-  return false;
+  const subsets = (object['subsets'] ?? []) as readonly EndpointSubset[];
+  const isReady = subsets.some(({ addresses }) => addresses?.some(({ ip }) => ip === address) === true);
+  if (isReady !== ready) return false;
+  onSeen();
+  return true;
 }
 
 function keyOf({ metadata }: KubeObject): string {

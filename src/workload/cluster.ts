@@ -81,8 +81,9 @@ export function makeCluster(profile: Profile, seed: number): Cluster {
   const cluster: Cluster = {
     profile,
     prng,
-    namespaces: names('ns', profile.namespaces, 3),
-    nodes: names('node', profile.nodes, 4),
+    // Named after the profile, so that clusters of several profiles fit into one server.
+    namespaces: names(profile.name, profile.namespaces, 3),
+    nodes: names(`${profile.name}-node`, profile.nodes, 4),
     apps: [],
     services: [],
     pods: [],

@@ -55,9 +55,9 @@ test('a pod is sent in two requests, because a create drops the status', () => {
   const requests = [...clusterRequests(makeCluster(tiny, 1))].filter(({ path }) => path.includes('/pods'));
   const [create, status] = requests;
   assert.equal(requests.length, 2 * makeCluster(tiny, 1).pods.length);
-  assert.equal(create!.path, '/api/v1/namespaces/ns-000/pods');
+  assert.equal(create!.path, '/api/v1/namespaces/tiny-000/pods');
   assert.equal('status' in create!.body, false);
-  assert.match(status!.path, /^\/api\/v1\/namespaces\/ns-000\/pods\/app-0000-[a-z0-9]+\/status$/);
+  assert.match(status!.path, /^\/api\/v1\/namespaces\/tiny-000\/pods\/app-0000-[a-z0-9]+\/status$/);
   assert.deepEqual(Object.keys(status!.body), ['status']);
 });
 
