@@ -65,9 +65,13 @@ export interface SimConfig {
   readonly faults?: Partial<Faults>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
+  /** A status of 400 and more refuses the controller's request; 0 lets it through. */
+  readonly refuse?: Refuse;
   /** Admission on the server adds an address to whatever the controller writes. */
   readonly mutateEndpoints?: boolean;
 }
+
+export type Refuse = (request: HttpRequest) => number;
 
 interface Task {
   readonly atMs: number;
@@ -87,6 +91,8 @@ export interface Exchange {
 export interface Sim {
   readonly server: ApiServer;
   readonly faults: Faults;
+  /** May be changed as the story goes. */
+  refuse: Refuse;
   /** What the controller asked, in order of arrival, watches and lists too. */
   readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
@@ -157,6 +163,7 @@ export function createSim(config: SimConfig = {}): Sim {
   const sim = {
     server,
     faults,
+    refuse: config.refuse ?? (() => 0),
     exchanges,
     logLines,
     stopped: false,
@@ -283,6 +290,11 @@ export function createSim(config: SimConfig = {}): Sim {
       if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
       if (chance(faults.serverError)) return respond(id, 500, -1, delay());
       if (chance(faults.tooMany)) return respond(id, 429, 1, delay());
+      const refused = sim.refuse(request);
+      if (refused !== 0) {
+        exchanges.push({ atMs: now, method: request.method, path: request.path, status: refused });
+        return respond(id, refused, refused === 429 ? 1 : -1, delay());
+      }
       const reply = apply(server, wallMs(), {
         method: request.method,
         path: request.path,

@@ -1,0 +1,203 @@
+/** What the answers to our writes lead to: lost replies, conflicts, refusals, throttling, a stop in the middle. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+function eventsOf(sim: Sim): string[] {
+  const list = sim.request('GET', '/api/v1/events') as unknown as { items: { reason: string; message: string }[] };
+  return list.items.map(({ reason, message }) => `${reason}: ${message}`);
+}
+
+function metric(sim: Sim, name: string): number {
+  return samples(sim.metrics!, name, sim.nowMs()).reduce((sum, { value }) => sum + value, 0);
+}
+
+describe('a reply that is lost', () => {
+  it('to a create leaves one object, and no event', () => {
+    const sim = createSim({ faults: { loseReply: 1 } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.faults.loseReply = 0;
+    sim.start();
+    sim.run(5);
+    sim.faults.loseReply = 1;
+    sim.run(500);
+    sim.faults.loseReply = 0;
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(writesOf(sim), [`POST ${ENDPOINTS} 201`]);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('to an update is settled by one GET, and what changed meanwhile is written', () => {
+    const sim = settled();
+    sim.faults.loseReply = 1;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(500);
+    sim.faults.loseReply = 0;
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    const gets = sim.exchanges.filter(({ method, path }) => method === 'GET' && path === `${ENDPOINTS}/web`);
+    assert.equal(gets.length, 1);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+});
+
+describe('a conflict', () => {
+  it('is no event: the object is read, and written on top of the other writer', () => {
+    const sim = settled();
+    // Somebody else writes in the very moment in which we do.
+    const object = sim.request('GET', `${ENDPOINTS}/web`);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2);
+    sim.request('PUT', `${ENDPOINTS}/web`, {
+      ...object,
+      metadata: { ...object.metadata, annotations: { other: 'writer' } },
+    });
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
+    assert.equal(sim.request('GET', `${ENDPOINTS}/web`).metadata.annotations?.['other'], 'writer');
+    assert.deepEqual(eventsOf(sim), []);
+  });
+});
+
+describe('a refusal', () => {
+  it('for good makes the service stuck, says so once, and does not hold up others', () => {
+    const sim = createSim({
+      refuse: ({ path, method }) => (method === 'POST' && path.includes('/bad/endpoints') ? 422 : 0),
+    });
+    for (const namespace of ['bad', 'good']) {
+      sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      createService(sim, { name: 'web', namespace });
+      createPod(sim, { name: 'web-1', namespace, ip: '10.0.0.1' });
+    }
+    sim.start();
+    sim.run(1000);
+    assert.deepEqual(endpointsTable(sim), ['good/web 10.0.0.1 : http:8080/TCP']);
+    sim.run(600_000);
+    const stuck = [...samples(sim.metrics!, 'endpointd_stuck_service', 0)].map(({ labels }) => labels);
+    assert.deepEqual(stuck, [{ namespace: 'bad', service: 'web', class: 'invalid' }]);
+    const tries = writesOf(sim).filter((line) => line.includes('/bad/')).length;
+    assert.ok(tries <= 8, `${tries} tries in ten minutes`);
+    const reasons = eventsOf(sim).map((line) => line.split(':')[0]);
+    assert.deepEqual([...new Set(reasons)].sort(), ['EndpointsStuck', 'FailedToCreateEndpoint']);
+    assert.equal(reasons.filter((reason) => reason === 'EndpointsStuck').length, 1);
+  });
+
+  it('of a create in a terminating namespace is no failure at all', () => {
+    const sim = createSim();
+    sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
+    createService(sim, { name: 'web', namespace: 'going' });
+    sim.request('DELETE', '/api/v1/namespaces/going');
+    sim.start();
+    sim.run(600_000);
+    assert.deepEqual(writesOf(sim), ['POST /api/v1/namespaces/going/endpoints 403']);
+    assert.deepEqual(eventsOf(sim), []);
+    assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
+  });
+
+  it('with Retry-After pauses all writes for that long', () => {
+    const sim = settled();
+    let refused = 0;
+    sim.refuse = ({ method, path }) => (method === 'PUT' && path.startsWith(ENDPOINTS) && refused++ === 0 ? 429 : 0);
+    const startMs = sim.nowMs();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(900);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    sim.run(2000);
+    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
+    const done = sim.exchanges.findLast(({ method, status }) => method === 'PUT' && status === 200)!;
+    assert.ok(done.atMs - startMs >= 1000, `written ${done.atMs - startMs} ms after the refusal`);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+});
+
+describe('the bucket and the lanes', () => {
+  it('let a change overtake the services that are still in line after a start', () => {
+    const sim = createSim({ options: { kubeApiQps: 10, kubeApiBurst: 10 } });
+    for (let i = 1; i <= 200; i++) createService(sim, { name: `old-${i}`, spec: { selector: { app: `old-${i}` } } });
+    sim.start();
+    sim.run(2000);
+    assert.ok(endpointsTable(sim).length < 60, 'the start is under way');
+    createService(sim, { name: 'new', spec: { selector: { app: 'new' } } });
+    sim.run(500);
+    assert.ok(endpointsTable(sim).includes('default/new -'), 'the new service does not wait for the old ones');
+    sim.run(30_000);
+    assert.equal(endpointsTable(sim).length, 201);
+  });
+
+  it('keep chores going while fresh changes never end', () => {
+    const sim = createSim({ options: { kubeApiQps: 20, kubeApiBurst: 20, concurrentEndpointSyncs: 4 } });
+    for (let i = 1; i <= 10; i++) {
+      createService(sim, { name: `busy-${i}`, spec: { selector: { app: `busy-${i}` } } });
+      createPod(sim, { name: `busy-${i}`, ip: `10.1.0.${i}`, labels: { app: `busy-${i}` } });
+    }
+    for (let i = 1; i <= 100; i++) createService(sim, { name: `idle-${i}`, spec: { selector: { app: `idle-${i}` } } });
+    sim.start();
+    sim.run(1000);
+    for (let round = 0; round < 300; round++) {
+      for (let i = 1; i <= 10; i++) setPodStatus(sim, { name: `busy-${i}`, ready: round % 2 === 0 });
+      sim.run(100);
+    }
+    assert.equal(endpointsTable(sim).filter((line) => line.includes('/idle-')).length, 100);
+  });
+
+  it('spend one write on many changes within a batch period', () => {
+    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 1000 } });
+    const before = writesOf(sim).length;
+    for (let i = 2; i <= 6; i++) {
+      createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+      sim.run(100);
+    }
+    sim.run(3000);
+    assert.equal(writesOf(sim).length, before + 1);
+    assert.deepEqual(endpointsTable(sim), [
+      'default/web 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5 10.0.0.6 : http:8080/TCP',
+    ]);
+  });
+});
+
+describe('a stop', () => {
+  it('drains what was planned and plans nothing more', () => {
+    const sim = settled();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(4);
+    sim.stop();
+    createService(sim, { name: 'late', spec: { selector: { app: 'late' } } });
+    sim.run(5000);
+    assert.equal(sim.stopped, true);
+    assert.ok(!endpointsTable(sim).some((line) => line.includes('late')));
+  });
+
+  it('ends in bounded time when the server does not answer', () => {
+    const sim = settled();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.faults.loseReply = 1;
+    sim.run(4);
+    sim.stop();
+    sim.run(11_000);
+    assert.equal(sim.stopped, true);
+  });
+});
