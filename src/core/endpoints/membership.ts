@@ -184,11 +184,6 @@ export function takeProblems(membership: Membership): readonly Problem[] {
   return taken;
 }
 
-/** The record of a pod as last applied. */
-export function memberPod(membership: Membership, name: string): PodRecord | undefined {
-  return membership.members.get(name)?.pod;
-}
-
 export function memberNames(membership: Membership): Iterable<string> {
   return membership.members.keys();
 }

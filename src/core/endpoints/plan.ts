@@ -40,7 +40,7 @@ export interface EndpointsPlan {
 }
 
 /** Services whose Endpoints are somebody else's business, or nobody's (spec/endpoints.md 6, steps 3 and 4). */
-export function hasEndpoints(service: ServiceRecord): boolean {
+function hasEndpoints(service: ServiceRecord): boolean {
   return service.selector !== null && service.type !== 'ExternalName';
 }
 

@@ -4,7 +4,6 @@ import {
   applyPod,
   createMembership,
   memberNames,
-  memberPod,
   type Membership,
   setSpec,
   subsetsOf,
@@ -55,13 +54,12 @@ test('pods come, turn, move and go', () => {
   assert.deepEqual([...memberNames(membership)], []);
 });
 
-test('the record before is returned, and the last one can be asked for', () => {
+test('the record before is returned', () => {
   const membership = membershipOf(makeService(), []);
   const first = podAt('a');
   const second = podAt('a', { ready: false });
   assert.equal(applyPod(membership, 'a', first), null);
   assert.equal(applyPod(membership, 'a', second), first);
-  assert.equal(memberPod(membership, 'a'), second);
   assert.equal(applyPod(membership, 'a', null), second);
   assert.equal(applyPod(membership, 'a', null), null);
 });
