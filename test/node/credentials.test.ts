@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import { createServer as createPlainServer } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -320,42 +318,4 @@ test('TLS: insecure-skip-tls-verify trusts any server', async () => {
   await world.until(() => world.events.length === 1);
   assert.equal(world.events[0]!.type, 'response');
   assert.deepEqual(world.peers, ['nobody over http/1.1']);
-});
-
-test('TLS goes through the proxy of the kubeconfig', async () => {
-  const tunnels: string[] = [];
-  const sockets = new Set<Socket>();
-  const proxy = createPlainServer();
-  proxy.on('connect', (request, client: Socket) => {
-    tunnels.push(request.url!);
-    const [host, port] = request.url!.split(':');
-    const upstream = connect(Number(port), host, () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      client.pipe(upstream).pipe(client);
-    });
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => socket.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  try {
-    const user = { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) };
-    await using world = await tlsWorld(
-      { ...TRUSTED, 'proxy-url': proxyUrl },
-      { ...user, 'as-groups': ['a', 'b'], as: 'x' },
-    );
-    for (let i = 1; i <= 3; i++) {
-      world.transport.send(httpRequest());
-      await world.until(() => world.events.length === i);
-    }
-    assert.ok(world.events.every((event) => event.type === 'response'));
-    assert.deepEqual(tunnels, [new URL(world.origin).host], 'one tunnel, kept');
-    assert.deepEqual(world.peers, ['client over http/1.1']);
-    assert.equal(world.seen[0]!.headers['impersonate-group'], 'a, b');
-  } finally {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  }
 });
