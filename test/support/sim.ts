@@ -93,6 +93,12 @@ export interface Sim {
   readonly faults: Faults;
   /** May be changed as the story goes. */
   refuse: Refuse;
+  /** Changes bytes of a watch or a list on their way. */
+  tamper: (bytes: Uint8Array, request: HttpRequest) => Uint8Array;
+  /** Watches that have something to say meanwhile stay open, and nothing ever comes through them again. */
+  muteWatches: boolean;
+  /** The server ends every watch cleanly. */
+  cutWatches(): void;
   /** What the controller asked, in order of arrival, watches and lists too. */
   readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
@@ -164,6 +170,8 @@ export function createSim(config: SimConfig = {}): Sim {
     server,
     faults,
     refuse: config.refuse ?? (() => 0),
+    tamper: (bytes: Uint8Array, _request: HttpRequest): Uint8Array => bytes,
+    muteWatches: false,
     exchanges,
     logLines,
     stopped: false,
@@ -239,6 +247,9 @@ export function createSim(config: SimConfig = {}): Sim {
       }
       now = untilMs;
     },
+    cutWatches() {
+      closeWatches(server);
+    },
     down() {
       isDown = true;
       closeWatches(server);
@@ -313,7 +324,7 @@ export function createSim(config: SimConfig = {}): Sim {
           status: reply.status,
           contentType: reply.headers['content-type'] ?? '',
           retryAfterSeconds: retryAfter === undefined ? -1 : Number(retryAfter),
-          body: reply.body,
+          body: request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body,
         }),
       );
     }
@@ -346,16 +357,32 @@ export function createSim(config: SimConfig = {}): Sim {
         }),
       );
       let ended = false;
+      let dead = false;
       const end = (error: string | null): void => {
         if (ended) return;
         ended = true;
+        if (silence !== null) heapRemove(tasks, silence);
         watches.delete(id);
         inOrder(() => answer(id, { type: 'ended', id, error }));
       };
+      /** The transport's own silence timer. */
+      let silence: Task | null = null;
+      const listen = (): void => {
+        if (silence !== null) heapRemove(tasks, silence);
+        silence = at(now + request.timeoutMs, () => {
+          watch.close();
+          end('silent for too long');
+        });
+      };
+      listen();
       const pump = (): void => {
         if (ended) return;
-        for (const bytes of watch.take()) {
+        for (const taken of watch.take()) {
+          dead ||= sim.muteWatches;
+          if (dead) continue;
+          const bytes = sim.tamper(taken, request);
           inOrder(() => answer(id, { type: 'chunk', id, bytes }));
+          listen();
           if (chance(faults.cutWatch)) {
             watch.close();
             return end('simulated reset');

@@ -1,0 +1,182 @@
+/** Watches and lists that end, lag, lie or break (spec/wire.md 2.3, 2.4): the cache is never emptied, nothing is lost. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+  sim.start();
+  sim.run(2000);
+  assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  return sim;
+}
+
+/** Requests to list or watch pods since `from`, without their query's numbers. */
+function podRequests(sim: Sim, from: number): string[] {
+  return sim.exchanges
+    .slice(from)
+    .filter(({ path }) => path.startsWith('/api/v1/pods'))
+    .map(({ path, status }) => {
+      const query = new URLSearchParams(path.split('?')[1]);
+      const kind = query.has('sendInitialEvents') ? 'watch-list' : query.has('watch') ? 'watch' : 'page';
+      return `${kind} ${status}`;
+    });
+}
+
+describe('a watch that ends', () => {
+  it('cleanly goes on at once from where it was', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.run(5000);
+    sim.cutWatches();
+    sim.run(100);
+    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+  });
+
+  it('at its time limit goes on for hours without a list', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.run(2 * 3600_000);
+    const requests = podRequests(sim, from);
+    assert.ok(requests.length >= 12 && requests.every((request) => request === 'watch 200'), requests.join());
+  });
+
+  it('because the server is gone is tried again, and what happened meanwhile is seen', () => {
+    const sim = settled();
+    sim.down();
+    deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
+    sim.run(60_000);
+    assert.deepEqual(
+      sim
+        .loop!.readiness()
+        .filter(({ ok }) => !ok)
+        .map(({ name }) => name),
+      ['watch-endpoints', 'watch-services', 'watch-pods'],
+    );
+    sim.up();
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(
+      sim.loop!.readiness().filter(({ ok }) => !ok),
+      [],
+    );
+  });
+
+  it('and is too old to go on (410) lists again, and misses neither a deletion nor a change', () => {
+    const sim = settled();
+    sim.down();
+    deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
+    sim.compact();
+    sim.up();
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.3 | 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('in silence is noticed without an error', () => {
+    const sim = settled();
+    sim.muteWatches = true;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(100_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    sim.muteWatches = false;
+    sim.run(100_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('again and again as soon as it opens does not become a storm of requests', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.faults.cutWatch = 1;
+    sim.cutWatches();
+    for (let i = 0; i < 60; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 0 });
+      sim.run(1000);
+    }
+    const requests = podRequests(sim, from).length;
+    assert.ok(requests <= 30, `${requests} requests in a minute`);
+  });
+});
+
+describe('a server without WatchList', () => {
+  it('is asked for pages from then on', () => {
+    const sim = settled({ serverWatchList: false });
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 422', 'page 200', 'watch 200']);
+  });
+
+  it('is asked for more than one page where there is more than one', () => {
+    const sim = createSim({ serverWatchList: false });
+    createService(sim, { name: 'web', spec: { publishNotReadyAddresses: true } });
+    for (let i = 1; i <= 600; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 422', 'page 200', 'page 200', 'watch 200']);
+    assert.equal(
+      endpointsTable(sim)[0]!
+        .split(' ')
+        .filter((word) => word.startsWith('10.')).length,
+      600,
+    );
+  });
+
+  it('is not asked at all with --watch-list=false', () => {
+    const sim = settled({ options: { watchList: false } });
+    assert.deepEqual(podRequests(sim, 0), ['page 200', 'watch 200']);
+  });
+});
+
+describe('bytes that are no Kubernetes', () => {
+  const garbage = (): Uint8Array => Buffer.from('0000000affffffffffffffffffff', 'hex');
+
+  it('in a watch restart that stream; a metric and one line name the resource; nothing is emptied', () => {
+    const sim = settled();
+    const writes = writesOf(sim).length;
+    let broken = 0;
+    sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') && broken++ < 1 ? garbage() : bytes);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(20_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+    assert.equal(writesOf(sim).length, writes + 1);
+    const errors = samples(sim.metrics!, 'endpointd_decode_errors_total', 0);
+    assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
+    const lines = sim.logLines.filter(({ message }) => message.startsWith('undecodable'));
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['undecodable stream of pods'],
+    );
+  });
+
+  it('in every watch of a resource are got around by lists', () => {
+    const sim = settled();
+    sim.tamper = (bytes, { path, stream }) => (stream && path.startsWith('/api/v1/pods') ? garbage() : bytes);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(120_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('in all that is said of a resource leave what was known as it is, until the server is mended', () => {
+    const sim = settled();
+    sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') ? garbage() : bytes);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(120_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    sim.tamper = (bytes) => bytes;
+    sim.run(120_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+});
