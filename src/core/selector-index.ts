@@ -125,7 +125,7 @@ export function podCount<S>(index: SelectorIndex<S>): number {
   return index.podCount;
 }
 
-/** Every pod of the index. */
+/** Every pod of the index. The pod just given may be removed before the next one is asked for. */
 export function* allPods<S>(index: SelectorIndex<S>): Iterable<PodRecord> {
   for (const namespace of index.namespaces.values()) for (const pod of namespace.pods.values()) yield pod.record;
 }

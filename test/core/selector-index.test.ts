@@ -146,6 +146,14 @@ test('nothing is left behind', () => {
   assert.deepEqual([index.namespaces.size, index.services.size, index.podCount], [0, 0, 0]);
 });
 
+test('all pods can be removed while they are walked', () => {
+  const index = indexOf({ web: { app: 'web' } });
+  for (const namespace of ['ns', 'other'])
+    for (const name of ['a', 'b']) putPod(index, pod(name, { app: 'web' }, namespace));
+  for (const { namespace, name } of allPods(index)) removePod(index, namespace, name);
+  assert.equal(podCount(index), 0);
+});
+
 test('a service with no selector leaves no namespace', () => {
   assert.equal(indexOf({ web: null }).namespaces.size, 0);
 });
