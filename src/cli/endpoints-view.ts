@@ -30,7 +30,7 @@ interface Convergence {
 
 const PATH = '/api/v1/endpoints';
 
-export async function watchEndpoints(client: ApiClient): Promise<EndpointsView> {
+export async function watchEndpoints(client: Pick<ApiClient, 'list' | 'watch'>): Promise<EndpointsView> {
   const objects = new Map<string, KubeObject>();
   const awaited = new Map<string, Awaited[]>();
   let convergence: Convergence | null = null;

@@ -7,7 +7,12 @@ import type { EndpointsView } from './endpoints-view.ts';
  * When the change turns a pod's readiness: `onSeen` once for each service that selects the pod, as soon as its Endpoints
  * show it. To be called before the change is sent, since the answer may be slower than the controller.
  */
-export function awaitFlip(cluster: Cluster, change: Change, view: EndpointsView, onSeen: () => void): void {
+export function awaitFlip(
+  cluster: Cluster,
+  change: Change,
+  view: Pick<EndpointsView, 'expectAddress'>,
+  onSeen: () => void,
+): void {
   const { pod } = change;
   if (change.kind !== 'readiness' || pod === null) return;
   for (const service of cluster.services) {

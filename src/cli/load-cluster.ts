@@ -10,7 +10,7 @@ import { createRequests } from '../workload/request.ts';
  * @throws ApiError of the first request that was refused
  */
 export async function loadCluster(
-  client: ApiClient,
+  client: Pick<ApiClient, 'send'>,
   cluster: Cluster,
   concurrent: number,
   onProgress: (created: number) => void = () => undefined,
