@@ -1,0 +1,65 @@
+/**
+ * What an API server has to say and do, for this controller and what surrounds it. One suite for the embedded server and
+ * for a real kube-apiserver (1.36): what is written here was seen there.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createClient } from './apiserver-client.ts';
+import type { ApiServerUnderTest, Client } from './apiserver-client.ts';
+import { DIFFERENCES } from './apiserver-differences.ts';
+import { CREATE_CASES } from './apiserver-create.ts';
+import { DELETE_CASES } from './apiserver-delete.ts';
+import { LIST_CASES } from './apiserver-list.ts';
+import { OPEN_CASES } from './apiserver-open.ts';
+import { PLAIN_CASES } from './apiserver-plain.ts';
+import { POD_CASES } from './apiserver-pods.ts';
+import { SERVICE_CASES } from './apiserver-services.ts';
+import { UPDATE_CASES } from './apiserver-update.ts';
+import { WATCH_CASES } from './apiserver-watch.ts';
+
+/** `client` is shared: a case stays in namespaces of its own. */
+export type Case = (client: Client) => Promise<void>;
+
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
+  'paths that are no objects': PLAIN_CASES,
+  create: CREATE_CASES,
+  update: UPDATE_CASES,
+  delete: DELETE_CASES,
+  pods: POD_CASES,
+  'services and others': SERVICE_CASES,
+  list: LIST_CASES,
+  watch: WATCH_CASES,
+  'not in the embedded server': OPEN_CASES,
+};
+
+/** @param embedded the listed differences must show */
+export function apiServerContract(name: string, embedded: boolean, start: () => Promise<ApiServerUnderTest>): void {
+  describe(`API server contract: ${name}`, { concurrency: 8 }, () => {
+    let server: ApiServerUnderTest;
+    let client: Client;
+    before(async () => {
+      server = await start();
+      client = createClient(server);
+    });
+    after(async () => {
+      await client.close();
+      await server.stop();
+    });
+    for (const [group, cases] of Object.entries(GROUPS)) {
+      for (const [title, run] of Object.entries(cases)) {
+        const difference = embedded ? DIFFERENCES[title] : undefined;
+        test(`${group}: ${title}`, { timeout: 30_000 }, async () => {
+          if (difference === undefined) await run(client);
+          else await assert.rejects(run(client), `no difference any more: ${difference}`);
+        });
+      }
+    }
+    test('every listed difference has its case', () => {
+      const titles = Object.values(GROUPS).flatMap((cases) => Object.keys(cases));
+      assert.deepEqual(
+        Object.keys(DIFFERENCES).filter((title) => !titles.includes(title)),
+        [],
+      );
+    });
+  });
+}
