@@ -26,6 +26,7 @@ import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts'
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport } from '../../src/ports/transport.ts';
+import { createPlanner, plan } from '../../src/shard/planner.ts';
 
 export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
@@ -65,6 +66,8 @@ export interface SimConfig {
   readonly faults?: Partial<Faults>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
+  /** Called with each batch before it is planned: what it throws ends the shard's thread. */
+  readonly poison?: (batch: Uint8Array) => void;
   /** A status of 400 and more refuses the controller's request; 0 lets it through. */
   readonly refuse?: Refuse;
   /** Admission on the server adds an address to whatever the controller writes. */
@@ -194,10 +197,18 @@ export function createSim(config: SimConfig = {}): Sim {
         random: { uint32: () => nextUint32(prng) },
         transport: (deliver) => simTransport(alive, deliver),
         shards: (deliver): Shards => {
+          const plannerConfig = { tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation };
           const shardOptions = {
             count: config.shards ?? 2,
-            config: { tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation },
+            config: plannerConfig,
             schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
+            startPlanning: () => {
+              const planner = createPlanner(plannerConfig);
+              return (bytes: Uint8Array) => {
+                config.poison?.(bytes);
+                return plan(planner, bytes);
+              };
+            },
           };
           sim.shards = simulatedShards(shardOptions, (event) => {
             if (alive()) deliver(event);

@@ -1,0 +1,171 @@
+/** Threads that die or hang, and the service that kills them (design, section 6 "Poison"). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+} from '../support/sim.ts';
+import { SimHang } from '../support/sim-shards.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+function settled(services: number): Sim {
+  const sim = createSim({ shards: 1 });
+  for (let i = 1; i <= services; i++) {
+    createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
+    createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, labels: { app: `web-${i}` } });
+  }
+  sim.start();
+  sim.run(5000);
+  assert.equal(endpointsTable(sim).length, services);
+  return sim;
+}
+
+function metric(sim: Sim, name: string): number {
+  return samples(sim.metrics!, name, sim.nowMs()).reduce((sum, { value }) => sum + value, 0);
+}
+
+describe('a thread that dies', () => {
+  it('at rest costs nothing until a service changes: one GET of its object, then as if nothing had been', () => {
+    const sim = settled(3);
+    sim.shards!.kill(0, 'out of memory');
+    sim.run(60_000);
+    const before = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(1000);
+    const after = sim.exchanges.slice(before).map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(after, [
+      'GET /api/v1/namespaces/default/endpoints/web-2',
+      'PUT /api/v1/namespaces/default/endpoints/web-2',
+    ]);
+    assert.equal(endpointsTable(sim)[1], 'default/web-2 | 10.0.0.2 : http:8080/TCP');
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+  });
+
+  it('in the middle of its work loses nothing', () => {
+    const sim = settled(5);
+    for (let i = 1; i <= 5; i++) setPodStatus(sim, { name: `web-${i}`, ready: false });
+    sim.run(3);
+    sim.shards!.kill(0, 'exit code 1');
+    sim.run(5000);
+    for (let i = 1; i <= 5; i++) {
+      assert.equal(endpointsTable(sim)[i - 1], `default/web-${i} | 10.0.0.${i} : http:8080/TCP`);
+    }
+  });
+
+  it('while its plans are being written does not make a second write of them', () => {
+    const sim = settled(1);
+    const before = writesOf(sim).length;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(6);
+    sim.shards!.kill(0, 'exit code 1');
+    sim.run(60_000);
+    assert.equal(writesOf(sim).length, before + 1);
+    assert.deepEqual(endpointsTable(sim), ['default/web-1 | 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
+describe('a thread that hangs', () => {
+  it('is ended after the deadline, and its work is done by the next', () => {
+    const sim = settled(2);
+    sim.shards!.hang(0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(29_000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 0);
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+    assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');
+  });
+});
+
+describe('a service that kills every thread it is planned on', () => {
+  const poisoned = (kill: () => never): Sim => {
+    const sim = createSim({
+      shards: 1,
+      poison: (bytes) => {
+        if (Buffer.from(bytes).includes('web-3')) kill();
+      },
+    });
+    for (let i = 1; i <= 5; i++) {
+      createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
+      createPod(sim, { name: `pod-${i}`, ip: `10.0.0.${i}`, labels: { app: `web-${i}` } });
+    }
+    sim.start();
+    return sim;
+  };
+
+  it('is found, set aside and named; the others of its shard go on', () => {
+    const sim = poisoned(() => {
+      throw new Error('heap limit');
+    });
+    sim.run(3000);
+    const names = endpointsTable(sim).map((line) => line.split(' ')[0]);
+    assert.deepEqual(names, ['default/web-1', 'default/web-2', 'default/web-4', 'default/web-5']);
+    const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
+    assert.deepEqual(stuck, [{ namespace: 'default', service: 'web-3', class: 'poison' }]);
+    assert.ok(metric(sim, 'endpointd_quarantines_total') >= 1);
+  });
+
+  it('costs few threads, however long it lasts and however often it changes', () => {
+    const sim = poisoned(() => {
+      throw new Error('heap limit');
+    });
+    sim.run(3000);
+    const before = metric(sim, 'endpointd_shard_restarts_total');
+    for (let i = 0; i < 600; i++) {
+      setPodStatus(sim, { name: 'pod-3', ready: i % 2 === 0 });
+      setPodStatus(sim, { name: 'pod-1', ready: i % 2 === 0 });
+      sim.run(1000);
+    }
+    const deaths = metric(sim, 'endpointd_shard_restarts_total') - before;
+    assert.ok(deaths <= 61, `${deaths} deaths in ten minutes`);
+    assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');
+  });
+
+  it('is found as well when it hangs its thread', () => {
+    const sim = poisoned(() => {
+      throw new SimHang('endless loop');
+    });
+    sim.run(120_000);
+    const names = endpointsTable(sim).map((line) => line.split(' ')[0]);
+    assert.deepEqual(names, ['default/web-1', 'default/web-2', 'default/web-4', 'default/web-5']);
+  });
+
+  it('is planned again when whatever was wrong with it has been mended', () => {
+    let mended = false;
+    const sim = createSim({
+      shards: 1,
+      poison: (bytes) => {
+        if (!mended && Buffer.from(bytes).includes('web-3')) throw new Error('heap limit');
+      },
+    });
+    createService(sim, { name: 'web-3' });
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), []);
+    mended = true;
+    sim.run(600_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web-3 -']);
+    assert.equal(samples(sim.metrics!, 'endpointd_stuck_service', 0).length, 0);
+  });
+});
+
+describe('a snapshot too big for a batch', () => {
+  it('is refused before it is sent, and only its service is stuck', () => {
+    const sim = createSim({ options: { batchBytesMax: 10_000 } });
+    createService(sim, { name: 'big' });
+    createService(sim, { name: 'small', spec: { selector: { app: 'small' } } });
+    for (let i = 1; i <= 100; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/small -']);
+    const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
+    assert.deepEqual(stuck, [{ namespace: 'default', service: 'big', class: 'invalid' }]);
+    const line = sim.logLines.find(({ message }) => message.startsWith('service is stuck'));
+    assert.match(String(line?.fields['reason']), /--max-batch-bytes=10000/);
+  });
+});
