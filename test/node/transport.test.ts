@@ -105,7 +105,7 @@ test('changed connection material makes new connections while a stream ends on i
       },
     ),
   );
-  const watch = httpRequest({ lane: 'watch', stream: true, path: '/watch', timeoutMs: 300 });
+  const watch = httpRequest({ lane: 'watch', stream: true, path: '/watch', timeoutMs: 30_000 });
   world.transport.send(watch);
   world.transport.send(httpRequest());
   await world.until(() => world.events.some((event) => event.type === 'chunk') && world.events.length === 3);

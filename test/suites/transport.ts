@@ -195,12 +195,12 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'a silent stream ends after the time allowed between chunks',
     () => ({ chunks: ['hello'], finish: 'hang' }),
     async (world) => {
-      const request = httpRequest({ lane: 'watch', stream: true, timeoutMs: 60 });
+      const request = httpRequest({ lane: 'watch', stream: true, timeoutMs: 150 });
       world.transport.send(request);
       await world.until(() => world.events.some((event) => event.type === 'ended'));
       assert.equal(shape(world, request.id), 'response chunk ended');
       const ended = world.events.at(-1)!;
-      assert.ok(ended.type === 'ended' && ended.error !== null && ended.error.includes('60 ms'));
+      assert.ok(ended.type === 'ended' && ended.error !== null && ended.error.includes('150 ms'));
     },
   );
 
@@ -208,7 +208,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'no answer in time is a timeout that may have arrived',
     () => 'hang',
     async (world) => {
-      const request = httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 60 });
+      const request = httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 150 });
       world.transport.send(request);
       await world.until(() => world.events.length > 0);
       await world.quiet();
@@ -256,7 +256,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     async (world) => {
       const [gone, kept] = [
         httpRequest({ lane: 'watch', stream: true }),
-        httpRequest({ lane: 'watch', stream: true, timeoutMs: 200 }),
+        httpRequest({ lane: 'watch', stream: true, timeoutMs: 500 }),
       ];
       const early = httpRequest();
       world.onEvent = (event) => {
