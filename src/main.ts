@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { HelpShown, UsageError } from './cli/usage.ts';
+import { HelpShown, StartError, UsageError } from './cli/usage.ts';
 import { CredentialsError } from './node/credentials-error.ts';
 import { version } from './node/version.ts';
 
@@ -58,9 +58,10 @@ async function main(args: readonly string[]): Promise<number> {
     return await perform(rest);
   } catch (error) {
     if (error instanceof HelpShown) return 0;
-    if (!(error instanceof UsageError) && !(error instanceof CredentialsError)) throw error;
-    process.stderr.write(`${title}: ${error.message}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    const status = error instanceof UsageError ? 2 : 1;
+    if (status === 1 && !(error instanceof StartError) && !(error instanceof CredentialsError)) throw error;
+    process.stderr.write(`${title}: ${(error as Error).message}\n`);
+    return status;
   }
 }
 

@@ -15,6 +15,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Shards } from '../ports/shards.ts';
 import type { PlannerConfig } from '../shard/protocol.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
+import { starting } from './usage.ts';
 
 /** The loop ends a drain by itself after ten seconds; this is for the case that it does not. */
 const STOP_MS_MAX = 15_000;
@@ -110,8 +111,10 @@ async function serveObservation(
   let registry: Promise<MetricsRegistry> | undefined;
   const load = async (): Promise<MetricsRegistry> =>
     (await import('../node/metrics-registry.ts')).createRegistry(store, nowMs);
-  return await startHttp({
-    ...options.metricsAddress,
+  const { host, port } = options.metricsAddress;
+  const server = startHttp({
+    host,
+    port,
     metrics: async () => {
       registry ??= load();
       const loaded = await registry;
@@ -119,6 +122,7 @@ async function serveObservation(
     },
     health: (path) => healthOf(path, loop),
   });
+  return await starting(`serve --metrics-bind-address=${host}:${port}`, server);
 }
 
 /** A process that answers is alive; only readiness depends on watches, for a restart would not bring them back. */

@@ -10,6 +10,7 @@ import { makeCluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
 import { add, asText, bool, choice, integer, parseWith } from './flag-values.ts';
 import { loadCluster } from './load-cluster.ts';
+import { starting } from './usage.ts';
 
 export interface ServeOptions {
   /** 0 = any free one. */
@@ -34,10 +35,10 @@ export async function serve(args: readonly string[]): Promise<number> {
       (status) => process.exit(status),
     ),
   );
-  const server = await startApiServerThread({ port, seed, watchList });
+  const server = await starting(`serve on port ${port}`, startApiServerThread({ port, seed, watchList }));
   if (profile !== null) await fill(server.url, profile, seed);
   const text = kubeconfigFor(server.url, '');
-  await writeFile(kubeconfig, text, { mode: 0o600 });
+  await starting('write --kubeconfig', writeFile(kubeconfig, text, { mode: 0o600 }));
   process.stdout.write(`${text}# written to ${resolve(kubeconfig)}; serving at ${server.url} until Ctrl-C\n`);
   await stopped;
   await server.close();

@@ -7,3 +7,18 @@ export class UsageError extends Error {
 export class HelpShown extends Error {
   override readonly name = 'HelpShown';
 }
+
+/** What keeps a command from starting although its flags are right; `message` is one line. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** @throws StartError that says what could not be done, and why */
+export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`cannot ${what}: ${reason.replaceAll(/\s+/g, ' ')}`, { cause: error });
+  }
+}

@@ -1,7 +1,9 @@
 /** The commands as an operator meets them: exit status, and one line on stderr for what cannot be taken. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -66,6 +68,18 @@ for (const [args, expected, line] of refused) {
     assert.equal(stderr.indexOf('\n'), stderr.length - 1, 'one line');
   });
 }
+
+test('a port that is taken is one line and status 1', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const run = await endpointd('run', '--master=http://127.0.0.1:1', `--metrics-bind-address=127.0.0.1:${port}`);
+  const serve = await endpointd('serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`);
+  taken.close();
+  assert.deepEqual([run.status, serve.status], [1, 1]);
+  assert.match(run.stderr, /^endpointd run: cannot serve --metrics-bind-address=127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/);
+  assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\n$/);
+});
 
 /** A command that runs until `ready` appears on a stream, then gets SIGTERM. */
 function untilReady(args: readonly string[], ready: string): Promise<Outcome> {
