@@ -90,8 +90,12 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       break;
     case 'Time':
     case 'MicroTime': {
-      const time = typeof value === 'string' ? parseMicroTime(value) : null;
-      if (time === null) throw new JsonTypeError(`parsing time ${JSON.stringify(value)} as RFC 3339: cannot parse`);
+      const exact = field.type === 'Time' || MICRO_TIME.test(String(value));
+      const time = typeof value === 'string' && exact ? parseMicroTime(value) : null;
+      if (time === null) {
+        const layout = field.type === 'Time' ? '2006-01-02T15:04:05Z07:00' : '2006-01-02T15:04:05.000000Z07:00';
+        throw new JsonTypeError(`parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse`);
+      }
       return field.type === 'Time' ? formatTime(time.seconds) : formatMicroTime(time.seconds, time.nanos);
     }
     case 'skip':
@@ -99,6 +103,9 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
   }
   throw mismatch(context, value, path, goType(field));
 }
+
+/** Go's layout for these asks for all six digits. */
+const MICRO_TIME = /\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
 function mismatch(context: Context, value: unknown, path: string, expected: string): JsonTypeError {
   const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;

@@ -104,7 +104,7 @@ function dispatch(call: Call): ApiReply {
   const collection = target.name === '';
   switch (request.method) {
     case 'GET':
-      return collection || call.query.has('watch') ? listOrWatch(call) : getOne(call);
+      return collection ? listOrWatch(call) : getOne(call);
     case 'POST':
       if (!collection || (target.resource.namespaced && target.namespace === '')) throw methodNotAllowed();
       return postOne(call);
@@ -125,14 +125,12 @@ function dispatch(call: Call): ApiReply {
 function listOrWatch(call: Call): ApiReply {
   const { server, nowMs, target, query, negotiated } = call;
   const { resource } = target;
-  const parsed = parseListOptions(query, server.config.watchList);
-  const options = target.name === '' ? parsed : { ...parsed, fieldSelector: `metadata.name=${target.name}` };
+  const options = parseListOptions(query, server.config.watchList);
   if (options.watch) {
     const watch = openWatch(server, nowMs, target, options, negotiated);
     const contentType = negotiated.encoding === 'protobuf' ? PROTOBUF_WATCH : JSON_TYPE;
     return { status: 200, headers: { ...headersOf(resource), 'content-type': contentType }, watch };
   }
-  if (target.name !== '') return getOne(call);
   if (negotiated.as === 'metadata') {
     throw notAcceptable(
       `you requested PartialObjectMetadata, but the requested object is a list (${goType(resource)}List)`,

@@ -13,7 +13,6 @@ export interface ServiceAddresses {
 }
 
 interface Range {
-  readonly text: string;
   readonly family: IpFamily;
   readonly base: readonly number[];
   /** Addresses of the range, at most 2^24. */
@@ -34,7 +33,7 @@ function parseRange(text: string): Range {
     throw new Error(`service IP range ${JSON.stringify(text)}: expected address/bits`);
   }
   const size = Math.min(SIZE_MAX, 2 ** (ip.bytes.length * 8 - Number(bits)));
-  return { text, family: ip.family, base: ip.bytes, size };
+  return { family: ip.family, base: ip.bytes, size };
 }
 
 /** A free address of that family; null when there is none, or no such range. */
@@ -52,14 +51,16 @@ export function freeIp(addresses: ServiceAddresses, family: string): string | nu
   return null;
 }
 
+const OUT_OF_RANGE = 'the provided network does not match the current range';
+
 /** What is wrong with a wanted address; empty = nothing. */
 export function ipProblem(addresses: ServiceAddresses, text: string): string {
   const ip = parseIp(text);
   const range = addresses.ranges.find((range) => range.family === ip?.family);
-  if (ip === null || range === undefined) return 'provided IP is not in the valid range';
+  if (ip === null || range === undefined) return OUT_OF_RANGE;
   const offset = minus(ip.bytes, range.base);
   if (offset < 0 || offset >= range.size) {
-    return `provided IP is not in the valid range. The range of valid IPs is ${range.text}`;
+    return OUT_OF_RANGE;
   }
   return addresses.ips.has(formatIp(ip.bytes)) ? 'provided IP is already allocated' : '';
 }

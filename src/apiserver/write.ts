@@ -66,7 +66,6 @@ function insert(
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
-  delete metadata.generation;
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: false };
   rules.prepareCreate(object, context);
@@ -176,7 +175,11 @@ function replace(
   sizeBytes: number,
 ): StoredRecord {
   const old = existing.object;
+  const given = object.metadata.deletionTimestamp;
   keepMetadata(object, old);
+  if (given !== undefined && given !== old.metadata.deletionTimestamp) {
+    throw invalidObject(resource, name, [invalid('metadata.deletionTimestamp', given, 'field is immutable')]);
+  }
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: subresource === 'status' };
   if (subresource === 'finalize') {

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream';
 export interface Child {
   readonly pid: number;
   readonly running: boolean;
-  /** Settles when it has ended. */
-  readonly ended: Promise<void>;
+  /** Settles when it has ended, with its exit status; 128 and more = ended by a signal. */
+  readonly ended: Promise<number>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** User and system time of all its threads so far, or until it ended. Linux only; elsewhere 0. */
   cpuSeconds(): number;
@@ -35,11 +35,11 @@ export async function startChild(path: string, args: readonly string[], logPath:
   const shell = spawn('/bin/sh', ['-c', GUARD, 'sh', path, ...args], { stdio: ['pipe', log, log, 'pipe'] });
   closeSync(log);
   let running = true;
-  const ended = new Promise<void>((resolve) => {
-    shell.once('exit', () => {
+  const ended = new Promise<number>((resolve) => {
+    shell.once('exit', (status) => {
       running = false;
       shell.stdin!.destroy();
-      resolve();
+      resolve(status ?? -1);
     });
   });
   shell.unref();

@@ -62,7 +62,8 @@ export const OPEN_CASES: Readonly<Record<string, Case>> = {
   },
 
   'open: openapi documents': async (client) => {
-    const { paths } = await client.ok('GET', '/openapi/v3');
-    assert.notEqual(paths['api/v1'], undefined);
+    const { status, text } = await client.call('GET', '/openapi/v3');
+    assert.equal(status, 200);
+    assert.ok(text.includes('"api/v1"'));
   },
 };

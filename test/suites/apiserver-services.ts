@@ -130,7 +130,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     const [cause] = await refused(client, { clusterIP: '1.2.3.4', ...PORTS });
     assert.match(
       cause!,
-      /^spec.clusterIPs: Invalid value: \["1.2.3.4"\]: failed to allocate IP 1.2.3.4: .*not in the valid range/,
+      /^spec.clusterIPs: Invalid value: \["1.2.3.4"\]: failed to allocate IP 1.2.3.4: the provided network does not match the current range$/,
     );
   },
 
@@ -219,12 +219,25 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
 
   'Service: status is written apart': async (client) => {
     const path = await servicesPath(client);
-    await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
+    const spec = { type: 'LoadBalancer', ...PORTS };
+    await client.ok('POST', path, { metadata: { name: 'a' }, spec });
     const status = { loadBalancer: { ingress: [{ hostname: 'lb.example' }] } };
     const patched = await client.ok('PATCH', `${path}/a/status`, { status }, { contentType: MERGE });
     assert.deepEqual(patched.status, { loadBalancer: { ingress: [{ hostname: 'lb.example' }] } });
-    const put = await client.ok('PUT', `${path}/a`, { metadata: { name: 'a' }, spec: PORTS, status: {} });
+    const put = await client.ok('PUT', `${path}/a`, { metadata: { name: 'a' }, spec, status: {} });
     assert.deepEqual(put.status, patched.status);
+  },
+
+  'Service: only a load balancer has an address from outside': async (client) => {
+    const path = await servicesPath(client);
+    await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
+    const status = { loadBalancer: { ingress: [{ hostname: 'lb.example' }] } };
+    const refused = await client.call('PATCH', `${path}/a/status`, { status }, { contentType: MERGE });
+    assert.equal(refused.status, 422);
+    assert.deepEqual(
+      refused.body.details.causes.map(({ field, message }: Json) => `${field}: ${message}`),
+      ["status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"],
+    );
   },
 
   'Namespace: defaults': async ({ call }) => {
@@ -318,7 +331,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'Lease: times have microseconds': async ({ ok, namespace }) => {
+  'Lease: times have microseconds': async ({ ok, call, namespace }) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${await namespace()}/leases`;
     const spec = {
       holderIdentity: 'x',
@@ -327,11 +340,13 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
       leaseTransitions: 0,
     };
     assert.deepEqual((await ok('POST', path, { metadata: { name: 'a' }, spec })).spec, spec);
-    const whole = await ok('POST', path, {
-      metadata: { name: 'b' },
-      spec: { ...spec, renewTime: '2026-01-01T00:00:00Z' },
-    });
-    assert.equal(whole.spec.renewTime, '2026-01-01T00:00:00.000000Z');
+    const whole = { ...spec, renewTime: '2026-01-01T00:00:00Z' };
+    const { status, body } = await call('POST', path, { metadata: { name: 'b' }, spec: whole });
+    assert.deepEqual([status, body.reason], [400, 'BadRequest']);
+    assert.match(
+      body.message,
+      /^Lease in version "v1" cannot be handled as a Lease: parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00"/,
+    );
   },
 
   'Lease: what is wrong with it': async ({ call, namespace }) => {

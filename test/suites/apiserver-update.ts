@@ -94,9 +94,15 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
       endpoints: [],
     });
     assert.deepEqual([slice.status, slice.body.message], [404, 'endpointslices.discovery.k8s.io "a" not found']);
-    const service = await call('PUT', `/api/v1/namespaces/${ns}/services/a`, { metadata: { name: 'a' } });
+    const service = await call('PUT', `/api/v1/namespaces/${ns}/services/a`, {
+      metadata: { name: 'a' },
+      spec: { ports: [{ port: 80 }] },
+    });
     assert.deepEqual([service.status, service.body.message], [404, 'services "a" not found']);
-    const pod = await call('PUT', `/api/v1/namespaces/${ns}/pods/a`, { metadata: { name: 'a' } });
+    const pod = await call('PUT', `/api/v1/namespaces/${ns}/pods/a`, {
+      metadata: { name: 'a' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
     assert.deepEqual([pod.status, pod.body.message], [404, 'pods "a" not found']);
   },
 
@@ -165,12 +171,26 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
         name: 'a',
         creationTimestamp: '2001-01-01T00:00:00Z',
         generation: 5,
-        deletionTimestamp: '2001-01-01T00:00:00Z',
         labels: { b: 'c' },
       },
     });
     assert.equal(updated.metadata.creationTimestamp, metadata.creationTimestamp);
     assert.deepEqual([updated.metadata.generation, updated.metadata.deletionTimestamp], [undefined, undefined]);
+  },
+
+  'nobody deletes by an update': async (client) => {
+    const path = await endpointsPath(client);
+    await client.ok('POST', path, { metadata: { name: 'a' } });
+    const metadata = { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z' };
+    const { status, body } = await client.call('PUT', `${path}/a`, { metadata });
+    assert.equal(status, 422);
+    assert.deepEqual(body.details.causes, [
+      {
+        reason: 'FieldValueInvalid',
+        message: 'Invalid value: "2001-01-01T00:00:00Z": field is immutable',
+        field: 'metadata.deletionTimestamp',
+      },
+    ]);
   },
 
   'invalid updates name their causes': async (client) => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from './apiserver-client.ts';
-import type { ApiServerUnderTest, Client } from './apiserver-client.ts';
+import type { ApiServerUnderTest, Client, Json } from './apiserver-client.ts';
 import { DIFFERENCES } from './apiserver-differences.ts';
 import { CREATE_CASES } from './apiserver-create.ts';
 import { DELETE_CASES } from './apiserver-delete.ts';
@@ -59,6 +59,48 @@ export function apiServerContract(name: string, embedded: boolean, start: () => 
       assert.deepEqual(
         Object.keys(DIFFERENCES).filter((title) => !titles.includes(title)),
         [],
+      );
+    });
+  });
+}
+
+/** What is different on a server without the WatchList feature. */
+export function apiServerWithoutWatchList(name: string, start: () => Promise<ApiServerUnderTest>): void {
+  describe(`API server without WatchList: ${name}`, () => {
+    let server: ApiServerUnderTest;
+    let client: Client;
+    before(async () => {
+      server = await start();
+      client = createClient(server);
+    });
+    after(async () => {
+      await client.close();
+      await server.stop();
+    });
+
+    test('initial events with a bookmark at their end are refused', async () => {
+      const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+      const { status, body } = await client.call('GET', `/api/v1/namespaces/default/endpoints?${query}`);
+      assert.deepEqual([status, body.reason], [422, 'Invalid']);
+      assert.deepEqual(
+        body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`),
+        [
+          'sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+        ],
+      );
+    });
+
+    test('no bookmark ends what was there', async () => {
+      const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
+      await client.ok('POST', path, { metadata: { name: 'a' } });
+      const watch = await client.watch(`${path}?watch=1&allowWatchBookmarks=true`);
+      const added = await watch.take(1);
+      await client.ok('POST', path, { metadata: { name: 'b' } });
+      const next = await watch.take(1);
+      watch.close();
+      assert.deepEqual(
+        [...added, ...next].map((event) => `${event.type} ${event.object.metadata.name}`),
+        ['ADDED a', 'ADDED b'],
       );
     });
   });

@@ -3,7 +3,7 @@ import type { FieldError } from '../field-error.ts';
 import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { ipProblems, parseIp, specialIpProblems } from './ip.ts';
-import { labelName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
+import { labelName, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
 const ADDRESS_TYPES: readonly string[] = ['FQDN', 'IPv4', 'IPv6'];
@@ -50,6 +50,8 @@ export const ENDPOINT_SLICE_RULES: Rules = {
 };
 
 function applyDefaults(object: ApiObject): void {
+  // The server shows lists without items as null.
+  for (const field of ['endpoints', 'ports']) if (items(object, field).length === 0) object[field] = null;
   for (const port of items<SlicePort>(object, 'ports')) {
     port.name ??= '';
     if ((port.protocol ?? '') === '') port.protocol = 'TCP';
@@ -73,6 +75,9 @@ function validateSlice(object: ApiObject): FieldError[] {
   const addressType = text(object, 'addressType');
   if (addressType === '') errors.push(required('addressType'));
   else if (!ADDRESS_TYPES.includes(addressType)) errors.push(notSupported('addressType', addressType, ADDRESS_TYPES));
+  const ports = items<SlicePort>(object, 'ports');
+  if (ports.length > PORTS_MAX) errors.push(tooMany('ports', ports.length, PORTS_MAX));
+  else validatePorts(errors, ports);
   const endpoints = items<SliceEndpoint>(object, 'endpoints');
   if (endpoints.length > ENDPOINTS_MAX) errors.push(tooMany('endpoints', endpoints.length, ENDPOINTS_MAX));
   else {
@@ -80,9 +85,6 @@ function validateSlice(object: ApiObject): FieldError[] {
       validateEndpoint(errors, `endpoints[${at}]`, endpoint, addressType);
     }
   }
-  const ports = items<SlicePort>(object, 'ports');
-  if (ports.length > PORTS_MAX) errors.push(tooMany('ports', ports.length, PORTS_MAX));
-  else validatePorts(errors, ports);
   return errors;
 }
 
@@ -94,7 +96,7 @@ function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEn
     return;
   }
   for (const [at, address] of addresses.entries()) {
-    validateAddress(errors, `${field}.addresses[${at}]`, address, addressType);
+    validateAddress(errors, `${field}.addresses`, at, address, addressType);
   }
   for (const key of Object.keys(child(endpoint, 'deprecatedTopology'))) {
     for (const problem of qualifiedName(key)) errors.push(invalid(`${field}.deprecatedTopology`, key, problem));
@@ -107,7 +109,8 @@ function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEn
   }
 }
 
-function validateAddress(errors: FieldError[], field: string, address: string, addressType: string): void {
+function validateAddress(errors: FieldError[], list: string, at: number, address: string, addressType: string): void {
+  const field = `${list}[${at}]`;
   if (addressType === 'FQDN') {
     for (const problem of subdomainName(address)) errors.push(invalid(field, address, problem));
     return;
@@ -116,7 +119,8 @@ function validateAddress(errors: FieldError[], field: string, address: string, a
   for (const problem of ipProblems(address)) errors.push(invalid(field, address, problem));
   const ip = parseIp(address);
   if (ip !== null && ip.family !== addressType) {
-    errors.push(invalid(field, address, `must be an ${addressType} address`));
+    // The server names the list here, not the item.
+    errors.push(invalid(list, address, `must be an ${addressType} address`));
   }
   for (const problem of specialIpProblems(address)) errors.push(invalid(field, address, problem));
 }
@@ -133,9 +137,6 @@ function validatePorts(errors: FieldError[], ports: readonly SlicePort[]): void 
     names.add(name);
     if (protocol === '') errors.push(required(`${field}.protocol`));
     else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
-    if (port.port !== undefined) {
-      for (const problem of portNumber(port.port)) errors.push(invalid(`${field}.port`, port.port, problem));
-    }
     if (appProtocol !== undefined) {
       for (const problem of qualifiedName(appProtocol)) {
         errors.push(invalid(`${field}.appProtocol`, appProtocol, problem));

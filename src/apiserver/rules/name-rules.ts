@@ -59,14 +59,14 @@ export const qualifiedName: NameRule = (value) => {
     else problems.push(...subdomainName(parts[0]!).map((problem) => `prefix part ${problem}`));
   }
   if (name === '') problems.push('name part must be non-empty');
-  else if (name.length > 63) problems.push('name part must be no more than 63 characters');
+  else if (name.length > 63) problems.push('name part must be no more than 63 bytes');
   if (!QUALIFIED_NAME.test(name)) problems.push(`name part ${QUALIFIED_NAME_MESSAGE}`);
   return problems;
 };
 
 export const labelValue: NameRule = (value) => {
   const problems: string[] = [];
-  if (value.length > 63) problems.push('must be no more than 63 characters');
+  if (value.length > 63) problems.push('must be no more than 63 bytes');
   if (value !== '' && !QUALIFIED_NAME.test(value)) problems.push(LABEL_VALUE_MESSAGE);
   return problems;
 };

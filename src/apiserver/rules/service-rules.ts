@@ -41,7 +41,8 @@ export const SERVICE_RULES: Rules = {
     chooseAddresses(spec, context.addresses);
   },
   validateCreate: (object, context) => validateService(object, null, context),
-  validateUpdate: (object, old, context) => (context.status ? [] : validateService(object, old, context)),
+  validateUpdate: (object, old, context) =>
+    context.status ? validateStatus(object) : validateService(object, old, context),
   changed: (object, old, { addresses }) => {
     if (old !== null) {
       for (const ip of ownIps(old)) addresses.ips.delete(ip);
@@ -274,6 +275,12 @@ function validateFamilies(
       errors.push(invalid(`spec.ipFamilies[${at}]`, family, 'not configured on this cluster'));
     }
   }
+}
+
+function validateStatus(object: ApiObject): readonly FieldError[] {
+  const ingress = items(child(child(object, 'status'), 'loadBalancer'), 'ingress');
+  if (ingress.length === 0 || text(child(object, 'spec'), 'type') === 'LoadBalancer') return [];
+  return [forbidden('status.loadBalancer.ingress', "may only be used when `spec.type` is 'LoadBalancer'")];
 }
 
 function validateNodePorts(errors: FieldError[], spec: Json, old: Json, addresses: ServiceAddresses): void {

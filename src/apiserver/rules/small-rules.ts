@@ -1,6 +1,6 @@
 import { invalid } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { child, text } from '../object.ts';
+import { child, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { labelName, subdomainName } from './name-rules.ts';
 import type { RuleContext, Rules } from './rules.ts';
@@ -49,6 +49,10 @@ function nodeDefaults(object: ApiObject): void {
   }
   status['daemonEndpoints'] ??= { kubeletEndpoint: { Port: 0 } };
   status['nodeInfo'] ??= Object.fromEntries(NODE_INFO.map((field) => [field, '']));
+  for (const condition of items(status, 'conditions')) {
+    condition['lastHeartbeatTime'] ??= null;
+    condition['lastTransitionTime'] ??= null;
+  }
   object['status'] = status;
 }
 

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { request, WebSocket } from 'undici';
+import { startChild } from './child.ts';
+import type { Child } from './child.ts';
+import type { Cluster } from './cluster.ts';
+
+/** `endpointd run` as an operator starts it: a process of its own. */
+export interface Endpointd {
+  readonly child: Child;
+  readonly logPath: string;
+  /** Of /metrics; `{}` of a series without labels is left out of its name. */
+  metrics(): Promise<Metrics>;
+  /** Resolves when /readyz says yes. */
+  ready(): Promise<void>;
+  /** SIGKILL. */
+  kill9(): Promise<void>;
+  /** SIGTERM; gives the exit status and how long it took. */
+  term(): Promise<{ status: number; tookMs: number }>;
+  /** Ends worker threads from within, as a fault of theirs would; gives how many there were. */
+  killWorkers(): Promise<number>;
+}
+
+export interface Metrics {
+  /** Sum of all series of a metric whose labels contain `labels`; 0 = there are none. */
+  sum(name: string, labels?: string): number;
+}
+
+const READY_MS_MAX = 30_000;
+const POLL_MS = 20;
+const LOG_CHARS_SHOWN = 4000;
+const BIN = fileURLToPath(new URL('../../bin/endpointd.js', import.meta.url));
+
+let started = 0;
+
+/** @throws Error with the end of its log when it does not become ready */
+export async function startEndpointd(cluster: Cluster, flags: readonly string[] = []): Promise<Endpointd> {
+  const logPath = join(cluster.directory, `endpointd-${started++}.log`);
+  const child = await startChild(
+    process.execPath,
+    [
+      '--inspect=127.0.0.1:0',
+      BIN,
+      'run',
+      `--kubeconfig=${cluster.kubeconfigPath}`,
+      '--metrics-bind-address=127.0.0.1:0',
+      '--logging-format=json',
+      ...flags,
+    ],
+    logPath,
+  );
+  const address = await foundInLog(/"metrics":"([^"]+)"/);
+
+  async function foundInLog(pattern: RegExp): Promise<string> {
+    const untilMs = Date.now() + READY_MS_MAX;
+    for (;;) {
+      const text = await readFile(logPath, 'utf8');
+      const match = pattern.exec(text);
+      if (match !== null) return match[1]!;
+      if (!child.running || Date.now() > untilMs) throw await failure('does not start');
+      await sleep(POLL_MS);
+    }
+  }
+
+  async function failure(what: string): Promise<Error> {
+    const text = await readFile(logPath, 'utf8');
+    return new Error(`endpointd ${what}; its log ends:\n${text.slice(-LOG_CHARS_SHOWN)}`);
+  }
+
+  async function get(path: string): Promise<{ status: number; text: string }> {
+    const response = await request(`http://${address}${path}`);
+    return { status: response.statusCode, text: await response.body.text() };
+  }
+
+  async function ready(): Promise<void> {
+    const untilMs = Date.now() + READY_MS_MAX;
+    for (;;) {
+      const { status, text } = await get('/readyz');
+      if (status === 200) return;
+      if (!child.running || Date.now() > untilMs) throw await failure(`is not ready (${text})`);
+      await sleep(POLL_MS);
+    }
+  }
+
+  const endpointd: Endpointd = {
+    child,
+    logPath,
+    metrics: async () => parseMetrics((await get('/metrics')).text),
+    ready,
+    kill9: () => child.kill('SIGKILL'),
+    async term() {
+      const fromMs = Date.now();
+      await child.kill('SIGTERM');
+      return { status: await child.ended, tookMs: Date.now() - fromMs };
+    },
+    killWorkers: async () => endWorkers(await foundInLog(/Debugger listening on (\S+)/)),
+  };
+  await ready();
+  return endpointd;
+}
+
+function parseMetrics(text: string): Metrics {
+  const series: { name: string; labels: string; value: number }[] = [];
+  for (const line of text.split('\n')) {
+    const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match !== null) series.push({ name: match[1]!, labels: match[2] ?? '', value: Number(match[3]) });
+  }
+  return {
+    sum: (name, labels = '') =>
+      series.reduce((sum, one) => (one.name === name && one.labels.includes(labels) ? sum + one.value : sum), 0),
+  };
+}
+
+interface InspectorMessage {
+  readonly method?: string;
+  readonly params?: { readonly sessionId: string };
+}
+
+/**
+ * A thread cannot be killed from outside of its process, and the product has no door for it; the debugger of Node is one
+ * that every process has.
+ */
+async function endWorkers(inspectorUrl: string): Promise<number> {
+  const socket = new WebSocket(inspectorUrl);
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', () => reject(new Error(`no debugger at ${inspectorUrl}`)));
+  });
+  let ended = 0;
+  let sent = 0;
+  const send = (method: string, params: object): void =>
+    socket.send(JSON.stringify({ id: ++sent, method, params }));
+  const all = new Promise<void>((resolve) => {
+    socket.addEventListener('message', ({ data }) => {
+      const message = JSON.parse(String(data)) as InspectorMessage & { id?: number };
+      if (message.method === 'NodeWorker.attachedToWorker') {
+        ended++;
+        const evaluate = { id: 1, method: 'Runtime.evaluate', params: { expression: 'process.exit(1)' } };
+        send('NodeWorker.sendMessageToWorker', {
+          sessionId: message.params!.sessionId,
+          message: JSON.stringify(evaluate),
+        });
+      }
+      // The first answer is that of `enable`, which comes after all threads that were there; the next is of the last exit.
+      if (message.id === ended + 1) resolve();
+    });
+  });
+  send('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  await all;
+  socket.close();
+  return ended;
+}
