@@ -3,20 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createApiServer } from '../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../src/lib/prng.ts';
 import { serveApi } from '../src/node/apiserver-http.ts';
-
-/** `workerData`. The thread answers with an ApiServerThreadReady, and ends after any message. */
-export interface ApiServerThreadOptions {
-  readonly seed: number;
-  readonly port?: number;
-  readonly host?: string;
-  readonly token?: string;
-  readonly watchList?: boolean;
-}
-
-export interface ApiServerThreadReady {
-  readonly url: string;
-  readonly port: number;
-}
+import type { ApiServerThreadOptions, ApiServerThreadReady } from '../src/node/apiserver-thread.ts';
 
 const { seed, watchList = true, ...http } = workerData as ApiServerThreadOptions;
 const prng = createPrng(seed);

@@ -1,5 +1,18 @@
 import { Worker } from 'node:worker_threads';
-import type { ApiServerThreadOptions, ApiServerThreadReady } from '../../workers/apiserver.ts';
+
+/** `workerData`. The thread answers with an ApiServerThreadReady, and ends after any message. */
+export interface ApiServerThreadOptions {
+  readonly seed: number;
+  readonly port?: number;
+  readonly host?: string;
+  readonly token?: string;
+  readonly watchList?: boolean;
+}
+
+export interface ApiServerThreadReady {
+  readonly url: string;
+  readonly port: number;
+}
 
 export interface ApiServerThread {
   readonly url: string;
