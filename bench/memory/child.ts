@@ -26,7 +26,7 @@ const NOW = { nowMs: 0, wallMs: 0 };
 function measure(namespaces: number): Weights {
   const profile = { ...findProfile('large'), namespaces };
   const options = parseRunFlags([], () => undefined).controller;
-  const state = createState(options, 1, SEED, createMetricStore());
+  const state = createState(options, 1, SEED, createMetricStore(), 'bench');
   // As after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
   const services = serviceTarget(state, () => undefined);

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
-import { gauge, createMetricStore, type MetricStore } from '../metrics/store.ts';
+import { createMetricStore, gauge, readSeries, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
 import { startHttp, type Health, type HealthPath, type HttpServer } from '../node/http.ts';
@@ -65,10 +65,11 @@ export async function run(args: readonly string[]): Promise<number> {
       return transport;
     },
     shards(deliver) {
-      const shards = createShards(deliver);
+      const shards = createShards(deliver, metrics);
       closers.push(() => shards.close());
       return shards;
     },
+    host: new URL(access.origin).host,
     log: log.write,
     metrics,
     onStopped: () => onStopped(),
@@ -89,7 +90,9 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Piscina and msgpackr are loaded before the loop starts; the threads themselves start beside the first lists. */
-async function shardsFactory(options: RunOptions): Promise<(deliver: (event: Event) => void) => ClosableShards> {
+async function shardsFactory(
+  options: RunOptions,
+): Promise<(deliver: (event: Event) => void, metrics: MetricStore) => ClosableShards> {
   const config: PlannerConfig = { tolerateUnreadyAnnotation: options.controller.tolerateUnreadyAnnotation };
   if (options.shards === 0) {
     const { createInlineShards } = await import('../node/inline-shards.ts');
@@ -97,7 +100,16 @@ async function shardsFactory(options: RunOptions): Promise<(deliver: (event: Eve
   }
   const { createThreadShards } = await import('../node/thread-shards.ts');
   const threads = { count: options.shards, heapLimitMb: options.shardHeapLimitMb, config };
-  return (deliver) => createThreadShards(threads, deliver);
+  return (deliver, metrics) => {
+    const shards = createThreadShards(threads, deliver);
+    readSeries(metrics, 'endpointd_shard_heap_bytes', () =>
+      Array.from({ length: shards.count }, (_, shard) => ({
+        labels: { shard: String(shard) },
+        value: shards.facts(shard).heapBytes,
+      })),
+    );
+    return shards;
+  };
 }
 
 async function serveObservation(

@@ -19,6 +19,9 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0)
         return cached;
       const { previous, before, after } = putPod(state.index, pod);
+      if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
+        state.instruments.stage('watch_in').observe(Math.max(0, now.wallMs / 1000 - pod.readyTime));
+      }
       if (previous === undefined || before !== after || planningDiffers(previous, pod)) {
         for (const service of after) podChanged(state, service, pod.name, now);
         if (before !== after)

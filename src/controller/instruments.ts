@@ -2,6 +2,7 @@
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
 import { reflectorsOf } from './reflector.ts';
+import { allServices } from './services.ts';
 import { podCount } from '../core/selector-index.ts';
 import {
   counter,
@@ -20,6 +21,7 @@ export interface Instruments {
   syncs(result: string): Counter;
   writes(verb: string, result: string): Counter;
   writeBytes(verb: string): Counter;
+  rateLimiter(method: string): HistogramHandle;
   problems(kind: string): Counter;
   watchRestarts(resource: string): Counter;
   decodeErrors(resource: string): Counter;
@@ -32,12 +34,14 @@ export interface Instruments {
   readonly quarantines: Counter;
 }
 
-export function createInstruments(store: MetricStore): Instruments {
+/** `host`: of the API server, as upstream's label has it. */
+export function createInstruments(store: MetricStore, host: string): Instruments {
   return {
     stage: (stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { stage }),
     syncs: (result) => counter(store, 'endpointd_syncs_total', { result }),
     writes: (verb, result) => counter(store, 'endpointd_writes_total', { verb, result }),
     writeBytes: (verb) => counter(store, 'endpointd_write_bytes_total', { verb }),
+    rateLimiter: (verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host }),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
     decodeErrors: (resource) => counter(store, 'endpointd_decode_errors_total', { resource }),
@@ -73,6 +77,11 @@ export function readState(store: MetricStore, state: ControllerState): void {
     for (const { resource, downSinceMs } of reflectorsOf(state)) {
       yield { labels: { resource }, value: downSinceMs < 0 ? 1 : 0 };
     }
+  });
+  readSeries(store, 'endpointd_shard_services', () => {
+    const counts = state.shards.map(() => 0);
+    for (const { shard, inPlanner } of allServices(state)) if (inPlanner) counts[shard]!++;
+    return counts.map((value, shard) => ({ labels: { shard: String(shard) }, value }));
   });
   readMetric(store, 'endpointd_cache_objects', { resource: 'pods' }, () => podCount(state.index));
   readMetric(store, 'endpointd_cache_objects', { resource: 'services' }, () => state.serviceCount);

@@ -6,7 +6,7 @@ import type { ControllerOptions } from './options.ts';
 import { createState, type ControllerState } from './state.ts';
 import { step } from './step.ts';
 import { unreachable } from '../lib/assert.ts';
-import type { MetricStore } from '../metrics/store.ts';
+import { histogram, type MetricStore } from '../metrics/store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Shards } from '../ports/shards.ts';
@@ -19,6 +19,8 @@ export interface LoopConfig {
   /** Each is given the function to which it delivers its events. */
   readonly transport: (deliver: (event: Event) => void) => Transport;
   readonly shards: (deliver: (event: Event) => void) => Shards;
+  /** Of the API server, for metrics. */
+  readonly host: string;
   readonly log: (line: LogEffect) => void;
   readonly metrics: MetricStore;
   /** Writes are drained after `stop`; nothing more will happen. */
@@ -38,10 +40,13 @@ export function createLoop(config: LoopConfig): Loop {
   const { clock } = config;
   const transport = config.transport(deliver);
   const shards = config.shards(deliver);
-  const state = createState(config.options, shards.count, config.random.uint32(), config.metrics);
+  const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
+  const state = createState(config.options, shards.count, config.random.uint32(), config.metrics, config.host);
 
   function deliver(event: Event): void {
-    const wakeAtMs = step(state, event, { nowMs: clock.nowMs(), wallMs: clock.wallMs() });
+    const nowMs = clock.nowMs();
+    const wakeAtMs = step(state, event, { nowMs, wallMs: clock.wallMs() });
+    stepSeconds.observe((clock.nowMs() - nowMs) / 1000);
     const { effects } = state;
     state.effects = [];
     for (const effect of effects) perform(effect);

@@ -72,12 +72,13 @@ export function createState(
   shardCount: number,
   seed: number,
   metrics: MetricStore,
+  host: string,
 ): ControllerState {
   const state: ControllerState = {
     options,
     prng: createPrng(seed),
     interner: createInterner(),
-    instruments: createInstruments(metrics),
+    instruments: createInstruments(metrics, host),
     effects: [],
     requests: new Map(),
     nextRequestId: 1,

@@ -250,6 +250,15 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
   const { failure } = sync;
   if (failure === null) {
     state.instruments.syncs(sync.applied > 0 ? 'written' : 'unchanged').inc();
+    if (service.facts !== undefined) {
+      log(state, 'info', 2, 'synced', {
+        service: service.key,
+        writes: sync.applied,
+        ready: service.facts.ready,
+        notReady: service.facts.notReady,
+        ms: Math.round(now.nowMs - sync.startedAtMs),
+      });
+    }
     if (sync.changedAtMs >= 0 && sync.applied > 0) {
       state.instruments.stage('total').observe((now.nowMs - sync.changedAtMs) / 1000);
     }

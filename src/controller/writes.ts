@@ -13,7 +13,7 @@ import {
 } from './lane-share.ts';
 import { nextTokenMs, pauseTokens, tryTakeToken } from './rate-limit.ts';
 import type { Failure, ServiceState } from './service-state.ts';
-import { send, type ControllerState } from './state.ts';
+import { log, send, type ControllerState } from './state.ts';
 import { endpointsPath } from '../kube/key.ts';
 import { readObject } from '../kube/object.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
@@ -53,6 +53,7 @@ export interface WriteOutcome {
 }
 
 const WRITE_TIMEOUT_MS = 10_000;
+const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 const APPLIED: WriteOutcome = { result: 'applied', applied: null, uncertain: false, failure: null, silent: true };
 
 export function createWriteQueue(): WriteQueue {
@@ -80,7 +81,9 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   const { service, write } = queued;
   state.writes.inFlight++;
   queued.sentAtMs = now.nowMs;
-  state.instruments.stage('throttle').observe((now.nowMs - queued.queuedAtMs) / 1000);
+  const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
+  state.instruments.stage('throttle').observe(throttledSeconds);
+  state.instruments.rateLimiter(METHODS[write.verb]).observe(throttledSeconds);
   state.instruments.writeBytes(write.verb).inc(write.body.length);
   const collection = `/api/v1/namespaces/${service.namespace}/endpoints`;
   const common = { lane: 'write', accept: ACCEPT_METADATA, stream: false, timeoutMs: WRITE_TIMEOUT_MS } as const;
@@ -130,6 +133,13 @@ export function onWriteAnswered(
   state.instruments.stage('write').observe((now.nowMs - queued.sentAtMs) / 1000);
   const outcome = writeOutcome(state, write, event);
   state.instruments.writes(write.verb, outcome.failure?.class ?? outcome.result).inc();
+  log(state, 'info', 4, 'write answered', {
+    service: queued.service.key,
+    verb: write.verb,
+    result: outcome.failure?.class ?? outcome.result,
+    bytes: write.body.length,
+    ms: Math.round(now.nowMs - queued.sentAtMs),
+  });
   if (outcome.failure?.class === 'conflict') state.instruments.conflicts.inc();
   if (outcome.failure !== null && outcome.failure.retryAfterMs > 0) {
     pauseTokens(state.tokens, now.nowMs + outcome.failure.retryAfterMs);

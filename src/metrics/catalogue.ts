@@ -58,13 +58,12 @@ export const CATALOGUE = [
     ['verb', 'host'],
     REST_CLIENT_SECONDS,
   ),
-  counter('rest_client_request_retries_total', 'Requests that were sent again', ['code', 'verb', 'host']),
 
   gauge('endpoint_controller_rate_limiter_use', 'How much of the token bucket before the API server is used, 0 to 1'),
 
   histogram(
     'endpointd_pod_change_duration_seconds',
-    'Time that changes of pods spend in each stage (watch_in, queue, plan, throttle, write), and from first to last (total)',
+    'Time that changes of pods spend in each stage: watch_in (from the Ready transition, in whole seconds, until it is seen), queue, plan, throttle, write; total is from seen to written',
     ['stage'],
     STAGE_SECONDS,
   ),
@@ -98,7 +97,6 @@ export const CATALOGUE = [
     'resource',
   ]),
   gauge('endpointd_cache_objects', 'Objects in the cache of a resource', ['resource']),
-  gauge('endpointd_cache_bytes', 'Memory of the cache of a resource, estimated', ['resource']),
 
   counter('endpointd_shard_restarts_total', 'Threads of a shard that were lost and replaced', ['shard']),
   counter('endpointd_shard_batches_total', 'Batches handed to a shard', ['shard']),

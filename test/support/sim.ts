@@ -215,6 +215,7 @@ export function createSim(config: SimConfig = {}): Sim {
           });
           return sim.shards;
         },
+        host: 'simulated',
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
         onStopped: () => {
