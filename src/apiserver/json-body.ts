@@ -12,7 +12,7 @@ export class JsonTypeError extends Error {
 type Json = Record<string, unknown>;
 
 /**
- * What an object looks like after a trip through storage: unknown fields gone (their paths go to `unknown`), and so are
+ * A new object that looks like `value` after a trip through storage: unknown fields gone (their paths go to `unknown`), and so are
  * nulls, empty lists and maps, and zero values of fields that are no pointers. Parts that the tables skip stay as sent.
  * @throws JsonTypeError
  */
@@ -49,7 +49,7 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
 
 /** Undefined = as good as absent. */
 function readField(context: Context, field: Field, value: unknown, path: string): unknown {
-  if (field.type === 'skip') return value;
+  if (field.type === 'skip') return structuredClone(value);
   if (field.shape === 'list') {
     if (!Array.isArray(value)) throw mismatch(context, value, path, `[]${goType(field)}`);
     if (value.length === 0) return undefined;

@@ -57,7 +57,7 @@ export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: b
 export function encodeWhole(resource: Resource, object: ApiObject, encoding: Encoding): Uint8Array {
   const { kind, apiVersion } = resource;
   if (encoding === 'json') return Buffer.from(JSON.stringify({ kind, apiVersion, ...object }));
-  return encodeEnvelope(apiVersion, kind, encodeMessage(messageOf(apiVersion, kind)!, object));
+  return encodeObject({ ...object, kind, apiVersion });
 }
 
 export function encodeMetadata(object: ApiObject, encoding: Encoding): Uint8Array {

@@ -83,6 +83,7 @@ export const SERVICES = resource({
   singular: 'service',
   shortNames: ['svc'],
   subresources: ['status'],
+  createOnUpdate: true,
   returnsDeleted: true,
   storagePrefix: 'services/specs',
   selectableFields: ['spec.clusterIP', 'spec.type'],

@@ -170,7 +170,7 @@ function patchOne({ server, nowMs, request, target, query, negotiated }: Call): 
   const patch = contentType.endsWith('-patch+json') ? readJson(resource.kind, request.body ?? new Uint8Array(0)) : null;
   const merged = applyPatch(record === undefined ? {} : base, contentType, patch);
   if (record === undefined) throw notFound(resource, name);
-  const { object, unknownFields } = fromJson(resource, structuredClone(merged));
+  const { object, unknownFields } = fromJson(resource, merged);
   const warnings = checkUnknownFields(unknownFields, query);
   const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request));
   return writeReply(result, negotiated, warnings);
