@@ -53,10 +53,10 @@ function resourceList(groupVersion: string): object | undefined {
     kind: 'APIResourceList',
     ...(groupVersion.includes('/') ? { apiVersion: 'v1' } : {}),
     groupVersion,
-    resources: served.flatMap((resource) => [
-      resourceDocument(resource),
-      ...resource.subresources.map((name) => subresourceDocument(resource, name)),
-    ]),
+    resources: [
+      ...served.map(resourceDocument),
+      ...served.flatMap((resource) => resource.subresources.map((name) => subresourceDocument(resource, name))),
+    ],
   };
 }
 

@@ -35,7 +35,7 @@ function createWorld(config: Partial<ApiServerConfig> = {}, seed = 1): World {
     call(method, path, body, contentType) {
       const reply = request(method, path, body, contentType);
       assert.ok('body' in reply);
-      return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) as Json };
+      return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString()) };
     },
     watch(query) {
       const reply = request('GET', `${PATH}?watch=1&${query}`);

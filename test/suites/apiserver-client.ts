@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { decodeObject } from '../../src/kube/codec.ts';
+import { decodeBare, decodeObject } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createWatchReader } from '../../src/kube/watch-framing.ts';
-import { decodeBare } from '../../src/kube/codec.ts';
 
 /** Any JSON that a server answers with: what is in it is what the cases are about. */
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of a server under test have no type that can be relied on
@@ -47,13 +46,13 @@ export interface OpenWatch {
 }
 
 export interface Client {
-  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  readonly call: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
   /** Fails the case unless the answer is a success. */
-  ok(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Json>;
-  watch(path: string, options?: CallOptions): Promise<OpenWatch>;
+  readonly ok: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Json>;
+  readonly watch: (path: string, options?: CallOptions) => Promise<OpenWatch>;
   /** A namespace of its own for each case. */
-  namespace(): Promise<string>;
-  close(): Promise<void>;
+  readonly namespace: () => Promise<string>;
+  readonly close: () => Promise<void>;
 }
 
 export const MERGE = 'application/merge-patch+json';
@@ -93,7 +92,7 @@ export function createClient(server: ApiServerUnderTest): Client {
         body: contentType.startsWith(PROTOBUF)
           ? decodeObject(bytes)
           : contentType.startsWith(JSON_TYPE)
-            ? (JSON.parse(bytes.toString()) as Json)
+            ? JSON.parse(bytes.toString())
             : undefined,
         text: bytes.toString('latin1'),
       };

@@ -50,7 +50,7 @@ function keepGeneration(object: ApiObject, generation: number | undefined): void
 function frozenPart(object: ApiObject): Json {
   const { activeDeadlineSeconds: _, tolerations: __, ...spec } = child(object, 'spec');
   const withoutImages = (list: unknown): unknown =>
-    (list as Json[] | undefined)?.map(({ image: _, ...container }) => container);
+    (list as Json[] | undefined)?.map((container) => Object.assign({}, container, { image: '' }));
   return {
     ...spec,
     containers: withoutImages(spec['containers']),
