@@ -36,6 +36,10 @@ interface Scale {
   readonly onens: Profile;
   readonly huge: Profile;
   readonly flips: number;
+  /** Long enough for either controller to finish what a start makes it do. */
+  readonly restartMs: number;
+  /** Before and after the flips. */
+  readonly settleMs: number;
 }
 
 interface Figures {
@@ -54,10 +58,7 @@ interface Figures {
 const QPS = 5000;
 const LOAD_CONCURRENT = 16;
 const CONVERGE_MS_MAX = 300_000;
-/** Long enough for either controller to finish what a start makes it do. */
-const RESTART_MS = 10_000;
 const FLIP_INTERVAL_MS = 200;
-const FLIP_SETTLE_MS = 3000;
 
 const PEERS: readonly Peer[] = [
   {
@@ -72,26 +73,26 @@ const PEERS: readonly Peer[] = [
 ];
 
 export async function runPeersBench(size: Size): Promise<void> {
-  const { onens, huge, flips } = scaleOf(size);
+  const scale = scaleOf(size);
   const kube = await startCluster();
   const client = createApiClient(
     { url: kube.url, token: kube.token, ca: await readFile(kube.caFile, 'utf8') },
     LOAD_CONCURRENT,
   );
   try {
-    const many = await load(client, onens);
+    const many = await load(client, scale.onens);
     const figures: Figures[] = [];
     const cold: Awaited<ReturnType<typeof measureCold>>[] = [];
     for (const peer of PEERS) {
-      cold.push(await measureCold(kube, client, many, peer));
+      cold.push(await measureCold(kube, client, many, peer, scale));
       await deleteEndpoints(client, many);
     }
-    const one = await load(client, huge);
+    const one = await load(client, scale.huge);
     for (const [i, peer] of PEERS.entries()) {
-      figures.push({ ...cold[i]!, ...(await measureFlips(kube, client, one, peer, flips)) });
+      figures.push({ ...cold[i]!, ...(await measureFlips(kube, client, one, peer, scale)) });
       await deleteEndpoints(client, one);
     }
-    print(figures, many, one, flips);
+    print(figures, many, one, scale);
   } finally {
     await client.close();
     await kube.stop();
@@ -101,11 +102,13 @@ export async function runPeersBench(size: Size): Promise<void> {
 function scaleOf(size: Size): Scale {
   const onens = findProfile('onens');
   const huge = findProfile('huge');
-  if (size === 'full') return { onens, huge, flips: 100 };
+  if (size === 'full') return { onens, huge, flips: 100, restartMs: 10_000, settleMs: 3000 };
   return {
     onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
     huge: { ...huge, sizes: [{ pods: 50, weight: 1 }], nodes: 5 },
     flips: 10,
+    restartMs: 3000,
+    settleMs: 500,
   };
 }
 
@@ -126,6 +129,7 @@ async function measureCold(
   client: ApiClient,
   cluster: Cluster,
   peer: Peer,
+  { restartMs }: Scale,
 ): Promise<Pick<Figures, 'coldSeconds' | 'coldCpu' | 'coldWrites' | 'coldPeak' | 'restartCpu' | 'restartWrites'>> {
   const expected = await readExpected(client, cluster);
   const view = await watchEndpoints(client);
@@ -138,7 +142,7 @@ async function measureCold(
   const coldWrites = view.writes();
 
   const second = await peer.start(kube);
-  await sleep(RESTART_MS);
+  await sleep(restartMs);
   const { cpuSeconds: restartCpu } = usageOf(second.pid);
   await second.stop();
   view.stop();
@@ -151,13 +155,13 @@ async function measureFlips(
   client: ApiClient,
   cluster: Cluster,
   peer: Peer,
-  flips: number,
+  { flips, settleMs }: Scale,
 ): Promise<Pick<Figures, 'flipCpuMs' | 'flipWrites' | 'flipP50' | 'flipP99'>> {
   const expected = await readExpected(client, cluster);
   const view = await watchEndpoints(client);
   const controller = await peer.start(kube);
   await view.converged(expected, CONVERGE_MS_MAX);
-  await sleep(FLIP_SETTLE_MS);
+  await sleep(settleMs);
   const writesBefore = view.writes();
   const cpuBefore = usageOf(controller.pid).cpuSeconds;
   const latencies: number[] = [];
@@ -169,7 +173,7 @@ async function measureFlips(
     if (ahead > 0) await sleep(ahead);
     await flip(client, view, cluster, pods[i % pods.length]!, latencies);
   }
-  await sleep(FLIP_SETTLE_MS);
+  await sleep(settleMs);
   const cpu = usageOf(controller.pid).cpuSeconds - cpuBefore;
   await controller.stop();
   view.stop();
@@ -214,7 +218,7 @@ async function deleteEndpoints(client: ApiClient, cluster: Cluster): Promise<voi
   }
 }
 
-function print([theirs, ours]: readonly Figures[], many: Cluster, one: Cluster, flips: number): void {
+function print([theirs, ours]: readonly Figures[], many: Cluster, one: Cluster, { flips }: Scale): void {
   const row = (name: string, figure: (figures: Figures) => number, digits: number): string[] => {
     const [their, our] = [figure(theirs!), figure(ours!)];
     return [name, their.toFixed(digits), our.toFixed(digits), our === 0 ? '-' : `1/${(their / our).toFixed(1)}`];

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
+
+async function bench(...args: string[]): Promise<{ status: unknown; out: string }> {
+  const child = spawn(process.execPath, [RUN, ...args], {
+    env: { ...process.env, BENCH_SIZE: 'tiny' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { status: await exited, out: out + errors };
+}
+
+test('the cluster bench ends with the same objects for planners inline and on threads', async () => {
+  const { status, out } = await bench('cluster');
+  assert.equal(status, 0, out);
+  const rows = out.split('\n').filter((line) => /^(inline|\d threads?) /.test(line));
+  const hashes = rows.map((row) => row.split(/\s+/).at(-1));
+  assert.deepEqual(hashes, new Array(3).fill('afc934fceb0f8b05'));
+});
+
+test('an unknown bench is answered with the menu', async () => {
+  const { status, out } = await bench('speed');
+  assert.equal(status, 2);
+  assert.match(out, /^unknown bench "speed"; there are\n {2}micro +one operation each/);
+});
