@@ -1,11 +1,14 @@
 import { apiServerContract, apiServerWithoutWatchList } from '../suites/apiserver.ts';
+import { apiServerDualStack } from '../suites/apiserver-dual-stack.ts';
 import type { ApiServerUnderTest } from '../suites/apiserver-client.ts';
 import { startCluster } from './cluster.ts';
+import type { ClusterOptions } from './cluster.ts';
 
-async function start(watchList: boolean): Promise<ApiServerUnderTest> {
-  const cluster = await startCluster({ watchList });
+async function start(options: ClusterOptions = {}): Promise<ApiServerUnderTest> {
+  const cluster = await startCluster(options);
   return { url: cluster.url, token: cluster.token, caFile: cluster.caFile, stop: () => cluster.stop() };
 }
 
-apiServerContract('kube-apiserver', false, () => start(true));
-apiServerWithoutWatchList('kube-apiserver', () => start(false));
+apiServerContract('kube-apiserver', false, () => start());
+apiServerWithoutWatchList('kube-apiserver', () => start({ watchList: false }));
+apiServerDualStack('kube-apiserver', () => start({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:10:96::/112'] }));

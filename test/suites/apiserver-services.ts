@@ -17,7 +17,7 @@ async function refused(client: Client, spec: object, name = 'a'): Promise<string
   return body.details.causes.map(({ field, message }: Json) => `${field}: ${message}`);
 }
 
-const CLUSTER_IP = /^10\.(9[6-9]|10[0-9]|111)\.[0-9]+\.[0-9]+$/;
+const CLUSTER_IP = /^10\.(9[6-9]|10[0-9]|11[01])\.[0-9]+\.[0-9]+$/;
 const PORTS = { ports: [{ port: 80 }] };
 const SINGLE = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' };
 
@@ -119,6 +119,71 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
       'spec.ports[0].name: Required value',
       `spec.ports[1].name: Invalid value: "X": ${label}`,
       'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
+    ]);
+  },
+
+  'Service: fields with rules of their own': async (client) => {
+    const selector = { 'a b': '-' };
+    const [targetPort, key, value] = await refused(client, { ports: [{ port: 80, targetPort: 'A_b' }], selector });
+    const letters = 'must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)';
+    assert.equal(targetPort, `spec.ports[0].targetPort: Invalid value: "A_b": ${letters}`);
+    assert.match(key!, /^spec.selector: Invalid value: "a b": name part must consist of/);
+    assert.match(value!, /^spec.selector: Invalid value: "-": a valid label must be/);
+    const odd = { type: 'Foo', sessionAffinity: 'Bar', ports: [{ port: 80, protocol: 'X' }] };
+    assert.deepEqual(await refused(client, odd), [
+      'spec.ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"',
+      'spec.sessionAffinity: Unsupported value: "Bar": supported values: "ClientIP", "None"',
+      'spec.type: Unsupported value: "Foo": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
+    ]);
+    const external = await refused(client, { type: 'ExternalName', externalName: 'A_b', clusterIP: '1.2.3.4' });
+    assert.equal(external[0], 'spec.clusterIPs: Forbidden: may not be set for ExternalName services');
+    assert.match(
+      external[1]!,
+      /^spec.externalName: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of/,
+    );
+  },
+
+  'Service: addresses and families that cannot be': async (client) => {
+    const several = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
+    for (const [spec, expected] of [
+      [
+        { clusterIP: 'foo' },
+        ['spec.clusterIPs[0]: Invalid value: "foo": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+      ],
+      [
+        { clusterIP: '10.96.3.3', clusterIPs: ['10.96.3.4'] },
+        ['spec.clusterIPs: Invalid value: ["10.96.3.4"]: first value must match `clusterIP`'],
+      ],
+      [
+        { clusterIP: 'None', type: 'NodePort' },
+        [`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`],
+      ],
+      [
+        { clusterIP: 'None', selector: { a: 'b' }, ipFamilies: ['IPv6', 'IPv4'] },
+        [`spec.ipFamilyPolicy: Invalid value: "SingleStack": ${several}`],
+      ],
+      [
+        { clusterIP: 'None', ipFamilies: ['IPv7'], ipFamilyPolicy: 'X' },
+        [
+          'spec.ipFamilies[0]: Unsupported value: "IPv7": supported values: "IPv4", "IPv6"',
+          'spec.ipFamilyPolicy: Unsupported value: "X": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',
+        ],
+      ],
+    ] as const) {
+      assert.deepEqual(await refused(client, { ...spec, ...PORTS }), expected);
+    }
+  },
+
+  'Service: node ports that cannot be': async (client) => {
+    const { ports } = await created(client, { type: 'NodePort', ...PORTS });
+    const { nodePort } = ports[0];
+    const causes = (port: number): Promise<string[]> =>
+      refused(client, { type: 'NodePort', ports: [{ port: 80, nodePort: port }] });
+    assert.deepEqual(await causes(nodePort), [
+      `spec.ports[0].nodePort: Invalid value: ${nodePort}: provided port is already allocated`,
+    ]);
+    assert.deepEqual(await causes(40), [
+      'spec.ports[0].nodePort: Invalid value: 40: provided port is not in the valid range. The range of valid ports is 30000-32767',
     ]);
   },
 

@@ -4,7 +4,8 @@ import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { freeIp, freeNodePort, ipProblem, nodePortProblem } from '../service-addresses.ts';
 import type { ServiceAddresses } from '../service-addresses.ts';
-import { labelName, portNumber, PROTOCOLS, qualifiedName } from './name-rules.ts';
+import { ipProblems, parseIp } from './ip.ts';
+import { labelName, labelValue, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { RuleContext, Rules } from './rules.ts';
 
 type Json = Record<string, unknown>;
@@ -18,6 +19,9 @@ interface Port {
   appProtocol?: string;
 }
 
+const AFFINITIES: readonly string[] = ['ClientIP', 'None'];
+const FAMILIES: readonly string[] = ['IPv4', 'IPv6'];
+const POLICIES: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const TYPES: readonly string[] = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 
 /** core/v1 Service. Addresses are chosen here and taken when the object is written. */
@@ -95,6 +99,12 @@ function keepAddresses(spec: Json, old: Json): Json {
   }
   spec['ipFamilyPolicy'] ??= old['ipFamilyPolicy'];
   spec['ipFamilies'] ??= old['ipFamilies'];
+  // Going back to one family gives up what was the second.
+  const single = spec['ipFamilyPolicy'] === 'SingleStack' && old['ipFamilyPolicy'] !== 'SingleStack';
+  if (single && equal(spec['ipFamilies'], old['ipFamilies']) && equal(spec['clusterIPs'], old['clusterIPs'])) {
+    spec['ipFamilies'] = items(spec, 'ipFamilies').slice(0, 1);
+    spec['clusterIPs'] = items(spec, 'clusterIPs').slice(0, 1);
+  }
   if (hasNodePorts(spec['type']) && hasNodePorts(old['type'])) {
     const oldPorts = items<Port>(old, 'ports');
     for (const port of items<Port>(spec, 'ports')) {
@@ -129,7 +139,7 @@ function chooseAddresses(spec: Json, addresses: ServiceAddresses): void {
       const ip = freeIp(addresses, families[at]!);
       if (ip !== null) ips.push(ip);
     }
-    spec['clusterIP'] = ips[0] ?? '';
+    spec['clusterIP'] = wanted === '' ? (ips[0] ?? '') : wanted;
     spec['clusterIPs'] = ips;
   }
   chooseNodePorts(spec, addresses);
@@ -138,11 +148,10 @@ function chooseAddresses(spec: Json, addresses: ServiceAddresses): void {
 function chooseFamilies(spec: Json, addresses: ServiceAddresses, headless: boolean, ips: readonly string[]): void {
   const families = [...items<string>(spec, 'ipFamilies')];
   const served = addresses.ranges.map((range) => range.family as string);
-  const free = spec['ipFamilyPolicy'] === undefined && families.length === 0;
   // The server cannot know the families behind such a service, so it leaves both open (spec/wire.md 5.7).
   const open = headless && spec['selector'] === undefined;
-  if (open && free) spec['ipFamilyPolicy'] = 'RequireDualStack';
-  spec['ipFamilyPolicy'] ??= families.length > 1 || ips.length > 1 ? 'RequireDualStack' : 'SingleStack';
+  if (open) spec['ipFamilyPolicy'] ??= 'RequireDualStack';
+  spec['ipFamilyPolicy'] ??= 'SingleStack';
   if (families.length === 0) {
     for (const ip of ips) if (ip !== 'None') families.push(ip.includes(':') ? 'IPv6' : 'IPv4');
     if (families.length === 0) families.push(served[0]!);
@@ -173,17 +182,22 @@ function validateService(object: ApiObject, old: ApiObject | null, { addresses }
   const oldSpec = child(old ?? undefined, 'spec');
   const ips = items<string>(spec, 'clusterIPs');
   const taken = takenErrors(ips, items<string>(oldSpec, 'clusterIPs'), addresses);
+  if (old === null && mismatch(spec).length > 0) return mismatch(spec);
   // The server reserves addresses before it validates the rest.
   if (old === null && taken.length > 0) return taken;
   const errors: FieldError[] = [];
   const type = text(spec, 'type');
   const headless = ips[0] === 'None';
   validatePorts(errors, spec, type !== 'ExternalName' && !headless);
+  validateSelector(errors, spec);
+  const affinity = text(spec, 'sessionAffinity');
+  if (!AFFINITIES.includes(affinity)) errors.push(notSupported('spec.sessionAffinity', affinity, AFFINITIES));
   if (!TYPES.includes(type)) errors.push(notSupported('spec.type', type, TYPES));
   if (type === 'ExternalName') validateExternalName(errors, spec);
   if (headless && hasNodePorts(type)) {
     errors.push(invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`));
   }
+  validateIps(errors, spec);
   validateFamilies(errors, spec, type, headless, addresses);
   validateNodePorts(errors, spec, oldSpec, addresses);
   if (old !== null) {
@@ -197,10 +211,16 @@ function validateService(object: ApiObject, old: ApiObject | null, { addresses }
   return errors;
 }
 
+function mismatch(spec: Json): readonly FieldError[] {
+  const ips = items<string>(spec, 'clusterIPs');
+  if (ips.length === 0 || ips[0] === text(spec, 'clusterIP')) return [];
+  return [invalid('spec.clusterIPs', ips, 'first value must match `clusterIP`')];
+}
+
 function takenErrors(ips: readonly string[], own: readonly string[], addresses: ServiceAddresses): FieldError[] {
   const errors: FieldError[] = [];
   for (const ip of ips) {
-    if (ip === 'None' || own.includes(ip)) continue;
+    if (ip === 'None' || own.includes(ip) || parseIp(ip) === null) continue;
     const problem = ipProblem(addresses, ip);
     if (problem !== '') errors.push(invalid('spec.clusterIPs', ips, `failed to allocate IP ${ip}: ${problem}`));
   }
@@ -224,7 +244,11 @@ function validatePorts(errors: FieldError[], spec: Json, portsRequired: boolean)
     const number = port.port ?? 0;
     for (const problem of portNumber(number)) errors.push(invalid(`${field}.port`, number, problem));
     if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
-    if (typeof port.targetPort === 'number') {
+    if (typeof port.targetPort === 'string') {
+      for (const problem of portName(port.targetPort)) {
+        errors.push(invalid(`${field}.targetPort`, port.targetPort, problem));
+      }
+    } else if (port.targetPort !== undefined) {
       for (const problem of portNumber(port.targetPort)) {
         errors.push(invalid(`${field}.targetPort`, port.targetPort, problem));
       }
@@ -249,9 +273,11 @@ function duplicateShape(port: Port): object {
 
 function validateExternalName(errors: FieldError[], spec: Json): void {
   if (text(spec, 'clusterIP') !== '') {
-    errors.push(forbidden('spec.clusterIP', 'may not be set for ExternalName services'));
+    errors.push(forbidden('spec.clusterIPs', 'may not be set for ExternalName services'));
   }
-  if (text(spec, 'externalName') === '') errors.push(required('spec.externalName'));
+  const name = text(spec, 'externalName');
+  if (name === '') errors.push(required('spec.externalName'));
+  else for (const problem of subdomainName(name)) errors.push(invalid('spec.externalName', name, problem));
 }
 
 function validateFamilies(
@@ -262,18 +288,53 @@ function validateFamilies(
   addresses: ServiceAddresses,
 ): void {
   if (type === 'ExternalName') return;
-  const open = headless && spec['selector'] === undefined;
-  if (open) return;
-  const served = addresses.ranges.map((range) => range.family as string);
+  const families = items<string>(spec, 'ipFamilies');
   const policy = spec['ipFamilyPolicy'];
+  for (const [at, family] of families.entries()) {
+    if (!FAMILIES.includes(family)) errors.push(notSupported(`spec.ipFamilies[${at}]`, family, FAMILIES));
+  }
+  if (!POLICIES.includes(String(policy))) errors.push(notSupported('spec.ipFamilyPolicy', policy, POLICIES));
+  if (families.length > 1 && policy === 'SingleStack') {
+    const why = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
+    errors.push(invalid('spec.ipFamilyPolicy', policy, why));
+  }
+  const open = headless && spec['selector'] === undefined;
+  if (open || errors.length > 0) return;
+  const served = addresses.ranges.map((range) => range.family as string);
   if (policy === 'RequireDualStack' && served.length < 2) {
-    errors.push(invalid('spec.ipFamilyPolicy', policy, 'this cluster is not configured for dual-stack services'));
+    const why = 'this cluster is not configured for dual-stack services';
+    errors.push(invalid('spec.ipFamilyPolicy', policy, why));
     return;
   }
-  for (const [at, family] of items<string>(spec, 'ipFamilies').entries()) {
+  for (const [at, family] of families.entries()) {
     if (!served.includes(family)) {
       errors.push(invalid(`spec.ipFamilies[${at}]`, family, 'not configured on this cluster'));
     }
+  }
+}
+
+/** Cluster IPs have to be addresses, and of the families that are listed. */
+function validateIps(errors: FieldError[], spec: Json): void {
+  const ips = items<string>(spec, 'clusterIPs');
+  const families = items<string>(spec, 'ipFamilies');
+  for (const [at, ip] of ips.entries()) {
+    if (ip === 'None') continue;
+    const field = `spec.clusterIPs[${at}]`;
+    for (const problem of ipProblems(ip)) errors.push(invalid(field, ip, problem));
+    const family = parseIp(ip)?.family;
+    const wanted = families[at];
+    if (family !== undefined && wanted !== undefined && family !== wanted && FAMILIES.includes(wanted)) {
+      errors.push(invalid(field, ip, `expected an ${wanted} value as indicated by \`ipFamilies[${at}]\``));
+    }
+  }
+}
+
+function validateSelector(errors: FieldError[], spec: Json): void {
+  const selector = child(spec, 'selector');
+  for (const key of Object.keys(selector).sort()) {
+    const value = selector[key];
+    for (const problem of qualifiedName(key)) errors.push(invalid('spec.selector', key, problem));
+    for (const problem of labelValue(String(value))) errors.push(invalid('spec.selector', value, problem));
   }
 }
 

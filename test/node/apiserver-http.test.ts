@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { request } from 'undici';
+import { apply, createApiServer } from '../../src/apiserver/server.ts';
+import type { ApiServer } from '../../src/apiserver/server.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { kubeconfigFor, serveApi } from '../../src/node/apiserver-http.ts';
+import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+
+async function withServer(
+  token: string,
+  run: (http: ApiServerHttp, api: ApiServer) => Promise<void>,
+  watchOutboxEventsMax = 100,
+): Promise<void> {
+  const prng = createPrng(1);
+  const api = createApiServer({ random: () => nextFloat(prng), watchOutboxEventsMax });
+  const http = await serveApi(api, { token });
+  try {
+    await run(http, api);
+  } finally {
+    await http.close();
+  }
+}
+
+/** A write of somebody else, of about `bytes` bytes. */
+function touch(api: ApiServer, value: number, bytes = 0): void {
+  const metadata = { name: 'a', annotations: { value: String(value), filler: 'x'.repeat(bytes) } };
+  const reply = apply(api, 0, {
+    method: 'PUT',
+    path: '/api/v1/namespaces/default/endpoints/a',
+    headers: {},
+    body: Buffer.from(JSON.stringify({ metadata })),
+  });
+  assert.ok(reply.status < 300);
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => void setImmediate(resolve));
+}
+
+describe('the HTTP shell of the embedded API server', () => {
+  test('asks for the token, but not for health', async () => {
+    await withServer('secret', async ({ url }) => {
+      const status = async (path: string, authorization?: string): Promise<number> => {
+        const headers = authorization === undefined ? {} : { authorization };
+        const { statusCode, body } = await request(url + path, { headers });
+        await body.dump();
+        return statusCode;
+      };
+      assert.equal(await status('/api/v1/pods'), 401);
+      assert.equal(await status('/api/v1/pods', 'Bearer wrong'), 401);
+      assert.equal(await status('/api/v1/pods', 'Bearer secret'), 200);
+      assert.equal(await status('/readyz'), 200);
+    });
+  });
+
+  test('streams changes as they happen, those of one turn in one piece', async () => {
+    await withServer('', async ({ url }, api) => {
+      const { body } = await request(`${url}/api/v1/endpoints?watch=1&resourceVersion=${api.revision}`);
+      const chunks = body[Symbol.asyncIterator]();
+      for (let value = 0; value < 3; value++) touch(api, value);
+      const { value } = await chunks.next();
+      assert.equal(String(value).trim().split('\n').length, 3);
+      body.on('error', () => {});
+      body.destroy();
+    });
+  });
+
+  test('ends a watch whose client does not read', async () => {
+    await withServer(
+      '',
+      async ({ port }, api) => {
+        const watchers = api.watchers.get('endpoints')!;
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', () => {});
+        socket.pause();
+        socket.write('GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n');
+        await until(() => watchers.size === 1);
+        for (let value = 0; watchers.size === 1; value++) {
+          touch(api, value, 200_000);
+          await new Promise((resolve) => void setImmediate(resolve));
+        }
+        socket.destroy();
+      },
+      3,
+    );
+  });
+
+  test('forgets a watch whose client has gone', async () => {
+    await withServer('', async ({ url }, api) => {
+      const watchers = api.watchers.get('pods')!;
+      const { body } = await request(`${url}/api/v1/pods?watch=1`);
+      assert.equal(watchers.size, 1);
+      body.on('error', () => {});
+      body.destroy();
+      await until(() => watchers.size === 0);
+    });
+  });
+
+  test('close ends everything', async () => {
+    const api = createApiServer({ random: () => 0.5 });
+    const http = await serveApi(api);
+    const { body } = await request(`${http.url}/api/v1/pods?watch=1`);
+    const ended = assert.rejects(body.text());
+    await http.close();
+    await ended;
+  });
+
+  test('the kubeconfig names the server, and the token if there is one', () => {
+    const text = kubeconfigFor('http://127.0.0.1:1234', 'secret');
+    assert.match(text, /server: "http:\/\/127.0.0.1:1234"/);
+    assert.match(text, /token: "secret"/);
+    assert.doesNotMatch(kubeconfigFor('http://127.0.0.1:1234', ''), /token/);
+  });
+});
