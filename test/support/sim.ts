@@ -55,9 +55,20 @@ export interface Faults {
   tooMany: number;
   /** A watch is cut after a frame. */
   cutWatch: number;
+  /** A request, a reply or a piece of a stream is under way for up to 20 s: past most time limits. */
+  lag: number;
 }
 
-export const NO_FAULTS: Faults = { loseRequest: 0, loseReply: 0, serverError: 0, tooMany: 0, cutWatch: 0 };
+export const NO_FAULTS: Faults = { loseRequest: 0, loseReply: 0, serverError: 0, tooMany: 0, cutWatch: 0, lag: 0 };
+
+/** Milliseconds on top of the usual latency, on the way to the server and back; of a stream: of each of its pieces. */
+export interface Lag {
+  readonly toMs: number;
+  readonly backMs: number;
+}
+
+const NO_LAG: Lag = { toMs: 0, backMs: 0 };
+const LAG_MS_MAX = 20_000;
 
 export interface SimConfig {
   readonly seed?: number;
@@ -66,6 +77,8 @@ export interface SimConfig {
   readonly faults?: Partial<Faults>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
+  /** Virtual milliseconds that a shard takes for a batch. */
+  readonly batchMs?: () => number;
   /** Called with each batch before it is planned: what it throws ends the shard's thread. */
   readonly poison?: (batch: Uint8Array) => void;
   /** A status of 400 and more refuses the controller's request; 0 lets it through. */
@@ -96,6 +109,8 @@ export interface Sim {
   readonly faults: Faults;
   /** May be changed as the story goes. */
   refuse: Refuse;
+  /** May be changed as the story goes. */
+  lag: (request: HttpRequest) => Lag;
   /** Changes bytes of a watch or a list on their way. */
   tamper: (bytes: Uint8Array, request: HttpRequest) => Uint8Array;
   /** Watches that have something to say meanwhile stay open, and nothing ever comes through them again. */
@@ -173,6 +188,7 @@ export function createSim(config: SimConfig = {}): Sim {
     server,
     faults,
     refuse: config.refuse ?? (() => 0),
+    lag: (_request: HttpRequest): Lag => NO_LAG,
     tamper: (bytes: Uint8Array, _request: HttpRequest): Uint8Array => bytes,
     muteWatches: false,
     exchanges,
@@ -201,6 +217,7 @@ export function createSim(config: SimConfig = {}): Sim {
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
+            batchMs: config.batchMs ?? (() => 1),
             schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
             startPlanning: () => {
               const planner = createPlanner(plannerConfig);
@@ -295,6 +312,11 @@ export function createSim(config: SimConfig = {}): Sim {
     const watches = new Map<number, Watch>();
     const delay = (): number => LATENCY_MS + nextFloat(prng) * LATENCY_MS;
     const chance = (p: number): boolean => p > 0 && nextFloat(prng) < p;
+    const lagOf = (request: HttpRequest): Lag => {
+      if (!chance(faults.lag)) return sim.lag(request);
+      const ms = nextFloat(prng) * LAG_MS_MAX;
+      return chance(0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
+    };
     const answer = (id: number, event: Event): void => {
       if (alive() && !cancelled.has(id)) deliver(event);
     };
@@ -307,7 +329,7 @@ export function createSim(config: SimConfig = {}): Sim {
       at(now + afterMs, () => answer(id, { type: 'failure', id, kind, message: 'simulated', mayHaveArrived }));
     };
 
-    function arrive(request: HttpRequest): void {
+    function arrive(request: HttpRequest, backMs: number): void {
       const { id } = request;
       if (isDown) return fail(id, 'refused', false, delay());
       if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
@@ -329,7 +351,7 @@ export function createSim(config: SimConfig = {}): Sim {
       if ('watch' in reply) return stream(request, reply);
       if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
       const retryAfter = reply.headers['retry-after'];
-      at(now + delay(), () =>
+      at(now + delay() + backMs, () =>
         answer(id, {
           type: 'response',
           id,
@@ -355,7 +377,7 @@ export function createSim(config: SimConfig = {}): Sim {
       // In order, as on one connection: nothing overtakes what was sent before.
       let lastAtMs = now;
       const inOrder = (run: () => void): void => {
-        lastAtMs = Math.max(lastAtMs, now + delay());
+        lastAtMs = Math.max(lastAtMs, now + delay() + lagOf(request).backMs);
         at(lastAtMs, run);
       };
       inOrder(() =>
@@ -408,8 +430,22 @@ export function createSim(config: SimConfig = {}): Sim {
 
     return {
       send(request) {
-        at(now + delay(), () => {
-          if (alive()) arrive(request);
+        const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request);
+        // The server does what it is asked even if nobody waits for the answer any more.
+        if (toMs + backMs > request.timeoutMs) {
+          at(now + request.timeoutMs, () => {
+            answer(request.id, {
+              type: 'failure',
+              id: request.id,
+              kind: 'timeout',
+              message: 'simulated',
+              mayHaveArrived: true,
+            });
+            cancelled.add(request.id);
+          });
+        }
+        at(now + delay() + toMs, () => {
+          if (alive() || toMs > 0) arrive(request, backMs);
         });
       },
       cancel(id) {
