@@ -2,12 +2,13 @@ import { decodeMessage } from '../../src/kube/codec.ts';
 import { projectPod } from '../../src/kube/project.ts';
 import { messageOf } from '../../src/kube/schema.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';
+import type { PodRecord } from '../../src/kube/types.ts';
 import { createInterner } from '../../src/lib/interner.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { podObject } from '../../src/workload/objects.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
-import { SEED } from '../support/records.ts';
+import { SEED, spellOut } from '../support/records.ts';
 import { storedPodJson, storedPodSource } from '../support/stored-pod.ts';
 
 export const projectBench: MicroBench = { name: 'kube/project', prepare };
@@ -29,6 +30,7 @@ function prepare(size: Size): readonly BenchCase[] {
       note: protobufSize,
       operations: sources.length,
       run: () => sources.map((source) => projectPod(source, interner)),
+      meaning,
     },
     {
       name: 'project a pod in JSON, parsing included',
@@ -38,6 +40,7 @@ function prepare(size: Size): readonly BenchCase[] {
         texts.map((text) =>
           projectPod({ encoding: 'json', kind: 'Pod', apiVersion: 'v1', value: JSON.parse(text) as object }, interner),
         ),
+      meaning,
     },
     {
       name: 'read a pod whole, for comparison',
@@ -47,6 +50,10 @@ function prepare(size: Size): readonly BenchCase[] {
         sources.map((source) => (source.encoding === 'protobuf' ? decodeMessage(podMessage, source.bytes) : null)),
     },
   ];
+}
+
+function meaning(pods: unknown): unknown {
+  return spellOut(pods as PodRecord[]);
 }
 
 function mean(values: readonly number[]): number {

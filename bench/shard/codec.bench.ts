@@ -3,7 +3,7 @@ import { decodeBatch, encodeBatch } from '../../src/shard/codec.ts';
 import { OUTPUT_ENDPOINTS } from '../../src/shard/protocol.ts';
 import type { Batch, BatchEntry } from '../../src/shard/protocol.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
-import { clusterRecords, flipped } from '../support/records.ts';
+import { clusterRecords, flipped, spellOut } from '../support/records.ts';
 
 export const codecBench: MicroBench = { name: 'shard/codec', prepare };
 
@@ -39,10 +39,15 @@ function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase
       note,
       operations,
       run: () => encodeBatch(batch),
-      meaning: (encoded) => decodeBatch(encoded as Uint8Array),
+      meaning: (encoded) => meaning(decodeBatch(encoded as Uint8Array)),
     },
-    { name: `${name}: decode`, note, operations, run: () => decodeBatch(bytes) },
+    { name: `${name}: decode`, note, operations, run: () => decodeBatch(bytes), meaning },
   ];
+}
+
+function meaning(decoded: unknown): unknown {
+  const { wallMs, entries } = decoded as Batch;
+  return { wallMs, entries: entries.map((entry) => Object.assign({}, entry, { upserts: spellOut(entry.upserts) })) };
 }
 
 const NOTHING: BatchEntry = {

@@ -1,5 +1,6 @@
 /** Records as the controller holds them: read off the wire, not taken from the generator. */
 import { projectPod, projectService } from '../../src/kube/project.ts';
+import { podIPsOf } from '../../src/kube/record.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { createInterner } from '../../src/lib/interner.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
@@ -34,4 +35,9 @@ export function flipped(pod: PodRecord, resourceVersion: number): PodRecord {
     readyTime: pod.readyTime + 1,
     resourceVersion: String(resourceVersion),
   };
+}
+
+/** With every list of IPs, so that a hash of them does not hang on which lists a record leaves out. */
+export function spellOut(pods: readonly PodRecord[]): readonly PodRecord[] {
+  return pods.map((pod) => Object.assign({}, pod, { podIPs: podIPsOf(pod) }));
 }

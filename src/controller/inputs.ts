@@ -8,6 +8,7 @@ import { addWork } from './workqueue.ts';
 import { allPods, getPod, putPod, putService, removePod, removeService } from '../core/selector-index.ts';
 import { labelsEqual } from '../kube/labels.ts';
 import { projectPod, projectService } from '../kube/project.ts';
+import { podIPsOf } from '../kube/record.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ContainerPort, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 
@@ -70,7 +71,8 @@ export function planningDiffers(a: PodRecord, b: PodRecord): boolean {
     a.nodeName !== b.nodeName ||
     a.hostname !== b.hostname ||
     a.subdomain !== b.subdomain ||
-    !sameTexts(a.podIPs, b.podIPs) ||
+    // Both null is the usual case: nothing but `podIP`.
+    (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b))) ||
     !sameList(a.ports, b.ports, sameContainerPort)
   );
 }

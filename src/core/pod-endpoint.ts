@@ -1,3 +1,4 @@
+import { podIPsOf } from '../kube/record.ts';
 import type { EndpointAddress, IpFamily, PodRecord, ServiceRecord } from '../kube/types.ts';
 import { forbiddenAddress, type Ip, parseIp } from './ip.ts';
 import type { Problem } from './problem.ts';
@@ -5,7 +6,7 @@ import type { Problem } from './problem.ts';
 /** Whether the pod has a place in the endpoints at all (spec/endpoints.md 7.1). */
 export function podIncluded(pod: PodRecord, publishNotReady: boolean): boolean {
   if (pod.phase === 'Failed' || pod.phase === 'Succeeded') return false;
-  if (pod.podIP === '' && pod.podIPs.length === 0) return false;
+  if (pod.podIP === '' && pod.podIPs?.length === 0) return false;
   return !pod.deleting || publishNotReady;
 }
 
@@ -37,8 +38,9 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
   const wanted = family ?? familyOf(pod.podIP);
   let problem: Problem | null = null;
   let ip: Ip | null = null;
-  for (let i = 0; i < pod.podIPs.length; i++) {
-    const text = pod.podIPs[i]!;
+  const podIPs = podIPsOf(pod);
+  for (let i = 0; i < podIPs.length; i++) {
+    const text = podIPs[i]!;
     const parsed = parseIp(text);
     if (parsed !== null && parsed.family !== wanted) continue;
     const fault = parsed === null ? 'not an IP address' : forbiddenAddress(parsed);
@@ -82,7 +84,7 @@ function noAddress(pod: PodRecord, wanted: IpFamily): Problem {
     kind: 'no-address-of-family',
     object: `pod ${pod.namespace}/${pod.name}`,
     field: 'status.podIPs',
-    message: `no ${wanted} address, left out: ${quote(pod.podIPs.join(','))}`,
+    message: `no ${wanted} address, left out: ${quote(podIPsOf(pod).join(','))}`,
   };
 }
 

@@ -229,7 +229,8 @@ function getGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
     entry.groups = fewWith(entry.groups, group);
     services.push(entry.service);
   }
-  if (services.length > 0) group.services = services;
+  // A grown array has spare room; a copy has not.
+  if (services.length > 0) group.services = services.slice();
   return group;
 }
 

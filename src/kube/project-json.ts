@@ -46,10 +46,10 @@ export function podFromJson(value: object, interner: Interner, pod: Draft<PodRec
     pod.readyTime = parseTime(textAt(ready, 'status.conditions[].', 'lastTransitionTime'));
   }
   pod.podIP = textAt(status, 'status.', 'podIP');
-  const podIPs = listAt(status, 'status.', 'podIPs');
-  if (podIPs.length > 0) {
-    pod.podIPs = podIPs.map((item, i) => textAt(objectOf(item, `status.podIPs[${i}]`), `status.podIPs[${i}].`, 'ip'));
-  }
+  const podIPs = listAt(status, 'status.', 'podIPs').map((item, i) =>
+    textAt(objectOf(item, `status.podIPs[${i}]`), `status.podIPs[${i}].`, 'ip'),
+  );
+  if (podIPs.length > 0) pod.podIPs = podIPs.length === 1 && podIPs[0] === pod.podIP ? null : podIPs;
 }
 
 function addPorts(container: JsonObject, path: string, interner: Interner, ports: ContainerPort[]): void {

@@ -113,6 +113,7 @@ const V13 = (13 << 3) | WIRE_VARINT;
 /** Readings that share the interner's table of values. */
 const SPAN_LABELS = 1;
 const SPAN_PORTS = 2;
+const SPAN_SERVICE_PORTS = 3;
 
 /** The fields of ObjectMeta that every record has. False = `tag` is another field, still unread. */
 function readCommonMeta(
@@ -145,18 +146,22 @@ function readCommonMeta(
 }
 
 /**
- * The entries of a map field that stand in a row, the first one's one-byte tag just read. Their bytes are the key under
- * which equal label sets are found, so that most are neither parsed nor stored twice.
+ * Skips the entries of a repeated field that stand in a row, the first one's one-byte tag just read, and returns where
+ * they start. Their bytes are the key under which equal lists are found, so that most are neither parsed nor kept twice.
  */
-function readLabelRun(reader: ProtoReader, interner: Interner, tag: number, before: Labels): Labels {
-  const bytes = reader.bytes;
+function skipRun(reader: ProtoReader, tag: number): number {
   const start = reader.position - 1;
   reader.position = readLength(reader);
-  while (reader.position < reader.end && bytes[reader.position] === tag) {
+  while (reader.position < reader.end && reader.bytes[reader.position] === tag) {
     reader.position++;
     reader.position = readLength(reader);
   }
-  const labels = internSpan(interner, SPAN_LABELS, bytes, start, reader.position, parseLabels);
+  return start;
+}
+
+function readLabelRun(reader: ProtoReader, interner: Interner, tag: number, before: Labels): Labels {
+  const start = skipRun(reader, tag);
+  const labels = internSpan(interner, SPAN_LABELS, reader.bytes, start, reader.position, parseLabels);
   return before.length === 0 ? labels : labelsFromPairs([...pairsOf(before), ...pairsOf(labels)]);
 }
 
@@ -326,7 +331,8 @@ function parsePorts(interner: Interner, bytes: Uint8Array, start: number, end: n
   const ports: ContainerPort[] = [];
   for (;;) {
     const tag = readTag(reader);
-    if (tag === 0) return ports;
+    // As above, a copy without spare room.
+    if (tag === 0) return ports.slice();
     reader.end = readLength(reader);
     let name = '';
     let containerPort = 0;
@@ -369,7 +375,7 @@ function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRe
       else podIPs.push(ip);
     } else skipField(reader, tag);
   }
-  if (podIPs !== null) pod.podIPs = podIPs;
+  if (podIPs !== null) pod.podIPs = podIPs.length === 1 && podIPs[0] === pod.podIP ? null : podIPs;
 }
 
 /** Fills `ready` and the time if the condition is of type Ready, and says whether it is. */
@@ -459,12 +465,11 @@ function readKnownAnnotation(reader: ProtoReader, annotations: [string, string][
 }
 
 function readServiceSpec(reader: ProtoReader, interner: Interner, service: Draft<ServiceRecord>): void {
-  const ports: ServicePort[] = [];
   const ipFamilies: string[] = [];
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) ports.push(readServicePort(reader, interner));
+    if (tag === F1) service.ports = readServicePortRun(reader, interner, service.ports);
     else if (tag === F2) service.selector = readLabelRun(reader, interner, F2, service.selector ?? EMPTY_LABELS);
     else if (tag === F3) service.clusterIP = readLatin1(reader);
     else if (tag === F4) service.type = readInterned(reader, interner);
@@ -473,8 +478,24 @@ function readServiceSpec(reader: ProtoReader, interner: Interner, service: Draft
     else if (tag === F23) service.trafficDistribution = readInterned(reader, interner);
     else skipField(reader, tag);
   }
-  service.ports = ports;
   if (ipFamilies.length > 0) service.ipFamilies = ipFamilies;
+}
+
+function readServicePortRun(
+  reader: ProtoReader,
+  interner: Interner,
+  before: readonly ServicePort[],
+): readonly ServicePort[] {
+  const start = skipRun(reader, F1);
+  const ports = internSpan(interner, SPAN_SERVICE_PORTS, reader.bytes, start, reader.position, parseServicePorts);
+  return before.length === 0 ? ports : [...before, ...ports];
+}
+
+function parseServicePorts(interner: Interner, bytes: Uint8Array, start: number, end: number): readonly ServicePort[] {
+  const reader = createReader(bytes, start, end);
+  const ports: ServicePort[] = [];
+  while (readTag(reader) !== 0) ports.push(readServicePort(reader, interner));
+  return ports.slice();
 }
 
 function readServicePort(reader: ProtoReader, interner: Interner): ServicePort {

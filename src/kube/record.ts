@@ -30,6 +30,11 @@ export function emptyPod(): Draft<PodRecord> {
   };
 }
 
+/** status.podIPs as sent, in order. */
+export function podIPsOf(pod: PodRecord): readonly string[] {
+  return pod.podIPs ?? [pod.podIP];
+}
+
 export function emptyService(): Draft<ServiceRecord> {
   return {
     namespace: '',

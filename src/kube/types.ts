@@ -39,8 +39,8 @@ export interface PodRecord {
   readonly readyTime: number;
   /** status.podIP as sent. */
   readonly podIP: string;
-  /** status.podIPs as sent, in order. */
-  readonly podIPs: readonly string[];
+  /** status.podIPs as sent, in order; null = just `podIP`, as almost everywhere, so no list is kept (`podIPsOf`). */
+  readonly podIPs: readonly string[] | null;
   /** Only ports with a name: a numeric target port is not looked up in containers. */
   readonly ports: readonly ContainerPort[];
 }

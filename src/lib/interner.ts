@@ -8,8 +8,8 @@ import { latin1 } from './bytes-text.ts';
 export interface Interner {
   readonly mask: number;
   readonly strings: string[];
-  /** Keys of `values`: private copies of the bytes. */
-  readonly spans: (Uint8Array | undefined)[];
+  /** Keys of `values`: the bytes as Latin-1, in a string as that takes a third of the room of a small array of bytes. */
+  readonly spans: (string | undefined)[];
   readonly values: unknown[];
   /** The namespace of each value: two readings of the same bytes do not meet. */
   readonly kinds: number[];
@@ -28,7 +28,7 @@ export function createInterner(slots = 16_384): Interner {
   return {
     mask: slots - 1,
     strings: new Array<string>(slots).fill(''),
-    spans: new Array<Uint8Array | undefined>(slots).fill(undefined),
+    spans: new Array<string | undefined>(slots).fill(undefined),
     values: new Array<unknown>(slots).fill(undefined),
     kinds: new Array<number>(slots).fill(0),
   };
@@ -79,11 +79,11 @@ export function internSpan<T>(
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, FNV_PRIME);
   const slot = slotOf(interner, hash);
   const known = interner.spans[slot];
-  if (known !== undefined && interner.kinds[slot] === kind && known.length === length && same(known, bytes, start)) {
+  if (known !== undefined && interner.kinds[slot] === kind && known.length === length && spells(known, bytes, start)) {
     return interner.values[slot] as T;
   }
   const value = read(interner, bytes, start, end);
-  interner.spans[slot] = bytes.slice(start, end);
+  interner.spans[slot] = latin1(bytes, start, end);
   interner.values[slot] = value;
   interner.kinds[slot] = kind;
   return value;
@@ -96,10 +96,5 @@ function slotOf(interner: Interner, hash: number): number {
 
 function spells(text: string, bytes: Uint8Array, start: number): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
-}
-
-function same(known: Uint8Array, bytes: Uint8Array, start: number): boolean {
-  for (let i = 0; i < known.length; i++) if (known[i] !== bytes[start + i]) return false;
   return true;
 }

@@ -93,7 +93,7 @@ function estimatePodBytes(pod: PodRecord): number {
   let bytes = SHORT_HEADER_BYTES * 11 + NUMBER_BYTES;
   bytes += pod.name.length + pod.uid.length + pod.nodeName.length + pod.hostname.length + pod.subdomain.length;
   bytes += pod.phase.length + pod.podIP.length;
-  if (!hasOneIp(pod)) bytes += estimateListBytes(pod.podIPs);
+  if (pod.podIPs !== null) bytes += estimateListBytes(pod.podIPs);
   for (const port of pod.ports) bytes += SHORT_HEADER_BYTES * 3 + port.name.length + port.protocol.length;
   return bytes;
 }
@@ -175,12 +175,9 @@ function entryFromTuple(value: unknown): BatchEntry {
 
 const POD_DELETING = 1;
 const POD_READY = 2;
-/** podIPs is exactly [podIP], as in every single-stack cluster. */
-const POD_ONE_IP = 4;
 
 function podToTuple(pod: PodRecord): unknown[] {
-  const oneIp = hasOneIp(pod);
-  const flags = (pod.deleting ? POD_DELETING : 0) | (pod.ready ? POD_READY : 0) | (oneIp ? POD_ONE_IP : 0);
+  const flags = (pod.deleting ? POD_DELETING : 0) | (pod.ready ? POD_READY : 0);
   return [
     pod.name,
     pod.uid,
@@ -191,13 +188,9 @@ function podToTuple(pod: PodRecord): unknown[] {
     pod.podIP,
     pod.hostname,
     pod.subdomain,
-    oneIp ? null : pod.podIPs,
+    pod.podIPs,
     pod.ports.length === 0 ? null : pod.ports.flatMap((port) => [port.name, port.containerPort, port.protocol]),
   ];
-}
-
-function hasOneIp(pod: PodRecord): boolean {
-  return pod.podIPs.length === 1 && pod.podIPs[0] === pod.podIP;
 }
 
 function podFromTuple(value: unknown, namespace: string): PodRecord {
@@ -207,7 +200,6 @@ function podFromTuple(value: unknown, namespace: string): PodRecord {
     'pod',
   );
   const flags = number(flagsValue, 'pod flags');
-  const ip = string(podIP, 'podIP');
   return {
     namespace,
     name: string(name, 'pod name'),
@@ -221,8 +213,8 @@ function podFromTuple(value: unknown, namespace: string): PodRecord {
     phase: string(phase, 'phase'),
     ready: (flags & POD_READY) !== 0,
     readyTime: number(readyTime, 'readyTime'),
-    podIP: ip,
-    podIPs: (flags & POD_ONE_IP) === 0 ? strings(podIPs, 'podIPs') : [ip],
+    podIP: string(podIP, 'podIP'),
+    podIPs: podIPs === null ? null : strings(podIPs, 'podIPs'),
     ports: ports === null ? NO_CONTAINER_PORTS : containerPortsFromList(list(ports, 'ports')),
   };
 }

@@ -3,6 +3,7 @@
  * the planning that it judges, on purpose; the rules are those of spec/endpoints.md 6 to 11 with the differences that
  * `core/differences.ts` lists.
  */
+import { podIPsOf } from '../kube/record.ts';
 import type {
   EndpointAddress,
   EndpointPort,
@@ -108,7 +109,9 @@ function addressFor(service: ServiceRecord, pod: PodRecord): EndpointAddress | n
   else if (service.clusterIP !== '' && service.clusterIP !== 'None')
     wanted = parse(service.clusterIP)?.family ?? 'IPv4';
 
-  const ip = pod.podIPs.map(parse).find((candidate) => candidate?.family === wanted && !forbidden(candidate.text));
+  const ip = podIPsOf(pod)
+    .map(parse)
+    .find((candidate) => candidate?.family === wanted && !forbidden(candidate.text));
   if (ip === undefined || ip === null) return null;
   const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
   const hasHostname =

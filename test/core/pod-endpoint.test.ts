@@ -43,6 +43,7 @@ test('a pod without any IP is absent', () => {
 
 test('one of podIP and podIPs is enough to be looked at', () => {
   assert.equal(outcome(makePod('p', { podIP: '10.0.0.1', podIPs: [] }), false), 'ready');
+  assert.equal(outcome(makePod('p', { podIP: '10.0.0.1', podIPs: null }), false), 'ready');
   assert.equal(outcome(makePod('p', { podIP: '', podIPs: ['10.0.0.1'] }), false), 'ready');
 });
 
@@ -92,6 +93,7 @@ for (const [name, service, podIPs, expected] of families) {
 
 test('podIP alone gives the family, never the address', () => {
   assert.equal(addressOf(makeService(), makePod('p', { podIP: V4, podIPs: [] })), null);
+  assert.equal(addressOf(makeService(), makePod('p', { podIP: V4, podIPs: null })), V4);
 });
 
 test('the whole address', () => {

@@ -6,7 +6,9 @@ import { encodeBare } from '../../src/kube/codec.ts';
 import { projectMeta, readObjectMeta } from '../../src/kube/object-meta.ts';
 import { projectNode, projectOutput, projectPod, projectService } from '../../src/kube/project.ts';
 import { DecodeError } from '../../src/kube/protobuf.ts';
+import { podIPsOf } from '../../src/kube/record.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';
+import type { ServiceRecord } from '../../src/kube/types.ts';
 import { encodeByOracle, envelopeByOracle } from '../support/kube-proto.ts';
 import { generatePod } from '../support/pods.ts';
 
@@ -104,6 +106,14 @@ test('only the first Ready condition counts, and only a status of exactly True',
 test('podIPs stay as sent, also when only podIP is there', () => {
   const { podIPs: _, ...status } = POD.status;
   checkPod({ ...POD, status }, { ...POD_RECORD, podIPs: [] });
+  const one = (ip: string): object => ({ ...POD, status: { ...POD.status, podIPs: [{ ip }] } });
+  checkPod(one('10.0.0.2'), { ...POD_RECORD, podIPs: ['10.0.0.2'] });
+});
+
+test('a pod whose only IP is podIP keeps no list of one', () => {
+  const value = { ...POD, status: { ...POD.status, podIPs: [{ ip: '10.0.0.1' }] } };
+  checkPod(value, { ...POD_RECORD, podIPs: null });
+  assert.deepEqual(podIPsOf(projectPod(json('Pod', value), createInterner(4))), ['10.0.0.1']);
 });
 
 test('a deletion timestamp means deleting', () => {
@@ -192,6 +202,24 @@ test('a service: ports, selector, and the annotations that matter', () => {
   };
   assert.deepEqual(projectService(json('Service', value), createInterner(64)), expected);
   assert.deepEqual(projectService(encoded('Service', value), createInterner(64)), expected);
+});
+
+test('services with the same ports share them; ports in two runs are one list', () => {
+  const interner = createInterner();
+  const project = (name: string): ServiceRecord =>
+    projectService(encoded('Service', { metadata: { name }, spec: { ports: [{ port: 80 }, { port: 81 }] } }), interner);
+  const { ports } = project('a');
+  assert.equal(project('b').ports, ports);
+
+  const port = (value: number): number[] => [0x0a, 2, 0x18, value];
+  const clusterIP = [0x1a, 1, 0x78];
+  const spec = [...port(80), ...port(81), ...clusterIP, ...port(82)];
+  const service = projectService(protobuf('Service', new Uint8Array([0x12, spec.length, ...spec])), interner);
+  assert.deepEqual(
+    service.ports.map((p) => p.port),
+    [80, 81, 82],
+  );
+  assert.equal(service.clusterIP, 'x');
 });
 
 test('a selector without entries is none, as on the wire', () => {

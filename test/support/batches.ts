@@ -20,7 +20,7 @@ export function podRecord(n: number, change: Partial<PodRecord> = {}): PodRecord
     ready: true,
     readyTime: 1_760_000_000 + n,
     podIP,
-    podIPs: [podIP],
+    podIPs: null,
     ports: [],
     ...change,
   };
@@ -88,7 +88,7 @@ export const podRecords: fc.Arbitrary<PodRecord> = fc
     sameIP: fc.boolean(),
     ports: fc.array(fc.record({ name: ascii, containerPort: fc.nat(65535), protocol: ascii }), { maxLength: 20 }),
   })
-  .map(({ otherIPs, sameIP, ...pod }) => podRecord(0, { ...pod, podIPs: sameIP ? [pod.podIP] : otherIPs }));
+  .map(({ otherIPs, sameIP, ...pod }) => podRecord(0, { ...pod, podIPs: sameIP ? null : otherIPs }));
 
 export const serviceRecords: fc.Arbitrary<ServiceRecord> = fc.record({
   namespace: fc.constant('shop'),

@@ -20,7 +20,7 @@ export function makePod(name: string, fields: PodFields = {}): PodRecord {
     phase: 'Running',
     ready: true,
     readyTime: 0,
-    podIP: podIPs[0] ?? '',
+    podIP: podIPs?.[0] ?? '',
     podIPs,
     ports: [],
     ...others,
