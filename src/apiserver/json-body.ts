@@ -1,3 +1,4 @@
+import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
@@ -58,7 +59,7 @@ function readField(context: Context, field: Field, value: unknown, path: string)
   if (field.shape === 'map') {
     if (!isRecord(value)) throw mismatch(context, value, path, `map[string]${goType(field)}`);
     const map: Json = {};
-    for (const key of Object.keys(value)) map[key] = readOne(context, field, value[key], `${path}.${key}`);
+    for (const key of Object.keys(value)) setKey(map, key, readOne(context, field, value[key], `${path}.${key}`));
     return Object.keys(map).length === 0 ? undefined : map;
   }
   const read = readOne(context, field, value, path);

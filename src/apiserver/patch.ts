@@ -1,3 +1,4 @@
+import { setKey } from '../kube/labels.ts';
 import { badRequest, unsupportedMediaType } from './api-error.ts';
 import { equal } from './object.ts';
 
@@ -26,7 +27,7 @@ function mergePatch(target: unknown, patch: unknown): unknown {
   const merged: Json = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
-    else merged[key] = mergePatch(merged[key], value);
+    else setKey(merged, key, mergePatch(ownValue(merged, key), value));
   }
   return merged;
 }
@@ -62,14 +63,29 @@ function strategicPatch(target: unknown, patch: unknown, path: string): unknown 
     }
     const mergeKey = MERGE_KEYS[`${path}.${key}`] ?? MERGE_KEYS[key];
     if (key === 'finalizers' && Array.isArray(value)) {
-      merged[key] = [...new Set([...((merged[key] as string[] | undefined) ?? []), ...(value as string[])])];
+      merged[key] = [...new Set([...listAt(merged, key), ...value])];
     } else if (mergeKey !== undefined && Array.isArray(value)) {
-      merged[key] = mergeList((merged[key] as Json[] | undefined) ?? [], value as Json[], mergeKey, key);
+      merged[key] = mergeList(records(listAt(merged, key)), records(value), mergeKey, key);
     } else {
-      merged[key] = strategicPatch(merged[key], value, key);
+      setKey(merged, key, strategicPatch(ownValue(merged, key), value, key));
     }
   }
   return merged;
+}
+
+/** `__proto__` is a name like any other here. */
+function ownValue(object: Json, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function listAt(object: Json, key: string): readonly unknown[] {
+  const value = ownValue(object, key);
+  return Array.isArray(value) ? value : [];
+}
+
+function records(list: readonly unknown[]): readonly Json[] {
+  if (list.every(isRecord)) return list;
+  throw badRequest('unable to read a list whose items are no objects');
 }
 
 function mergeList(target: readonly Json[], patch: readonly Json[], mergeKey: string, path: string): Json[] {
@@ -90,12 +106,19 @@ function mergeList(target: readonly Json[], patch: readonly Json[], mergeKey: st
 
 const OPERATIONS_MAX = 10_000;
 
+interface Operation extends Json {
+  readonly op?: unknown;
+  readonly path?: unknown;
+  readonly from?: unknown;
+  readonly value?: unknown;
+}
+
 /** RFC 6902. */
 function jsonPatch(target: Json, patch: unknown): Json {
   if (!Array.isArray(patch)) throw badRequest('json patch: expected a list of operations');
   if (patch.length > OPERATIONS_MAX) throw badRequest(`json patch: more than ${OPERATIONS_MAX} operations`);
   const holder: Json = { root: structuredClone(target) };
-  for (const operation of patch as { op: string; path: string; from?: string; value?: unknown }[]) {
+  for (const operation of records(patch) as readonly Operation[]) {
     const path = pointer(operation.path);
     switch (operation.op) {
       case 'add':
@@ -116,7 +139,7 @@ function jsonPatch(target: Json, patch: unknown): Json {
         break;
       case 'test':
         if (!equal(valueAt(holder, path), operation.value))
-          throw badRequest(`json patch: test failed: ${operation.path}`);
+          throw badRequest(`json patch: test failed: ${String(operation.path)}`);
         break;
       default:
         throw badRequest(`json patch: unexpected op ${JSON.stringify(operation.op)}`);
@@ -125,7 +148,7 @@ function jsonPatch(target: Json, patch: unknown): Json {
   return holder['root'] as Json;
 }
 
-function pointer(path: string | undefined): readonly string[] {
+function pointer(path: unknown): readonly string[] {
   if (typeof path !== 'string' || (path !== '' && !path.startsWith('/'))) {
     throw badRequest(`json patch: bad path ${JSON.stringify(path)}`);
   }
@@ -155,7 +178,7 @@ function addAt(holder: Json, path: readonly string[], value: unknown): void {
     if (!Number.isInteger(at) || at < 0 || at > parent.length) throw missing(path);
     parent.splice(at, 0, value);
   } else if (isRecord(parent)) {
-    parent[step] = value;
+    setKey(parent, step, value);
   } else {
     throw missing(path);
   }

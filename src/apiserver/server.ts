@@ -6,6 +6,7 @@
 import { decodeBare, decodeEnvelope, encodeObject } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
+import { messageOf } from '../kube/schema.ts';
 import type { Status } from '../kube/types.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath, notAcceptable, notFound } from './api-error.ts';
 import { fromJson, mediaType, readBody, readJson } from './body.ts';
@@ -15,6 +16,7 @@ import { negotiate } from './negotiate.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch } from './patch.ts';
+import { JsonTypeError, normaliseJson } from './json-body.ts';
 import { listObjects, openWatch, tickWatches } from './read.ts';
 import { bodyOf, encodeList } from './record.ts';
 import type { StoredRecord } from './record.ts';
@@ -225,7 +227,12 @@ function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions {
     const where = 'in scheme "pkg/runtime/scheme.go:111"';
     throw badRequest(`no kind "${kind}" is registered for version "${apiVersion}" ${where}`);
   }
-  return value;
+  try {
+    return normaliseJson(messageOf('v1', 'DeleteOptions')!, value, []);
+  } catch (error) {
+    if (error instanceof JsonTypeError) throw badRequest(error.message);
+    throw error;
+  }
 }
 
 /** `fieldValidation`: Warn (the default) answers with a warning for each, Strict refuses, Ignore drops them silently. */

@@ -291,6 +291,9 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord): DeleteR
   return { record: mark(server, record, nowMs, 0), gone: false };
 }
 
+/** More would be beyond what a timestamp can say. */
+const GRACE_SECONDS_MAX = 2 ** 31;
+
 /** A pod on a node gets time to end; the kubelet's second DELETE without any ends it. */
 function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { metadata } = record.object;
@@ -298,7 +301,7 @@ function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options:
   const phase = text(child(record.object, 'status'), 'phase');
   let graceSeconds = options.gracePeriodSeconds ?? (spec['terminationGracePeriodSeconds'] as number | undefined) ?? 0;
   if (text(spec, 'nodeName') === '' || phase === 'Succeeded' || phase === 'Failed') graceSeconds = 0;
-  if (graceSeconds < 0) graceSeconds = 1;
+  graceSeconds = graceSeconds < 0 ? 1 : Math.min(graceSeconds, GRACE_SECONDS_MAX);
   let current = record;
   if (metadata.deletionTimestamp === undefined) {
     current = mark(server, record, nowMs, graceSeconds);

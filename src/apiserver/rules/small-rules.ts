@@ -25,7 +25,8 @@ export const NAMESPACE_RULES: Rules = {
 };
 
 function labelWithName(object: ApiObject): void {
-  object.metadata.labels = { ...object.metadata.labels, [NAMESPACE_NAME_LABEL]: object.metadata.name! };
+  const { labels, name } = object.metadata;
+  if (name !== undefined) object.metadata.labels = { ...labels, [NAMESPACE_NAME_LABEL]: name };
 }
 
 /** core/v1 Node. */

@@ -1,0 +1,215 @@
+/** Whatever a client sends gets an answer, and leaves the server as able to answer as before. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { apply, createApiServer } from '../../src/apiserver/server.ts';
+import { encodeObject } from '../../src/kube/codec.ts';
+import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
+
+const SEED = 20_261_121;
+const CORE = '/api/v1/namespaces/default';
+
+const path = fc.oneof(
+  fc.constantFrom(
+    `${CORE}/pods`,
+    `${CORE}/pods/p`,
+    `${CORE}/pods/p/status`,
+    `${CORE}/services`,
+    `${CORE}/services/s`,
+    `${CORE}/services/s/status`,
+    `${CORE}/endpoints`,
+    `${CORE}/endpoints/e`,
+    `${CORE}/events`,
+    `${CORE}/events/e`,
+    '/api/v1/nodes',
+    '/api/v1/nodes/n/status',
+    '/api/v1/namespaces',
+    '/api/v1/namespaces/x/finalize',
+    '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+    '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/s',
+    '/apis/coordination.k8s.io/v1/namespaces/default/leases/l',
+  ),
+  fc.webPath(),
+);
+
+const query = fc.dictionary(
+  fc.constantFrom(
+    'watch',
+    'resourceVersion',
+    'resourceVersionMatch',
+    'limit',
+    'continue',
+    'labelSelector',
+    'fieldSelector',
+    'sendInitialEvents',
+    'timeoutSeconds',
+    'gracePeriodSeconds',
+    'fieldValidation',
+  ),
+  fc.oneof(
+    fc.constantFrom('0', '1', 'true', 'Exact', 'NotOlderThan', 'a=b', 'metadata.name=p', 'a in (', '!'),
+    fc.string(),
+  ),
+  { maxKeys: 3 },
+);
+
+const FIELDS = [
+  'metadata',
+  'name',
+  'namespace',
+  'labels',
+  'annotations',
+  'finalizers',
+  'ownerReferences',
+  'spec',
+  'status',
+  'subsets',
+  'addresses',
+  'ports',
+  'port',
+  'containers',
+  'conditions',
+  'podIPs',
+  'podIP',
+  'clusterIP',
+  'clusterIPs',
+  'ipFamilies',
+  'type',
+  'selector',
+  'preconditions',
+  'gracePeriodSeconds',
+  'endpoints',
+  'addressType',
+  'loadBalancer',
+  'renewTime',
+  '$patch',
+  '__proto__',
+  'op',
+  'path',
+];
+
+/** Nested values under the names that mean something somewhere. */
+const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom<unknown>(
+      'p',
+      's',
+      'e',
+      '',
+      0,
+      1,
+      80,
+      -1,
+      1.5,
+      true,
+      null,
+      'None',
+      '10.0.0.1',
+      'NodePort',
+      '/a/b',
+      'add',
+      'delete',
+    ),
+    fc.array(tie('tree'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...FIELDS), tie('tree'), { maxKeys: 6 }),
+  ),
+}));
+
+const body = fc.oneof(
+  tree.map((value) => JSON.stringify(value)),
+  fc
+    .record({ metadata: fc.constant({ name: 'p' }), spec: tree, status: tree, subsets: tree })
+    .map((value) => JSON.stringify(value)),
+  fc.string(),
+);
+
+const CONTENT_TYPES = [
+  JSON_TYPE,
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/json-patch+json',
+  PROTOBUF,
+  'text/plain',
+];
+
+test('every request gets an answer', () => {
+  const server = createApiServer({ random: () => 0.5, watchOutboxEventsMax: 10 });
+  const send = (
+    method: string,
+    target: string,
+    contentType: string,
+    bytes: Uint8Array | null,
+    accept: string,
+  ): number => {
+    const reply = apply(server, 0, { method, path: target, headers: { accept, contentType }, body: bytes });
+    if ('watch' in reply) {
+      reply.watch.take();
+      reply.watch.close();
+    }
+    return reply.status;
+  };
+  const valid: readonly [string, object][] = [
+    ['pods', { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } }],
+    ['services', { metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } }],
+    ['endpoints', { metadata: { name: 'e' }, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] }],
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'PATCH', 'PATCH', 'DELETE', 'HEAD'),
+      path,
+      query,
+      fc.constantFrom(...CONTENT_TYPES),
+      body,
+      fc.constantFrom(JSON_TYPE, PROTOBUF, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1', 'x/y', ''),
+      (method, target, parameters, contentType, text, accept) => {
+        for (const [resource, object] of valid) {
+          send('POST', `${CORE}/${resource}`, JSON_TYPE, Buffer.from(JSON.stringify(object)), JSON_TYPE);
+        }
+        const search = new URLSearchParams(parameters).toString();
+        const status = send(method, `${target}?${search}`, contentType, Buffer.from(text), accept);
+        assert.ok(status >= 200 && status < 600);
+        // What is stored now can be listed and encoded.
+        for (const [resource] of valid) {
+          for (const type of [JSON_TYPE, PROTOBUF]) {
+            assert.equal(send('GET', `${CORE}/${resource}`, '', null, type), 200);
+          }
+        }
+      },
+    ),
+    { seed: SEED, numRuns: 3000 },
+  );
+});
+
+test('damaged protobuf gets an answer', () => {
+  const server = createApiServer({ random: () => 0.5 });
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'a', labels: { b: 'c' }, creationTimestamp: '2026-01-01T00:00:00Z' },
+    subsets: [{ addresses: [{ ip: '10.0.0.1', targetRef: { kind: 'Pod' } }], ports: [{ port: 80 }] }],
+  };
+  const whole = encodeObject(object);
+  fc.assert(
+    fc.property(fc.nat(whole.length - 1), fc.nat(255), fc.nat(whole.length), (at, byte, length) => {
+      const bytes = Uint8Array.from(whole.subarray(0, Math.max(at + 1, length)));
+      bytes[at] = byte;
+      const headers = { accept: PROTOBUF, contentType: PROTOBUF };
+      const { status } = apply(server, 0, { method: 'PUT', path: `${CORE}/endpoints/a`, headers, body: bytes });
+      assert.ok([200, 201, 400, 409, 415, 422].includes(status), String(status));
+    }),
+    { seed: SEED, numRuns: 2000 },
+  );
+});
+
+test('a label named __proto__ is a label', () => {
+  const server = createApiServer({ random: () => 0.5 });
+  const reply = apply(server, 0, {
+    method: 'POST',
+    path: `${CORE}/endpoints`,
+    headers: {},
+    body: Buffer.from('{"metadata":{"name":"a","labels":{"__proto__":"x","y":"z"}}}'),
+  });
+  // The key is no valid label, and says so.
+  assert.equal(reply.status, 422);
+});
