@@ -1,7 +1,22 @@
 import { badRequest, invalidKind } from './api-error.ts';
 import { forbidden, notSupported } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
-import type { ListOptions } from './request.ts';
+
+/** Query parameters of list and watch, as the client sent them. */
+export interface ListOptions {
+  readonly watch: boolean;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly limit: number;
+  readonly continueToken: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly allowWatchBookmarks: boolean;
+  /** Null when it is not given. */
+  readonly sendInitialEvents: boolean | null;
+  /** 0 = the server chooses. */
+  readonly timeoutSeconds: number;
+}
 
 /**
  * Reads and checks the query of a list or watch, as meta/v1 ListOptions does.

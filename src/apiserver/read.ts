@@ -1,7 +1,8 @@
 import { badRequest, expired, failure, internalError, tooLargeResourceVersion } from './api-error.ts';
+import type { ListOptions } from './list-options.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { ListMeta, StoredRecord } from './record.ts';
-import type { ListOptions, Target } from './request.ts';
+import type { Target } from './request.ts';
 import { parseSelection, selects } from './selectors.ts';
 import type { Selection } from './selectors.ts';
 import { storeOf } from './state.ts';

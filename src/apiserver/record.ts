@@ -41,8 +41,8 @@ export function atRevision(record: StoredRecord, revision: number): StoredRecord
   return createRecord(record.resource, record.key, revision, object, record.sizeBytes);
 }
 
-export const METADATA_API_VERSION = 'meta.k8s.io/v1';
-export const METADATA_KIND = 'PartialObjectMetadata';
+const METADATA_API_VERSION = 'meta.k8s.io/v1';
+const METADATA_KIND = 'PartialObjectMetadata';
 
 /** The whole body of a reply with this object, cached. */
 export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: boolean): Uint8Array {

@@ -54,19 +54,3 @@ export function parseTarget(path: string): Target | null {
 function isNamespaceSubresource(parts: readonly string[], at: number): boolean {
   return parts.length === at + 3 && (parts[at + 2] === 'status' || parts[at + 2] === 'finalize');
 }
-
-/** Query parameters of list, watch and delete, as the client sent them. */
-export interface ListOptions {
-  readonly watch: boolean;
-  readonly resourceVersion: string;
-  readonly resourceVersionMatch: string;
-  readonly limit: number;
-  readonly continueToken: string;
-  readonly labelSelector: string;
-  readonly fieldSelector: string;
-  readonly allowWatchBookmarks: boolean;
-  /** Null when it is not given. */
-  readonly sendInitialEvents: boolean | null;
-  /** 0 = the server chooses. */
-  readonly timeoutSeconds: number;
-}

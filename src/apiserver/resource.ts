@@ -65,7 +65,7 @@ export const NAMESPACES = resource({
   selectableFields: ['status.phase'],
 });
 
-export const PODS = resource({
+const PODS = resource({
   name: 'pods',
   kind: 'Pod',
   singular: 'pod',
@@ -99,7 +99,7 @@ export const ENDPOINTS = resource({
   warning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
 });
 
-export const NODES = resource({
+const NODES = resource({
   name: 'nodes',
   kind: 'Node',
   singular: 'node',
@@ -110,7 +110,7 @@ export const NODES = resource({
   selectableFields: ['spec.unschedulable'],
 });
 
-export const EVENTS = resource({
+const EVENTS = resource({
   name: 'events',
   kind: 'Event',
   singular: 'event',
@@ -126,7 +126,7 @@ export const EVENTS = resource({
   ],
 });
 
-export const ENDPOINT_SLICES = resource({
+const ENDPOINT_SLICES = resource({
   name: 'endpointslices',
   group: 'discovery.k8s.io',
   kind: 'EndpointSlice',
@@ -134,7 +134,7 @@ export const ENDPOINT_SLICES = resource({
   generation: true,
 });
 
-export const LEASES = resource({
+const LEASES = resource({
   name: 'leases',
   group: 'coordination.k8s.io',
   kind: 'Lease',

@@ -55,7 +55,7 @@ export async function kubeBinaries(): Promise<KubeBinaries> {
 
 /** Keyed by go.mod: other versions are other programs. */
 async function cacheDirectory(): Promise<string> {
-  const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   const goMod = await readFile(join(import.meta.dirname, 'go.mod'));
   const key = createHash('sha256').update(goMod).digest('hex').slice(0, 16);
   return join(base, 'endpointd', 'kube', key);

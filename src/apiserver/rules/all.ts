@@ -1,10 +1,13 @@
 import type { ResourceName } from '../../kube/types.ts';
 import { ENDPOINTS_RULES } from './endpoints-rules.ts';
 import { ENDPOINT_SLICE_RULES } from './endpointslice-rules.ts';
+import { EVENT_RULES } from './event-rules.ts';
+import { LEASE_RULES } from './lease-rules.ts';
+import { NAMESPACE_RULES } from './namespace-rules.ts';
+import { NODE_RULES } from './node-rules.ts';
 import { POD_RULES } from './pod-rules.ts';
 import type { Rules } from './rules.ts';
 import { SERVICE_RULES } from './service-rules.ts';
-import { EVENT_RULES, LEASE_RULES, NAMESPACE_RULES, NODE_RULES } from './small-rules.ts';
 
 export const RULES: Readonly<Record<ResourceName, Rules>> = {
   namespaces: NAMESPACE_RULES,

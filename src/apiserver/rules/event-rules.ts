@@ -1,0 +1,33 @@
+import { invalid } from '../field-error.ts';
+import type { FieldError } from '../field-error.ts';
+import { child, text } from '../object.ts';
+import type { ApiObject } from '../object.ts';
+import { subdomainName } from './name-rules.ts';
+import type { Rules } from './rules.ts';
+
+/** core/v1 Event. */
+export const EVENT_RULES: Rules = {
+  name: subdomainName,
+  prepareCreate: eventDefaults,
+  prepareUpdate: eventDefaults,
+  validateCreate: validateEvent,
+  validateUpdate: validateEvent,
+};
+
+/** Fields that the server shows even when they are empty. */
+function eventDefaults(object: ApiObject): void {
+  object['involvedObject'] ??= {};
+  object['source'] ??= {};
+  object['firstTimestamp'] ??= null;
+  object['lastTimestamp'] ??= null;
+  object['eventTime'] ??= null;
+  object['reportingComponent'] ??= '';
+  object['reportingInstance'] ??= '';
+}
+
+function validateEvent(object: ApiObject): readonly FieldError[] {
+  const namespace = object.metadata.namespace ?? '';
+  const involved = text(child(object, 'involvedObject'), 'namespace');
+  if (involved === '' ? namespace === 'default' || namespace === 'kube-system' : involved === namespace) return [];
+  return [invalid('involvedObject.namespace', involved, 'does not match event.namespace')];
+}
