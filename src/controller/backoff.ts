@@ -36,28 +36,12 @@ export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
 /** Nothing waits longer, whatever Retry-After says. */
 const DELAY_MS_MAX = 5 * MINUTE_MS;
 
-export interface BackoffState {
-  /** In a row, of whatever class: errors that alternate do not start from the shortest wait again and again. */
-  failures: number;
-}
-
-export function createBackoff(): BackoffState {
-  return { failures: 0 };
-}
-
-/** After a success, a sync without writes included. */
-export function resetBackoff(state: BackoffState): void {
-  state.failures = 0;
-}
-
-/** Counts a failure and says how long to wait; never less than `retryAfterMs`, the server's Retry-After (0 = none). */
-export function nextDelayMs(state: BackoffState, failure: FailureClass, prng: Prng, retryAfterMs = 0): number {
-  return delayMs(BACKOFFS[failure], state.failures++, prng, retryAfterMs);
-}
-
-/** The wait after `failures` earlier ones in a row. */
-export function delayMs(backoff: Backoff, failures: number, prng: Prng, retryAfterMs = 0): number {
-  const longest = backoff.capMs / (1 + backoff.jitter);
-  const ownMs = Math.min(backoff.firstMs * backoff.factor ** failures, longest);
-  return Math.min(Math.max(ownMs, retryAfterMs) * (1 + backoff.jitter * nextFloat(prng)), DELAY_MS_MAX);
+/**
+ * The wait after a failure and `failures` earlier ones in a row, of whatever class; never less than `retryAfterMs`, the
+ * server's Retry-After (0 = none).
+ */
+export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, retryAfterMs = 0): number {
+  const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];
+  const ownMs = Math.min(firstMs * factor ** failures, capMs / (1 + jitter));
+  return Math.min(Math.max(ownMs, retryAfterMs) * (1 + jitter * nextFloat(prng)), DELAY_MS_MAX);
 }

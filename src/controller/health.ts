@@ -1,5 +1,4 @@
 /** What the health endpoints say, from the state alone. A dead watch is not ready. */
-import { reflectorsOf } from './reflector.ts';
 import type { ControllerState } from './state.ts';
 
 export interface HealthCheck {
@@ -13,7 +12,7 @@ const WATCH_DOWN_MS_MAX = 15_000;
 
 /** Ready: every cache was filled once, and every watch runs or was lost moments ago. */
 export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
-  const checks = reflectorsOf(state).map((reflector): HealthCheck => {
+  const checks = state.reflectors.map((reflector): HealthCheck => {
     const name = `watch-${reflector.resource}`;
     if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };
     const downMs = reflector.downSinceMs < 0 ? 0 : nowMs - reflector.downSinceMs;

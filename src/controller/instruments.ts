@@ -1,7 +1,6 @@
 /** The handles through which the controller counts, and the gauges that are read from its state when asked. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
-import { reflectorsOf } from './reflector.ts';
 import { allServices } from './services.ts';
 import { podCount } from '../core/selector-index.ts';
 import {
@@ -74,7 +73,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
   readMetric(store, 'endpointd_addresses_truncated', {}, () => state.truncatedAddresses);
 
   readSeries(store, 'endpointd_watch_up', function* () {
-    for (const { resource, downSinceMs } of reflectorsOf(state)) {
+    for (const { resource, downSinceMs } of state.reflectors) {
       yield { labels: { resource }, value: downSinceMs < 0 ? 1 : 0 };
     }
   });

@@ -1,8 +1,9 @@
 /**
  * The Endpoints objects on the server: which event is whose, and what the planner has to be told.
  *
- * While a write on an object is under way its watch events are held; on the reply, a version up to the reply's is our
- * own doing, a greater one is foreign (design, section 6 "Whose event is it?").
+ * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
+ * our own doing, a greater one is foreign (design, section 6 "Whose event is it?"). So does what a list misses: it may
+ * have overtaken the reply.
  */
 import type { Now } from './event.ts';
 import type { ReflectorTarget } from './reflector.ts';
@@ -29,24 +30,18 @@ export function outputTarget(state: ControllerState, onSynced: (now: Now) => voi
     project: (source) => projectOutput(source, state.interner),
     upsert(record, source, now) {
       const service = ensureService(state, record.namespace, record.name);
-      const event = { record, content: contentOf(source) };
-      if (service.output.inFlight > 0) hold(service, event);
-      else takeOutput(state, service, event, now);
-      return service.output.record ?? record;
+      tellOutput(state, service, { resourceVersion: record.resourceVersion, record, content: contentOf(source) }, now);
+      // Not the record: the reply to a write may put another one in its place before the list ends.
+      return service;
     },
     remove(record, now) {
       const service = getService(state, record.namespace, record.name);
       if (service === undefined) return;
-      const event = { record, content: null };
-      if (service.output.inFlight > 0) hold(service, event);
-      else takeOutput(state, service, event, now);
+      tellOutput(state, service, { resourceVersion: record.resourceVersion, record: null, content: null }, now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const service of allServices(state)) {
-        const { record } = service.output;
-        if (record === null || marks.has(record) || service.output.inFlight > 0) continue;
-        if (compareResourceVersions(record.resourceVersion, resourceVersion) > 0) continue;
-        takeOutput(state, service, { record: { ...record, resourceVersion }, content: null }, now);
+        if (!marks.has(service)) tellOutput(state, service, { resourceVersion, record: null, content: null }, now);
       }
     },
     synced: onSynced,
@@ -61,14 +56,15 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function hold(service: ServiceState, event: HeldEvent): void {
-  const { held } = service.output;
-  if (held === null || compareResourceVersions(event.record.resourceVersion, held.record.resourceVersion) > 0) {
+function tellOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
+  const { inFlight, held } = service.output;
+  if (inFlight === 0) takeOutput(state, service, event, now);
+  else if (held === null || compareResourceVersions(event.resourceVersion, held.resourceVersion) > 0) {
     service.output.held = event;
   }
 }
 
-/** What was held while writes were under way, now that their replies have moved `output.record` forward. */
+/** What was held while requests were under way, now that their replies have moved `output.record` forward. */
 export function releaseHeld(state: ControllerState, service: ServiceState, now: Now): void {
   const { held } = service.output;
   service.output.held = null;
@@ -106,17 +102,23 @@ function compareEcho(state: ControllerState, service: ServiceState, event: HeldE
   const { output } = service;
   const { expected } = output;
   if (expected === null) return;
-  if (compareResourceVersions(event.record.resourceVersion, expected.resourceVersion) < 0) return;
+  if (compareResourceVersions(event.resourceVersion, expected.resourceVersion) < 0) return;
   setExpected(state, service, null);
-  if (event.record.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
+  if (event.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
   if (sameBeyondMetadata(expected.body, event.content.bytes)) return;
   output.content = event.content;
   noteForeignEdit(state, service, 'what was written came back changed', now);
 }
 
 /** The answer to a GET of the object: null = it does not exist. Settles what was uncertain. */
-export function readOutput(service: ServiceState, record: OutputRecord | null, source: ObjectSource | null): void {
+export function readOutput(
+  state: ControllerState,
+  service: ServiceState,
+  record: OutputRecord | null,
+  source: ObjectSource | null,
+): void {
   const { output } = service;
+  setExpected(state, service, null);
   output.uncertain = false;
   output.record = record;
   output.content = source === null ? null : contentOf(source);
@@ -128,11 +130,11 @@ export function readOutput(service: ServiceState, record: OutputRecord | null, s
 function takeOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
   const { output } = service;
   const known = output.record;
-  const deleted = event.content === null;
+  const deleted = event.record === null;
   compareEcho(state, service, event, now);
-  if (known !== null && compareResourceVersions(event.record.resourceVersion, known.resourceVersion) <= 0) return;
+  if (known !== null && compareResourceVersions(event.resourceVersion, known.resourceVersion) <= 0) return;
   if (known === null && deleted) return;
-  output.record = deleted ? null : event.record;
+  output.record = event.record;
   output.content = event.content;
   output.gone = deleted;
   output.known = true;
@@ -152,7 +154,8 @@ function takeOutput(state: ControllerState, service: ServiceState, event: HeldEv
   } else if (deleted) {
     // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
     addWork(state.queue, service.item, 'fresh', now.nowMs);
-  } else {
+  } else if (!output.uncertain) {
+    // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
     noteForeignEdit(state, service, 'endpoints were changed by another writer', now);
   }
 }

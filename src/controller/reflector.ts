@@ -109,21 +109,22 @@ export function createReflector<R extends Versioned>(
   };
 }
 
-export function reflectorsOf(state: ControllerState): readonly Reflector[] {
-  if (state.reflectors === null) return [];
-  const { endpoints, services, pods } = state.reflectors;
-  return [endpoints, services, pods];
+export function startReflector(state: ControllerState, reflector: Reflector): void {
+  if (reflector.phase === 'idle') list(state, reflector);
 }
 
-export function startReflector(state: ControllerState, reflector: Reflector, now: Now): void {
-  if (reflector.phase === 'idle') list(state, reflector, now);
+/** Ends it for good. */
+export function stopReflector(state: ControllerState, reflector: Reflector): void {
+  if (state.requests.has(reflector.request)) abandon(state, reflector);
+  reflector.phase = 'idle';
+  reflector.wakeAtMs = Infinity;
 }
 
 /** Begins a waiting reflector's next request when its time has come. */
 export function wakeReflector(state: ControllerState, reflector: Reflector, now: Now): void {
   if (reflector.phase !== 'waiting' || reflector.wakeAtMs > now.nowMs) return;
   reflector.wakeAtMs = Infinity;
-  if (reflector.next === 'list') list(state, reflector, now);
+  if (reflector.next === 'list') list(state, reflector);
   else watch(state, reflector);
 }
 
@@ -148,7 +149,7 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
   }
 }
 
-function list(state: ControllerState, reflector: Reflector, now: Now): void {
+function list(state: ControllerState, reflector: Reflector): void {
   // The cache is empty before the first list: nothing in it can be gone.
   reflector.marks = reflector.listsBegun++ === 0 ? null : new Set();
   reflector.listIncomplete = false;
@@ -162,11 +163,11 @@ function list(state: ControllerState, reflector: Reflector, now: Now): void {
     );
   } else {
     reflector.continueToken = '';
-    page(state, reflector, now);
+    page(state, reflector);
   }
 }
 
-function page(state: ControllerState, reflector: Reflector, _now: Now): void {
+function page(state: ControllerState, reflector: Reflector): void {
   reflector.phase = 'paging';
   reflector.streamingList = false;
   const more = reflector.continueToken === '' ? '' : `&continue=${encodeURIComponent(reflector.continueToken)}`;
@@ -234,7 +235,7 @@ function onPage(
     return;
   }
   if (reflector.continueToken !== '') {
-    page(state, reflector, now);
+    page(state, reflector);
     return;
   }
   listed(reflector, now);
@@ -312,7 +313,7 @@ function onRefused(
     });
     reflector.watchListSupported = false;
     reflector.continueToken = '';
-    page(state, reflector, now);
+    page(state, reflector);
     return;
   }
   const next = reflector.streamingList || !later ? 'list' : 'watch';

@@ -1,5 +1,5 @@
 /** What the main thread keeps of one Service key: its inputs' versions, its Endpoints object, its sync under way. */
-import type { BackoffState, FailureClass } from './backoff.ts';
+import type { FailureClass } from './backoff.ts';
 import type { WorkItem } from './workqueue.ts';
 import type { OutputRecord, ServiceRecord } from '../kube/types.ts';
 import type { Ack, ObjectBytes, PlannedWrite, ServiceFacts } from '../shard/protocol.ts';
@@ -22,11 +22,12 @@ export interface ServiceState {
   specChanged: boolean;
   /** Names of pods that changed since the last entry; null = none. Not kept while a full snapshot is due anyway. */
   changedPods: Set<string> | null;
-  /** For the planner, with the next entry. */
-  acks: Ack[];
+  /** For the planner, with the next entry; null = none. */
+  acks: Ack[] | null;
 
   sync: Sync | null;
-  backoff: BackoffState;
+  /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
+  failures: number;
   /** Batches that were lost while this service was alone in them. */
   deaths: number;
   /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
@@ -52,7 +53,7 @@ export interface OutputState {
   gone: boolean;
   /** Only a GET of the whole object tells what the server holds: a reply was lost, or a conflict. */
   uncertain: boolean;
-  /** Own writes under way; while there is one, watch events of the object are held. */
+  /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
   inFlight: number;
   /** The newest held watch event. */
   held: HeldEvent | null;
@@ -63,9 +64,11 @@ export interface OutputState {
   foreignEditAtMs: number;
 }
 
+/** A state of the object as the watch or a list tells it. */
 export interface HeldEvent {
-  readonly record: OutputRecord;
-  /** null = deleted. */
+  readonly resourceVersion: string;
+  /** null = deleted, as `content`. */
+  readonly record: OutputRecord | null;
   readonly content: ObjectBytes | null;
 }
 
@@ -81,8 +84,6 @@ export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'del
 /** One service of one controller between its hand-over and the last answer. It holds a slot. */
 export interface Sync {
   stage: SyncStage;
-  /** Lives of the shard so far: acks of an earlier life mean nothing to its successor. */
-  shardLife: number;
   readonly startedAtMs: number;
   /** `changedAtMs` at the hand-over. */
   readonly changedAtMs: number;

@@ -1,5 +1,4 @@
 /** The table of services: one entry for each key that has a Service, an Endpoints object, or a sync under way. */
-import { createBackoff } from './backoff.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
 import { createWorkItem, type WorkItem } from './workqueue.ts';
@@ -25,12 +24,14 @@ export function ensureService(state: ControllerState, namespace: string, name: s
 }
 
 function createService(key: string, namespace: string, name: string, shard: number): ServiceState {
-  const service: Omit<ServiceState, 'item'> = {
+  const service: Omit<ServiceState, 'item'> & { item: null } = {
     key,
     namespace,
     name,
     shard,
     record: null,
+    // Filled below: a field that is added to an object later takes more room.
+    item: null,
     output: {
       record: null,
       content: null,
@@ -47,9 +48,9 @@ function createService(key: string, namespace: string, name: string, shard: numb
     inPlanner: false,
     specChanged: false,
     changedPods: null,
-    acks: [],
+    acks: null,
     sync: null,
-    backoff: createBackoff(),
+    failures: 0,
     deaths: 0,
     notBeforeMs: -Infinity,
     suspect: false,
@@ -57,7 +58,9 @@ function createService(key: string, namespace: string, name: string, shard: numb
     orphanReported: '',
     changedAtMs: -1,
   };
-  return Object.assign(service, { item: createWorkItem(service as ServiceState, namespace) });
+  // Each refers to the other, so one of them is incomplete for a moment.
+  const complete = service as unknown as ServiceState;
+  return Object.assign(service, { item: createWorkItem(complete, namespace) });
 }
 
 /** What the last plan said of a service, kept in the sums. */
@@ -81,6 +84,10 @@ export function releaseService(state: ControllerState, service: ServiceState): v
   if (service.inPlanner || !isIdle(service.item)) return;
   state.stuck.delete(service);
   setFacts(state, service, undefined);
+  if (service.output.expected !== null) {
+    service.output.expected = null;
+    state.echoesExpected--;
+  }
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

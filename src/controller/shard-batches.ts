@@ -15,12 +15,12 @@ import { decodeReply, encodeBatch, estimateEntryBytes } from '../shard/codec.ts'
 import { OUTPUT_ENDPOINTS, type BatchEntry, type Observed, type ServiceResult } from '../shard/protocol.ts';
 
 export interface ShardState {
-  /** Counts the lives of the planner behind the shard: one more after each loss. */
-  life: number;
   /** Services whose entry goes out with the next batch. Bounded by the concurrent syncs. */
   queued: ServiceState[];
   /** Services from lost batches, to be planned alone, one after the other. */
   suspects: ServiceState[];
+  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
+  readonly forgotten: Set<string>;
   readonly inFlight: Map<number, BatchInFlight>;
   /** Told to end; its loss is awaited. */
   ending: boolean;
@@ -32,11 +32,13 @@ interface BatchInFlight {
 }
 
 const BATCHES_IN_FLIGHT_MAX = 2;
+/** Keys in a batch that tells a planner what to forget. */
+const FORGOTTEN_MAX = 1000;
 /** The second time that a thread dies with the same service, the service is to blame. */
 const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
-  return { life: 1, queued: [], suspects: [], inFlight: new Map(), ending: false };
+  return { queued: [], suspects: [], forgotten: new Set(), inFlight: new Map(), ending: false };
 }
 
 /** Lines a service up for its shard's next batch. */
@@ -53,24 +55,35 @@ export interface RefusedPlan {
 }
 
 /** Sends what is lined up, as far as the shards take it. Returns what no batch can carry. */
-export function flushShards(state: ControllerState, now: Now): RefusedPlan[] {
-  const refused: RefusedPlan[] = [];
+export function flushShards(state: ControllerState, now: Now): readonly RefusedPlan[] {
+  let refused: RefusedPlan[] | null = null;
   for (let index = 0; index < state.shards.length; index++) {
     const shard = state.shards[index]!;
-    while (!shard.ending && shard.suspects.length > 0 && shard.inFlight.size === 0) {
-      postBatch(state, index, [shard.suspects.shift()!], refused, now);
+    if (shard.ending || (shard.queued.length === 0 && shard.suspects.length === 0 && shard.forgotten.size === 0)) {
+      continue;
     }
-    while (
-      !shard.ending &&
-      shard.queued.length > 0 &&
-      shard.suspects.length === 0 &&
-      shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
-      !aloneInFlight(shard)
-    ) {
-      shard.queued = postBatch(state, index, shard.queued, refused, now);
-    }
+    flushShard(state, index, shard, (refused ??= []), now);
   }
-  return refused;
+  return refused ?? NONE_REFUSED;
+}
+
+const NONE_REFUSED: readonly RefusedPlan[] = [];
+
+function flushShard(state: ControllerState, index: number, shard: ShardState, refused: RefusedPlan[], now: Now): void {
+  while (shard.forgotten.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
+    postForgotten(state, index, shard, now);
+  }
+  while (shard.suspects.length > 0 && shard.inFlight.size === 0) {
+    postBatch(state, index, [shard.suspects.shift()!], refused, now);
+  }
+  while (
+    shard.queued.length > 0 &&
+    shard.suspects.length === 0 &&
+    shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
+    !aloneInFlight(shard)
+  ) {
+    shard.queued = postBatch(state, index, shard.queued, refused, now);
+  }
 }
 
 function aloneInFlight(shard: ShardState): boolean {
@@ -110,19 +123,45 @@ function postBatch(
     entries.push(entry);
     taken.push(service);
   }
-  if (entries.length > 0) {
-    const batch = state.nextBatch++;
-    state.shards[index]!.inFlight.set(batch, { services: taken, postedAtMs: now.nowMs });
-    state.instruments.shardBatches(index).inc();
-    state.effects.push({
-      type: 'shard.post',
-      shard: index,
-      batch,
-      bytes: encodeBatch({ wallMs: now.wallMs, entries }),
-    });
-  }
+  if (entries.length > 0) post(state, index, taken, entries, now);
   return services.slice(next);
 }
+
+function post(
+  state: ControllerState,
+  index: number,
+  services: readonly ServiceState[],
+  entries: readonly BatchEntry[],
+  now: Now,
+): void {
+  const batch = state.nextBatch++;
+  state.shards[index]!.inFlight.set(batch, { services, postedAtMs: now.nowMs });
+  state.instruments.shardBatches(index).inc();
+  const bytes = encodeBatch({ wallMs: now.wallMs, entries });
+  state.effects.push({ type: 'shard.post', shard: index, batch, bytes });
+}
+
+function postForgotten(state: ControllerState, index: number, shard: ShardState, now: Now): void {
+  const entries: BatchEntry[] = [];
+  for (const service of shard.forgotten) {
+    if (entries.length === FORGOTTEN_MAX) break;
+    shard.forgotten.delete(service);
+    entries.push({
+      service,
+      outputs: 0,
+      base: 0,
+      version: 0,
+      spec: null,
+      upserts: [],
+      removals: [],
+      acks: [],
+      observed: [],
+    });
+  }
+  post(state, index, NO_SERVICES, entries, now);
+}
+
+const NO_SERVICES: readonly ServiceState[] = [];
 
 function buildEntry(state: ControllerState, service: ServiceState, record: ServiceRecord): BatchEntry {
   const base = service.plannerVersion;
@@ -146,7 +185,7 @@ function buildEntry(state: ControllerState, service: ServiceState, record: Servi
     spec: full || service.specChanged ? record : undefined,
     upserts,
     removals,
-    acks: service.acks,
+    acks: service.acks ?? [],
     observed: observedOf(service),
   };
 }
@@ -167,36 +206,17 @@ function commitEntry(service: ServiceState, entry: BatchEntry): void {
   service.inPlanner = true;
   service.specChanged = false;
   service.changedPods = null;
-  service.acks = [];
+  service.acks = null;
   service.output.content = null;
   service.output.gone = false;
 }
 
-/** Tells a shard to forget a service that has gone. */
-export function forgetInPlanner(state: ControllerState, service: ServiceState, now: Now): void {
-  if (!service.inPlanner) return;
-  service.inPlanner = false;
-  service.plannerVersion = 0;
-  service.acks = [];
-  const entry: BatchEntry = {
-    service: service.key,
-    outputs: 0,
-    base: 0,
-    version: 0,
-    spec: null,
-    upserts: [],
-    removals: [],
-    acks: [],
-    observed: [],
-  };
-  const batch = state.nextBatch++;
-  state.shards[service.shard]!.inFlight.set(batch, { services: [], postedAtMs: now.nowMs });
-  state.effects.push({
-    type: 'shard.post',
-    shard: service.shard,
-    batch,
-    bytes: encodeBatch({ wallMs: now.wallMs, entries: [entry] }),
-  });
+/** A service that is not planned any more: the planner forgets it, and its object is read should it be planned again. */
+export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
+  if (service.inPlanner) state.shards[service.shard]!.forgotten.add(service.key);
+  service.output.content = null;
+  service.output.gone = false;
+  forgetPlanner(service);
 }
 
 /** The results of a batch, each with its service; none when the batch is not awaited any more. */
@@ -252,7 +272,6 @@ export function onShardLost(
   reason: string,
 ): LostPlans {
   const shard = state.shards[index]!;
-  shard.life++;
   shard.ending = false;
   state.instruments.shardRestarts(index).inc();
   log(state, 'error', 0, 'a shard was lost; its state is rebuilt as it is needed', {
@@ -277,6 +296,7 @@ export function onShardLost(
   }
   shard.queued = [];
   shard.suspects = [];
+  shard.forgotten.clear();
   shard.inFlight.clear();
   for (const service of allServices(state)) if (service.shard === index) forgetPlanner(service);
   return { again, poisoned };
@@ -287,7 +307,7 @@ function forgetPlanner(service: ServiceState): void {
   service.plannerVersion = 0;
   service.inPlanner = false;
   service.changedPods = null;
-  service.acks = [];
+  service.acks = null;
   const { output } = service;
   output.known = output.record === null || output.content !== null;
 }

@@ -11,7 +11,6 @@ import { createShardState, type ShardState } from './shard-batches.ts';
 import { createWriteQueue, type QueuedWrite, type WriteQueue } from './writes.ts';
 import { createWorkQueue, type WorkQueue } from './workqueue.ts';
 import { createSelectorIndex, type SelectorIndex } from '../core/selector-index.ts';
-import type { OutputRecord, PodRecord, ServiceRecord } from '../kube/types.ts';
 import { createInterner, type Interner } from '../lib/interner.ts';
 import { createPrng, type Prng } from '../lib/prng.ts';
 import type { MetricStore } from '../metrics/store.ts';
@@ -32,11 +31,8 @@ export interface ControllerState {
   /** Monotonic ms by which a stop ends, drained or not. */
   stopByMs: number;
 
-  reflectors: {
-    endpoints: Reflector<OutputRecord>;
-    services: Reflector<ServiceRecord>;
-    pods: Reflector<PodRecord>;
-  } | null;
+  /** Empty before the start. */
+  reflectors: readonly Reflector[];
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** namespace -> name -> state, for every Service and every Endpoints object there is. */
@@ -63,7 +59,7 @@ export interface ControllerState {
 export type Purpose =
   | { readonly for: 'reflector'; readonly reflector: Reflector }
   | { readonly for: 'write'; readonly queued: QueuedWrite }
-  | { readonly for: 'read-output'; readonly service: ServiceState; readonly before: OutputRecord | null }
+  | { readonly for: 'read-output'; readonly service: ServiceState }
   | { readonly for: 'confirm-orphan'; readonly service: ServiceState }
   | { readonly for: 'event' };
 
@@ -84,7 +80,7 @@ export function createState(
     nextRequestId: 1,
     phase: 'starting',
     stopByMs: Infinity,
-    reflectors: null,
+    reflectors: [],
     index: createSelectorIndex<ServiceState>(),
     services: new Map(),
     serviceCount: 0,

@@ -6,19 +6,20 @@ import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
 import { podTarget, serviceTarget } from './inputs.ts';
 import { outputTarget } from './outputs.ts';
-import { createReflector, onReflectorEvent, reflectorsOf, startReflector, wakeReflector } from './reflector.ts';
+import { createReflector, onReflectorEvent, startReflector, stopReflector, wakeReflector } from './reflector.ts';
 import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './shard-batches.ts';
 import { log, send, type ControllerState, type Purpose } from './state.ts';
 import { resyncIfDue, startSweep } from './sweep.ts';
 import {
   beginPlan,
   fail,
-  finishAgain,
+  finish,
   onOrphanConfirmed,
   onOutputRead,
   onPlanned,
   onWriteDone,
   startSync,
+  withdraw,
   withdrawAll,
 } from './sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './workqueue.ts';
@@ -35,6 +36,7 @@ const EVENT_TIMEOUT_MS = 10_000;
  * Takes one event. Returns the monotonic ms at which a `wake` is wanted; Infinity = only events matter.
  */
 export function step(state: ControllerState, event: Event, now: Now): number {
+  if (state.phase === 'stopped') return Infinity;
   switch (event.type) {
     case 'start':
       start(state, now);
@@ -52,7 +54,7 @@ export function step(state: ControllerState, event: Event, now: Now): number {
     case 'shard.lost': {
       const { again, poisoned } = onShardLost(state, event.shard, event.batches, event.reason);
       for (const { service, failure } of poisoned) fail(state, service, failure, now);
-      for (const service of again) beginPlan(state, service);
+      for (const service of again) beginPlan(state, service, now);
       break;
     }
     case 'response':
@@ -68,10 +70,9 @@ export function step(state: ControllerState, event: Event, now: Now): number {
 }
 
 function start(state: ControllerState, now: Now): void {
-  if (state.reflectors !== null) return;
+  if (state.reflectors.length > 0) return;
   const { watchList } = state.options;
   const inputsSynced = (at: Now): void => {
-    const { services, pods } = state.reflectors!;
     if (state.phase !== 'starting' || !services.synced || !pods.synced) return;
     state.phase = 'running';
     log(state, 'info', 0, 'caches are filled, syncing begins', {
@@ -83,13 +84,14 @@ function start(state: ControllerState, now: Now): void {
   const services = createReflector('services', '/api/v1/services', serviceTarget(state, inputsSynced), watchList);
   const pods = createReflector('pods', '/api/v1/pods', podTarget(state, inputsSynced), watchList);
   // Outputs first: inputs are then never older than they are (design, section 6 "Start and relist").
-  const outputsSynced = (at: Now): void => {
-    startReflector(state, services, at);
-    startReflector(state, pods, at);
+  const outputsSynced = (): void => {
+    if (state.phase !== 'starting') return;
+    startReflector(state, services);
+    startReflector(state, pods);
   };
   const endpoints = createReflector('endpoints', '/api/v1/endpoints', outputTarget(state, outputsSynced), watchList);
-  state.reflectors = { endpoints, services, pods };
-  startReflector(state, endpoints, now);
+  state.reflectors = [endpoints, services, pods];
+  startReflector(state, endpoints);
 }
 
 function stop(state: ControllerState, now: Now): void {
@@ -97,13 +99,7 @@ function stop(state: ControllerState, now: Now): void {
   state.phase = 'stopping';
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
   shutDownWork(state.queue);
-  for (const reflector of reflectorsOf(state)) {
-    if (reflector.request === 0) continue;
-    state.requests.delete(reflector.request);
-    state.effects.push({ type: 'cancel', id: reflector.request });
-    reflector.request = 0;
-    reflector.phase = 'idle';
-  }
+  for (const reflector of state.reflectors) stopReflector(state, reflector);
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
@@ -128,7 +124,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       );
       return;
     case 'read-output':
-      onOutputRead(state, purpose.service, purpose.before, event, now);
+      onOutputRead(state, purpose.service, event, now);
       return;
     case 'confirm-orphan':
       onOrphanConfirmed(state, purpose.service, event, now);
@@ -151,25 +147,33 @@ function isStreamOpened(
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = Infinity;
-  for (const reflector of reflectorsOf(state)) {
+  for (const reflector of state.reflectors) {
     wakeReflector(state, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
   }
   resyncIfDue(state, now);
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
-  if (state.phase === 'running') {
-    for (let item = takeWork(state.queue, now.nowMs); item !== null; item = takeWork(state.queue, now.nowMs)) {
-      startSync(state, item.key, item.processing === 'chore', now);
-    }
-  }
-  for (const { service, failure } of flushShards(state, now)) {
-    if (failure === null) finishAgain(state, service, now);
-    else fail(state, service, failure, now);
-  }
-  wakeMs = Math.min(wakeMs, checkShardDeadlines(state, now), flushWrites(state, now), nextWorkMs(state.queue));
+  wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now), nextWorkMs(state.queue));
   wakeMs = Math.min(wakeMs, flushEvents(state, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
+}
+
+/** Starts syncs, hands them over and sends writes, until nothing of that frees a slot for more. */
+function work(state: ControllerState, now: Now): number {
+  const { queue } = state;
+  for (;;) {
+    for (let item = takeWork(queue, now.nowMs); item !== null; item = takeWork(queue, now.nowMs)) {
+      startSync(state, item.key, item.processing === 'chore', now);
+    }
+    const { held } = queue.slots;
+    for (const { service, failure } of flushShards(state, now)) {
+      if (failure === null) finish(state, service, now);
+      else fail(state, service, failure, now);
+    }
+    const tokenMs = flushWrites(state, now, withdraw);
+    if (queue.slots.held === held) return tokenMs;
+  }
 }
 
 function flushEvents(state: ControllerState, now: Now): number {
@@ -201,12 +205,10 @@ function eventReply(event: TransportEvent): { status: number; retryAfterSeconds:
   return { status: event.status, retryAfterSeconds: event.retryAfterSeconds };
 }
 
-/** Planned writes still go out, as far as tokens allow, until all are answered or the time is up. */
+/** Syncs under way still end, as far as tokens and answers allow, until the time is up. */
 function drain(state: ControllerState, now: Now): number {
-  const { writes } = state;
-  if (now.nowMs >= state.stopByMs) withdrawAll(state, now);
-  const open = writes.inFlight + writes.fresh.length + writes.chore.length;
-  if (open > 0 && now.nowMs < state.stopByMs) return state.stopByMs;
+  if (state.queue.processing.length > 0 && now.nowMs < state.stopByMs) return state.stopByMs;
+  withdrawAll(state, now);
   state.phase = 'stopped';
   state.effects.push({ type: 'stopped' });
   return Infinity;

@@ -2,7 +2,7 @@
  * One sync of one service: read what is uncertain, plan, write, finish. It holds a slot of the work queue from `startSync`
  * to `finish`; every path ends in `finish`.
  */
-import { nextDelayMs, resetBackoff, type FailureClass } from './backoff.ts';
+import { nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent } from './event-recorder.ts';
@@ -12,7 +12,7 @@ import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, queuePlan } from './shard-batches.ts';
 import { log, send, type ControllerState } from './state.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
-import { classify, queueWrite, withdrawWrites, type WriteOutcome } from './writes.ts';
+import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import { readObject } from '../kube/object.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../kube/media-type.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
@@ -45,7 +45,6 @@ export function startSync(state: ControllerState, service: ServiceState, chore: 
   if (service.changedAtMs >= 0) state.instruments.stage('queue').observe((now.nowMs - service.changedAtMs) / 1000);
   service.sync = {
     stage: 'planning',
-    shardLife: state.shards[service.shard]!.life,
     startedAtMs: now.nowMs,
     changedAtMs: service.changedAtMs,
     chore,
@@ -55,30 +54,35 @@ export function startSync(state: ControllerState, service: ServiceState, chore: 
     applied: 0,
   };
   service.changedAtMs = -1;
-  if (service.record === null) {
-    startOrphan(state, service, now);
-  } else if (!isPlanned(service.record)) {
-    forgetInPlanner(state, service, now);
-    finish(state, service, now);
-  } else {
-    beginPlan(state, service);
+  if (service.record !== null && isPlanned(service.record)) {
+    beginPlan(state, service, now);
+    return;
   }
+  forgetInPlanner(state, service);
+  setFacts(state, service, undefined);
+  if (service.record === null) startOrphan(state, service, now);
+  else finish(state, service, now);
 }
 
 /** Plans, after a look at the object where only the server knows what it holds. Also how a plan starts over. */
-export function beginPlan(state: ControllerState, service: ServiceState): void {
+export function beginPlan(state: ControllerState, service: ServiceState, now: Now): void {
   const sync = service.sync!;
   const { output } = service;
-  sync.shardLife = state.shards[service.shard]!.life;
+  if (service.record === null || !isPlanned(service.record)) {
+    // What made it so has queued it.
+    finish(state, service, now);
+    return;
+  }
   if (!output.uncertain && output.known) {
     sync.stage = 'planning';
     queuePlan(state, service);
     return;
   }
   sync.stage = 'reading';
+  output.inFlight++;
   send(
     state,
-    { for: 'read-output', service, before: output.record },
+    { for: 'read-output', service },
     {
       lane: 'read',
       method: 'GET',
@@ -92,42 +96,29 @@ export function beginPlan(state: ControllerState, service: ServiceState): void {
   );
 }
 
-export function onOutputRead(
-  state: ControllerState,
-  service: ServiceState,
-  before: OutputRecord | null,
-  event: TransportEvent,
-  now: Now,
-): void {
-  if (event.type !== 'response' || (event.status !== 200 && event.status !== 404)) {
-    fail(state, service, classify(event).failure!, now);
-    return;
-  }
-  // The watch may have told more than this answer meanwhile.
-  const overtaken = service.output.record !== before && service.output.known;
-  if (overtaken) {
-    service.output.uncertain = false;
-  } else if (event.status === 404) {
-    readOutput(service, null, null);
-  } else {
-    try {
-      const source = readObject(event.contentType, event.body);
-      readOutput(service, projectOutput(source, state.interner), source);
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      state.instruments.decodeErrors('endpoints').inc();
-      fail(state, service, { class: 'server', message: error.message, retryAfterMs: -1 }, now);
-      return;
-    }
-  }
-  if (service.record === null || !isPlanned(service.record)) finishAgain(state, service, now);
-  else beginPlan(state, service);
+export function onOutputRead(state: ControllerState, service: ServiceState, event: TransportEvent, now: Now): void {
+  const failure = takeRead(state, service, event);
+  service.output.inFlight--;
+  releaseHeld(state, service, now);
+  if (failure === null) beginPlan(state, service, now);
+  else fail(state, service, failure, now);
 }
 
-/** The service is not any more what the sync began with: end it, the change has queued it again. */
-export function finishAgain(state: ControllerState, service: ServiceState, now: Now): void {
-  addWork(state.queue, service.item, 'fresh', now.nowMs);
-  finish(state, service, now);
+function takeRead(state: ControllerState, service: ServiceState, event: TransportEvent): Failure | null {
+  if (event.type !== 'response' || (event.status !== 200 && event.status !== 404)) return classify(event).failure;
+  if (event.status === 404) {
+    readOutput(state, service, null, null);
+    return null;
+  }
+  try {
+    const source = readObject(event.contentType, event.body);
+    readOutput(state, service, projectOutput(source, state.interner), source);
+    return null;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    state.instruments.decodeErrors('endpoints').inc();
+    return { class: 'server', message: error.message, retryAfterMs: -1 };
+  }
 }
 
 export function onPlanned(state: ControllerState, service: ServiceState, result: ServiceResult, now: Now): void {
@@ -151,7 +142,7 @@ export function onPlanned(state: ControllerState, service: ServiceState, result:
   sync.later = [];
   if (service.record === null || !isPlanned(service.record)) {
     for (const write of result.writes) ackNotSent(service, write);
-    finishAgain(state, service, now);
+    finish(state, service, now);
     return;
   }
   if ((result.outputs & OUTPUT_ENDPOINTS) === 0) {
@@ -189,7 +180,7 @@ function openLater(state: ControllerState, service: ServiceState, now: Now): voi
 }
 
 function ackNotSent(service: ServiceState, write: PlannedWrite): void {
-  service.acks.push({ write: write.id, result: 'not-sent', uid: '', resourceVersion: '' });
+  (service.acks ??= []).push({ write: write.id, result: 'not-sent', uid: '', resourceVersion: '' });
 }
 
 /** The answer to a write, or that it was withdrawn. */
@@ -216,8 +207,8 @@ export function onWriteDone(
     ownWrite(state, service, null, write.body);
   }
   if (outcome.uncertain) output.uncertain = true;
-  if (sync.shardLife === state.shards[service.shard]!.life) {
-    service.acks.push({
+  if (service.inPlanner) {
+    (service.acks ??= []).push({
       write: write.id,
       result: undone ? 'refused' : outcome.result,
       uid: outcome.applied?.uid ?? '',
@@ -242,7 +233,7 @@ export function fail(state: ControllerState, service: ServiceState, failure: Fai
   finish(state, service, now);
 }
 
-function finish(state: ControllerState, service: ServiceState, now: Now): void {
+export function finish(state: ControllerState, service: ServiceState, now: Now): void {
   const sync = service.sync!;
   assert(sync.open === 0, `${service.key} is finished with open writes`);
   service.sync = null;
@@ -262,7 +253,7 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
     if (sync.changedAtMs >= 0 && sync.applied > 0) {
       state.instruments.stage('total').observe((now.nowMs - sync.changedAtMs) / 1000);
     }
-    resetBackoff(service.backoff);
+    service.failures = 0;
     service.notBeforeMs = -Infinity;
     if (state.stuck.delete(service)) log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
     releaseService(state, service);
@@ -271,7 +262,8 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
   state.instruments.syncs(failure.class).inc();
   if (sync.changedAtMs >= 0) service.changedAtMs = sync.changedAtMs;
   service.notBeforeMs = now.nowMs + (HOLD_MS[failure.class] ?? 0);
-  const delayMs = nextDelayMs(service.backoff, failure.class, state.prng, Math.max(0, failure.retryAfterMs));
+  const delayMs = nextDelayMs(failure.class, service.failures, state.prng, Math.max(0, failure.retryAfterMs));
+  service.failures++;
   log(
     state,
     failure.class === 'conflict' ? 'info' : 'warning',
@@ -281,12 +273,12 @@ function finish(state: ControllerState, service: ServiceState, now: Now): void {
       service: service.key,
       class: failure.class,
       reason: failure.message,
-      failures: service.backoff.failures,
+      failures: service.failures,
       retryMs: Math.round(delayMs),
     },
   );
   const hopeless = failure.class === 'invalid' || failure.class === 'poison';
-  if (hopeless || service.backoff.failures >= STUCK_FAILURES) stick(state, service, failure, now);
+  if (hopeless || service.failures >= STUCK_FAILURES) stick(state, service, failure, now);
   retryWork(state.queue, service.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
 }
 
@@ -364,7 +356,6 @@ function emit(state: ControllerState, service: ServiceState, reason: EventReason
 
 /** An Endpoints object without a Service: deleted only if upstream's label marks it as this controller's. */
 function startOrphan(state: ControllerState, service: ServiceState, now: Now): void {
-  forgetInPlanner(state, service, now);
   const { record } = service.output;
   if (record === null) {
     finish(state, service, now);
@@ -417,7 +408,7 @@ export function onOrphanConfirmed(
     finish(state, service, now);
   } else if (event.type === 'response' && event.status === 404) {
     if (service.record !== null || record === null) {
-      finishAgain(state, service, now);
+      finish(state, service, now);
       return;
     }
     const sync = service.sync!;
@@ -442,15 +433,18 @@ export function onOrphanConfirmed(
   }
 }
 
-/** At the end of a drain: what was planned but not sent is given up. */
+/** What was planned but not sent, and will not be. */
+export function withdraw(state: ControllerState, { service, write }: QueuedWrite, now: Now): void {
+  onWriteDone(
+    state,
+    service,
+    write,
+    { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true },
+    now,
+  );
+}
+
+/** At the end of a drain. */
 export function withdrawAll(state: ControllerState, now: Now): void {
-  for (const { service, write } of withdrawWrites(state)) {
-    onWriteDone(
-      state,
-      service,
-      write,
-      { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true },
-      now,
-    );
-  }
+  for (const queued of takeBackWrites(state)) withdraw(state, queued, now);
 }

@@ -64,16 +64,31 @@ export function queueWrite(state: ControllerState, queued: QueuedWrite): void {
   state.writes[queued.lane].push(queued);
 }
 
-/** Sends what the bucket and the bound allow. Returns when a token lets the next one go; Infinity = none waits for that. */
-export function flushWrites(state: ControllerState, now: Now): number {
+/**
+ * Sends what the bucket and the bound allow. Returns when a token lets the next one go; Infinity = none waits for that.
+ * A delete whose Service has appeared while it waited goes to `withdraw` instead.
+ */
+export function flushWrites(
+  state: ControllerState,
+  now: Now,
+  withdraw: (state: ControllerState, queued: QueuedWrite, now: Now) => void,
+): number {
   const { writes, tokens } = state;
   for (;;) {
     const choreWaits = writes.chore.length > 0;
     const lane = pickLane(writes.share, writes.fresh.length > 0, choreWaits);
-    if (lane === null || writes.inFlight >= state.options.writesInFlightMax) return Infinity;
+    if (lane === null) return Infinity;
+    const queued = writes[lane][0]!;
+    if (queued.write.verb === 'delete' && queued.service.record !== null) {
+      writes[lane].shift();
+      withdraw(state, queued, now);
+      continue;
+    }
+    if (writes.inFlight >= state.options.writesInFlightMax) return Infinity;
     if (!tryTakeToken(tokens, now.nowMs)) return nextTokenMs(tokens);
     noteLane(writes.share, lane, choreWaits);
-    sendWrite(state, writes[lane].shift()!, now);
+    writes[lane].shift();
+    sendWrite(state, queued, now);
   }
 }
 
@@ -228,7 +243,7 @@ function messageOf(status: Status): string {
 }
 
 /** Takes back every write that was not sent. */
-export function withdrawWrites(state: ControllerState): QueuedWrite[] {
+export function takeBackWrites(state: ControllerState): QueuedWrite[] {
   const { writes } = state;
   const withdrawn = [...writes.fresh, ...writes.chore];
   writes.fresh = [];

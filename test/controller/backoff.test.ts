@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BACKOFFS, createBackoff, nextDelayMs, resetBackoff, type FailureClass } from '../../src/controller/backoff.ts';
+import { BACKOFFS, nextDelayMs, type FailureClass } from '../../src/controller/backoff.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 
 const CLASSES = Object.keys(BACKOFFS) as FailureClass[];
 
 /** The waits after so many failures in a row, in milliseconds, jitter included. */
 function waits(failure: FailureClass, count: number, seed = 1): number[] {
-  const state = createBackoff();
   const prng = createPrng(seed);
-  return Array.from({ length: count }, () => nextDelayMs(state, failure, prng));
+  return Array.from({ length: count }, (_, failures) => nextDelayMs(failure, failures, prng));
 }
 
 test('each wait lies within the jitter above the doubled one before', () => {
@@ -39,19 +38,15 @@ test('the repair of a foreign edit waits at least a second', () => {
 });
 
 test("the server's Retry-After is waited for, up to five minutes", () => {
-  const wait = (retryAfterMs: number): number => nextDelayMs(createBackoff(), 'throttled', createPrng(7), retryAfterMs);
+  const wait = (retryAfterMs: number): number => nextDelayMs('throttled', 0, createPrng(7), retryAfterMs);
   assert.ok(wait(30_000) >= 30_000 && wait(30_000) < 45_000);
   assert.ok(wait(86_400_000) <= 300_000);
 });
 
-test('failures count across classes until a success', () => {
-  const state = createBackoff();
+test('failures before count, of whatever class', () => {
   const prng = createPrng(1);
-  nextDelayMs(state, 'server', prng);
-  nextDelayMs(state, 'server', prng);
-  assert.ok(nextDelayMs(state, 'conflict', prng) >= 80);
-  resetBackoff(state);
-  assert.ok(nextDelayMs(state, 'conflict', prng) < 30);
+  assert.ok(nextDelayMs('conflict', 2, prng) >= 80);
+  assert.ok(nextDelayMs('conflict', 0, prng) <= 30);
 });
 
 test('services that failed together do not come back together', () => {

@@ -463,9 +463,11 @@ export function createSim(config: SimConfig = {}): Sim {
 function mutated(request: HttpRequest): Uint8Array | null {
   if (request.body === null || request.lane !== 'write' || request.method === 'DELETE') return request.body;
   const object = decodeObject(request.body);
-  const subsets = (object['subsets'] ?? []) as EndpointSubset[];
-  const added = { ip: '192.168.0.1' };
-  object['subsets'] = subsets.map((subset) => ({ ...subset, addresses: [...(subset.addresses ?? []), added] }));
+  const mutatedSubsets: EndpointSubset[] = [];
+  for (const subset of (object['subsets'] ?? []) as EndpointSubset[]) {
+    mutatedSubsets.push({ ...subset, addresses: [...(subset.addresses ?? []), { ip: '192.168.0.1' }] });
+  }
+  object['subsets'] = mutatedSubsets;
   return encodeObject(object);
 }
 

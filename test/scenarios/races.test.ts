@@ -1,0 +1,278 @@
+/** Answers, watches, lists and deaths that overtake each other. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import type { HttpRequest } from '../../src/ports/transport.ts';
+
+const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
+const SERVICE = '/api/v1/namespaces/default/services/web';
+const NO_LAG = { toMs: 0, backMs: 0 };
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+/** The requests since `from` that are no lists, watches or events, as `METHOD kind status`. */
+function asked(sim: Sim, from: number): string[] {
+  return sim.exchanges
+    .slice(from)
+    .filter(({ path }) => path.startsWith('/api/v1/namespaces/') && !path.includes('/events'))
+    .map(({ method, path, status }) => `${method} ${path.split('/')[5]} ${status}`);
+}
+
+function isWrite({ method, path }: HttpRequest): boolean {
+  return method !== 'GET' && path.startsWith(ENDPOINTS);
+}
+
+describe('an object that others delete while no watch tells', () => {
+  it('is made again when the list that misses it comes while our write waits for a server that is down', () => {
+    const sim = settled();
+    sim.cutWatches();
+    // The list of Endpoints comes back before the write is refused without having arrived, and then nothing changes.
+    sim.refuse = (request) => (isWrite(request) ? 503 : 0);
+    sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(10);
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.compact();
+    sim.run(4000);
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(2000);
+    sim.refuse = () => 0;
+    sim.lag = () => NO_LAG;
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('is made again when a list that misses it overtakes the answer to its creation', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
+    sim.start();
+    while (sim.loop!.state.writes.inFlight === 0) sim.run(0.1);
+    sim.muteWatches = true;
+    sim.run(1000);
+    assert.equal(endpointsTable(sim).length, 1);
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.muteWatches = false;
+    sim.compact();
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('is made again when its deletion overtakes the GET that still found it', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    // The create is done, its answer is a 500, and the watch lags: a GET has to tell.
+    sim.lag = ({ method, path, stream }) => {
+      if (stream) return { toMs: 0, backMs: path.startsWith('/api/v1/endpoints') && sim.nowMs() > 1 ? 500 : 0 };
+      if (method === 'POST') return { toMs: 0, backMs: 60_000 };
+      return method === 'GET' && path === `${ENDPOINTS}/web` ? { toMs: 0, backMs: 3000 } : NO_LAG;
+    };
+    sim.start();
+    sim.run(10_600);
+    sim.cutWatches();
+    while (!sim.exchanges.some(({ path, method }) => method === 'GET' && path === `${ENDPOINTS}/web`)) sim.run(1);
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.run(10_000);
+    sim.lag = () => NO_LAG;
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
+describe('a list that comes while a write is under way', () => {
+  it('does not take the object for gone whose reply came after its item', () => {
+    const sim = settled({ serverWatchList: false });
+    // A page shows the written object, then comes the answer to the write, then the last page.
+    for (let i = 0; i < 600; i++) {
+      sim.request('POST', ENDPOINTS, { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: `z-${i}` } });
+    }
+    sim.run(2000);
+    sim.lag = ({ lane, path }) => {
+      if (lane === 'write') return { toMs: 0, backMs: 3000 };
+      return lane === 'list' && path.includes('continue') ? { toMs: 0, backMs: 5000 } : NO_LAG;
+    };
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(20);
+    const from = sim.exchanges.length;
+    sim.compact();
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), [], 'no request about the object');
+  });
+});
+
+describe('a slot that is freed', () => {
+  it('by a service that no batch can carry goes to the next in line at once', () => {
+    const sim = createSim({ options: { concurrentEndpointSyncs: 1, batchBytesMax: 4000 } });
+    createService(sim, { name: 'big', spec: { selector: { app: 'big' } } });
+    for (let i = 1; i <= 50; i++) createPod(sim, { name: `big-${i}`, ip: `10.0.1.${i}`, labels: { app: 'big' } });
+    for (let i = 1; i <= 5; i++) createService(sim, { name: `web-${i}` });
+    sim.start();
+    sim.run(1000);
+    assert.deepEqual(
+      endpointsTable(sim).map((line) => line.split(' ')[0]),
+      ['default/web-1', 'default/web-2', 'default/web-3', 'default/web-4', 'default/web-5'],
+    );
+  });
+});
+
+describe('a Service that changes its kind', () => {
+  const turn = (sim: Sim, type: string): void => {
+    const service = sim.request('GET', SERVICE) as unknown as { spec: Record<string, unknown> };
+    service.spec['type'] = type;
+    if (type === 'ExternalName') service.spec['externalName'] = 'example.com';
+    else delete service.spec['externalName'];
+    delete service.spec['clusterIP'];
+    delete service.spec['clusterIPs'];
+    sim.request('PUT', SERVICE, service);
+    sim.run(1000);
+  };
+
+  it('to ExternalName and back finds its object again by one GET, without a conflict', () => {
+    const sim = settled();
+    turn(sim, 'ExternalName');
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(1000);
+    const from = sim.exchanges.length;
+    turn(sim, 'ClusterIP');
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(asked(sim, from), ['GET endpoints 200', 'PUT endpoints 200']);
+  });
+
+  it('back and forth faster than its object is read ends right', () => {
+    for (let gapMs = 0; gapMs <= 12; gapMs++) {
+      const sim = settled();
+      sim.shards!.kill(0, 'so that it is read');
+      sim.shards!.kill(1, 'so that it is read');
+      sim.run(1000);
+      for (const type of ['ExternalName', 'ClusterIP', 'ExternalName', 'ClusterIP']) {
+        const service = sim.request('GET', SERVICE) as unknown as { spec: Record<string, unknown> };
+        const { clusterIP: _, clusterIPs: __, externalName: ___, ...spec } = service.spec;
+        sim.request('PUT', SERVICE, { ...service, spec: { ...spec, type, externalName: 'example.com' } });
+        sim.run(gapMs);
+      }
+      createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+      sim.run(5000);
+      assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP'], `gap ${gapMs} ms`);
+    }
+  });
+});
+
+describe('Services that go away', () => {
+  it('during any stage of their sync leave nothing behind, and cost no delete of ours', () => {
+    for (let gapMs = 0; gapMs <= 15; gapMs++) {
+      const sim = settled();
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(gapMs);
+      deleteObject(sim, SERVICE);
+      sim.run(10_000);
+      assert.deepEqual(endpointsTable(sim), [], `gap ${gapMs} ms`);
+      assert.equal(sim.loop!.state.serviceCount, 1, `gap ${gapMs} ms: only the API server's own is left`);
+      assert.deepEqual(
+        writesOf(sim).filter((line) => line.startsWith('DELETE')),
+        [],
+        `gap ${gapMs} ms`,
+      );
+    }
+  });
+
+  it('all at once are told to the shards in few batches', () => {
+    const sim = createSim({ shards: 1, options: { kubeApiQps: 10_000, kubeApiBurst: 10_000 } });
+    for (let i = 0; i < 2000; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
+    sim.start();
+    sim.run(20_000);
+    assert.equal(endpointsTable(sim).length, 2000);
+    for (let i = 0; i < 2000; i++) deleteObject(sim, `/api/v1/namespaces/default/services/web-${i}`);
+    let most = 0;
+    for (let i = 0; i < 1000; i++) {
+      sim.run(10);
+      most = Math.max(most, sim.shards!.waiting(0));
+    }
+    assert.ok(most <= 2, `${most} batches at once`);
+    assert.equal(sim.loop!.state.serviceCount, 1);
+  });
+
+  it('while the death of their shard is being mended are not asked about', () => {
+    const sim = settled({ shards: 1, batchMs: () => 50 });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(10);
+    sim.shards!.kill(0, 'exit code 1');
+    deleteObject(sim, SERVICE);
+    const from = sim.exchanges.length;
+    sim.run(10_000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+});
+
+describe('a leftover', () => {
+  it('is spared when its Service comes between the question and the delete', () => {
+    const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
+    createService(sim, { name: 'other' });
+    sim.request('POST', ENDPOINTS, {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'web', labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } },
+      subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ name: 'http', port: 8080 }] }],
+    });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    while (!sim.exchanges.some(({ path }) => path === SERVICE)) sim.run(1);
+    sim.run(5);
+    createService(sim, { name: 'web' });
+    sim.run(60_000);
+    assert.equal(endpointsTable(sim).length, 2);
+    assert.deepEqual(
+      writesOf(sim).filter((line) => line.startsWith('DELETE')),
+      [],
+    );
+  });
+});
+
+describe('a stop', () => {
+  it('ends watches that were about to be tried again too', () => {
+    const sim = settled();
+    sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(50);
+    sim.compact();
+    sim.run(20);
+    sim.stop();
+    const from = sim.exchanges.length;
+    sim.run(20_000);
+    assert.equal(sim.stopped, true);
+    assert.deepEqual(sim.exchanges.slice(from), []);
+  });
+
+  it('at any moment ends, and nothing is asked of the server after it', () => {
+    for (let gapMs = 0; gapMs <= 15; gapMs++) {
+      const sim = settled();
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(gapMs);
+      sim.stop();
+      for (let i = 0; i < 20_000 && !sim.stopped; i++) sim.run(1);
+      assert.equal(sim.stopped, true, `gap ${gapMs} ms`);
+      const from = sim.exchanges.length;
+      sim.run(20_000);
+      assert.deepEqual(sim.exchanges.slice(from), [], `gap ${gapMs} ms`);
+    }
+  });
+});
