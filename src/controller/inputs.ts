@@ -23,11 +23,9 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
         state.instruments.stage('watch_in').observe(Math.max(0, now.wallMs / 1000 - pod.readyTime));
       }
-      if (previous === undefined || before !== after || planningDiffers(previous, pod)) {
-        for (const service of after) podChanged(state, service, pod.name, now);
-        if (before !== after)
-          for (const service of before) if (!after.includes(service)) podChanged(state, service, pod.name, now);
-      }
+      const changed = previous === undefined || planningDiffers(previous, pod);
+      if (before !== after) movedPod(state, pod.name, before, after, changed, now);
+      else if (changed) for (const service of after) podChanged(state, service, pod.name, now);
       return pod;
     },
     remove(pod, now) {
@@ -44,6 +42,22 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     },
     synced: onSynced,
   };
+}
+
+/** Its labels are others: what it has left or entered changes, and what it stays in if the pod itself has changed. */
+function movedPod(
+  state: ControllerState,
+  podName: string,
+  before: readonly ServiceState[],
+  after: readonly ServiceState[],
+  changed: boolean,
+  now: Now,
+): void {
+  const left = new Set(before);
+  for (const service of after) {
+    if (!left.delete(service) || changed) podChanged(state, service, podName, now);
+  }
+  for (const service of left) podChanged(state, service, podName, now);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
