@@ -8,7 +8,7 @@
 import type { Now } from './event.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import { allServices, ensureService, getService, releaseService } from './services.ts';
-import { isPlanned, type ExpectedEcho, type HeldEvent, type ServiceState } from './service-state.ts';
+import { isPlanned, keyOf, type ExpectedEcho, type HeldEvent, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
@@ -173,7 +173,7 @@ function noteForeignEdit(state: ControllerState, service: ServiceState, message:
   output.foreignEdits = again ? output.foreignEdits + 1 : 0;
   output.foreignEditAtMs = now.nowMs;
   log(state, 'info', 2, message, {
-    service: service.key,
+    service: keyOf(service),
     resourceVersion: output.record?.resourceVersion ?? '',
     inARow: output.foreignEdits + 1,
   });

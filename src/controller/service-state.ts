@@ -1,11 +1,11 @@
 /** What the main thread keeps of one Service key: its inputs' versions, its Endpoints object, its sync under way. */
 import type { FailureClass } from './backoff.ts';
 import type { WorkItem } from './workqueue.ts';
+import { serviceKey } from '../kube/key.ts';
 import type { OutputRecord, ServiceRecord } from '../kube/types.ts';
 import type { Ack, ObjectBytes, PlannedWrite, ServiceFacts } from '../shard/protocol.ts';
 
 export interface ServiceState {
-  readonly key: string;
   readonly namespace: string;
   readonly name: string;
   readonly shard: number;
@@ -103,6 +103,11 @@ export interface Failure {
   readonly class: FailureClass;
   readonly message: string;
   readonly retryAfterMs: number;
+}
+
+/** `<namespace>/<name>`. Not kept: 80 bytes each, and seldom asked for. */
+export function keyOf(service: ServiceState): string {
+  return serviceKey(service.namespace, service.name);
 }
 
 /** Upstream leaves the Endpoints of all others alone (spec/endpoints.md 6, steps 3 and 4). */

@@ -15,17 +15,15 @@ export function ensureService(state: ControllerState, namespace: string, name: s
   if (names === undefined) state.services.set(namespace, (names = new Map()));
   let service = names.get(name);
   if (service === undefined) {
-    const key = serviceKey(namespace, name);
-    service = createService(key, namespace, name, fnv1a32(key) % state.shards.length);
+    service = createService(namespace, name, fnv1a32(serviceKey(namespace, name)) % state.shards.length);
     names.set(name, service);
     state.serviceCount++;
   }
   return service;
 }
 
-function createService(key: string, namespace: string, name: string, shard: number): ServiceState {
+function createService(namespace: string, name: string, shard: number): ServiceState {
   const service: Omit<ServiceState, 'item'> & { item: null } = {
-    key,
     namespace,
     name,
     shard,

@@ -5,7 +5,7 @@
  */
 import type { Now } from './event.ts';
 import { allServices } from './services.ts';
-import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
+import { isPlanned, keyOf, type Failure, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { getPod, podsOf } from '../core/selector-index.ts';
 import { labelsInclude } from '../kube/labels.ts';
@@ -178,7 +178,7 @@ function buildEntry(state: ControllerState, service: ServiceState, record: Servi
     }
   }
   return {
-    service: service.key,
+    service: keyOf(service),
     outputs: OUTPUT_ENDPOINTS,
     base,
     version: base + 1,
@@ -213,7 +213,7 @@ function commitEntry(service: ServiceState, entry: BatchEntry): void {
 
 /** A service that is not planned any more: the planner forgets it, and its object is read should it be planned again. */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
-  if (service.inPlanner) state.shards[service.shard]!.forgotten.add(service.key);
+  if (service.inPlanner) state.shards[service.shard]!.forgotten.add(keyOf(service));
   service.output.content = null;
   service.output.gone = false;
   forgetPlanner(service);
@@ -247,7 +247,7 @@ export function onShardPlanned(
 /** The batch as a whole could not be read. */
 function failedResult(service: ServiceState, error: string): ServiceResult {
   return {
-    service: service.key,
+    service: keyOf(service),
     outputs: 0,
     needFull: false,
     writes: [],

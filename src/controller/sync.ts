@@ -8,7 +8,7 @@ import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent } from './event-recorder.ts';
 import { ownWrite, readOutput, releaseHeld, undoneWrite } from './outputs.ts';
 import { releaseService, setFacts } from './services.ts';
-import { isPlanned, type Failure, type ServiceState } from './service-state.ts';
+import { isPlanned, keyOf, type Failure, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, queuePlan } from './shard-batches.ts';
 import { log, send, type ControllerState } from './state.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
@@ -36,7 +36,7 @@ const STUCK_FAILURES = 6;
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 
 export function startSync(state: ControllerState, service: ServiceState, chore: boolean, now: Now): void {
-  assert(service.sync === null, `${service.key} is synced twice at once`);
+  assert(service.sync === null, `${keyOf(service)} is synced twice at once`);
   if (now.nowMs < service.notBeforeMs) {
     doneWork(state.queue, service.item, now.nowMs);
     addWork(state.queue, service.item, chore ? 'chore' : 'fresh', now.nowMs, service.notBeforeMs - now.nowMs);
@@ -123,7 +123,7 @@ function takeRead(state: ControllerState, service: ServiceState, event: Transpor
 
 export function onPlanned(state: ControllerState, service: ServiceState, result: ServiceResult, now: Now): void {
   const sync = service.sync;
-  assert(sync !== null && sync.stage === 'planning', `a plan of ${service.key} comes unasked`);
+  assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   if (result.error !== null || result.needFull) {
     service.plannerVersion = 0;
     service.changedPods = null;
@@ -192,7 +192,7 @@ export function onWriteDone(
   now: Now,
 ): void {
   const sync = service.sync;
-  assert(sync !== null && sync.open > 0, `an answer to no write of ${service.key}`);
+  assert(sync !== null && sync.open > 0, `an answer to no write of ${keyOf(service)}`);
   const { output } = service;
   sync.open--;
   output.inFlight--;
@@ -235,7 +235,7 @@ export function fail(state: ControllerState, service: ServiceState, failure: Fai
 
 export function finish(state: ControllerState, service: ServiceState, now: Now): void {
   const sync = service.sync!;
-  assert(sync.open === 0, `${service.key} is finished with open writes`);
+  assert(sync.open === 0, `${keyOf(service)} is finished with open writes`);
   service.sync = null;
   doneWork(state.queue, service.item, now.nowMs);
   const { failure } = sync;
@@ -243,7 +243,7 @@ export function finish(state: ControllerState, service: ServiceState, now: Now):
     state.instruments.syncs(sync.applied > 0 ? 'written' : 'unchanged').inc();
     if (service.facts !== undefined) {
       log(state, 'info', 2, 'synced', {
-        service: service.key,
+        service: keyOf(service),
         writes: sync.applied,
         ready: service.facts.ready,
         notReady: service.facts.notReady,
@@ -255,7 +255,7 @@ export function finish(state: ControllerState, service: ServiceState, now: Now):
     }
     service.failures = 0;
     service.notBeforeMs = -Infinity;
-    if (state.stuck.delete(service)) log(state, 'info', 0, 'service is no longer stuck', { service: service.key });
+    if (state.stuck.delete(service)) log(state, 'info', 0, 'service is no longer stuck', { service: keyOf(service) });
     releaseService(state, service);
     return;
   }
@@ -270,7 +270,7 @@ export function finish(state: ControllerState, service: ServiceState, now: Now):
     failure.class === 'conflict' ? 3 : 1,
     'sync failed, retrying',
     {
-      service: service.key,
+      service: keyOf(service),
       class: failure.class,
       reason: failure.message,
       failures: service.failures,
@@ -287,7 +287,7 @@ function stick(state: ControllerState, service: ServiceState, failure: Failure, 
   state.stuck.set(service, failure.class);
   if (announced) return;
   log(state, 'error', 0, 'service is stuck: its endpoints may be wrong until this is mended', {
-    service: service.key,
+    service: keyOf(service),
     class: failure.class,
     reason: failure.message,
   });
@@ -312,7 +312,7 @@ function reportProblems(state: ControllerState, service: ServiceState, problems:
   for (const problem of problems) {
     state.instruments.problems(problem.kind).inc();
     log(state, 'warning', 0, problem.message, {
-      service: service.key,
+      service: keyOf(service),
       problem: problem.kind,
       object: problem.object,
       field: problem.field,
@@ -347,7 +347,7 @@ function emit(state: ControllerState, service: ServiceState, reason: EventReason
       },
       type,
       reason,
-      message: message(service.key, detail),
+      message: message(keyOf(service), detail),
     },
     now.nowMs,
     now.wallMs,
@@ -389,7 +389,7 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   service.orphanReported = record.uid;
   state.instruments.orphansKept.inc();
   log(state, 'info', record.leaderElection ? 3 : 1, 'endpoints without a service are left alone', {
-    endpoints: service.key,
+    endpoints: keyOf(service),
     reason: record.leaderElection
       ? `annotation ${LEADER_ANNOTATION}`
       : `no label ${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,

@@ -12,7 +12,7 @@ import {
   type WorkLane,
 } from './lane-share.ts';
 import { nextTokenMs, pauseTokens, tryTakeToken } from './rate-limit.ts';
-import type { Failure, ServiceState } from './service-state.ts';
+import { keyOf, type Failure, type ServiceState } from './service-state.ts';
 import { log, send, type ControllerState } from './state.ts';
 import { endpointsPath } from '../kube/key.ts';
 import { readObject } from '../kube/object.ts';
@@ -149,7 +149,7 @@ export function onWriteAnswered(
   const outcome = writeOutcome(state, write, event);
   state.instruments.writes(write.verb, outcome.failure?.class ?? outcome.result).inc();
   log(state, 'info', 4, 'write answered', {
-    service: queued.service.key,
+    service: keyOf(queued.service),
     verb: write.verb,
     result: outcome.failure?.class ?? outcome.result,
     bytes: write.body.length,
