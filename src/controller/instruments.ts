@@ -33,20 +33,30 @@ export interface Instruments {
   readonly quarantines: Counter;
 }
 
+/** Looked up by labels once, by key from then on. */
+function kept<K, H>(lookUp: (key: K) => H): (key: K) => H {
+  const handles = new Map<K, H>();
+  return (key) => {
+    let handle = handles.get(key);
+    if (handle === undefined) handles.set(key, (handle = lookUp(key)));
+    return handle;
+  };
+}
+
 /** `host`: of the API server, as upstream's label has it. */
 export function createInstruments(store: MetricStore, host: string): Instruments {
   return {
-    stage: (stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { stage }),
-    syncs: (result) => counter(store, 'endpointd_syncs_total', { result }),
+    stage: kept((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { stage })),
+    syncs: kept((result) => counter(store, 'endpointd_syncs_total', { result })),
     writes: (verb, result) => counter(store, 'endpointd_writes_total', { verb, result }),
-    writeBytes: (verb) => counter(store, 'endpointd_write_bytes_total', { verb }),
-    rateLimiter: (verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host }),
+    writeBytes: kept((verb) => counter(store, 'endpointd_write_bytes_total', { verb })),
+    rateLimiter: kept((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
     decodeErrors: (resource) => counter(store, 'endpointd_decode_errors_total', { resource }),
     shardRestarts: (shard) => counter(store, 'endpointd_shard_restarts_total', { shard: String(shard) }),
-    shardBatches: (shard) => counter(store, 'endpointd_shard_batches_total', { shard: String(shard) }),
-    planSeconds: (shard) => histogram(store, 'endpointd_shard_plan_duration_seconds', { shard: String(shard) }),
+    shardBatches: kept((shard) => counter(store, 'endpointd_shard_batches_total', { shard: String(shard) })),
+    planSeconds: kept((shard) => histogram(store, 'endpointd_shard_plan_duration_seconds', { shard: String(shard) })),
     conflicts: counter(store, 'endpointd_write_conflicts_total'),
     foreignEdits: counter(store, 'endpointd_foreign_edits_total'),
     orphansKept: counter(store, 'endpointd_orphans_kept_total'),

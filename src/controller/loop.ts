@@ -41,6 +41,8 @@ export function createLoop(config: LoopConfig): Loop {
   const transport = config.transport(deliver);
   const shards = config.shards(deliver);
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
+  /** What the clock was asked for last and has not done yet. */
+  let wakeAskedMs = Infinity;
   const state = createState(config.options, shards.count, config.random.uint32(), config.metrics, config.host);
 
   function deliver(event: Event): void {
@@ -50,10 +52,13 @@ export function createLoop(config: LoopConfig): Loop {
     const { effects } = state;
     state.effects = [];
     for (const effect of effects) perform(effect);
-    if (wakeAtMs < Infinity) clock.wakeAt(wakeAtMs, wake);
+    if (wakeAtMs === Infinity || wakeAtMs === wakeAskedMs) return;
+    wakeAskedMs = wakeAtMs;
+    clock.wakeAt(wakeAtMs, wake);
   }
 
   function wake(): void {
+    wakeAskedMs = Infinity;
     deliver({ type: 'wake' });
   }
 

@@ -98,6 +98,7 @@ function stop(state: ControllerState, now: Now): void {
   if (state.phase === 'stopping' || state.phase === 'stopped') return;
   state.phase = 'stopping';
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
+  state.resyncAtMs = Infinity;
   shutDownWork(state.queue);
   for (const reflector of state.reflectors) stopReflector(state, reflector);
 }

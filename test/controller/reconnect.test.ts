@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createReconnect, nextReconnectMs } from '../../src/controller/reconnect.ts';
+import { createPrng } from '../../src/lib/prng.ts';
+
+describe('the pause before a watch is tried again', () => {
+  it('lies between a base and twice the base, and the base doubles from 0.8 s up to 30 s', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    let nowMs = 0;
+    for (const baseMs of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs);
+      assert.ok(pauseMs >= baseMs && pauseMs < 2 * baseMs, `${pauseMs} ms with a base of ${baseMs} ms`);
+      nowMs += pauseMs;
+    }
+  });
+
+  it('begins anew after two minutes without a failure, and not before', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    const first = nextReconnectMs(reconnect, prng, 0);
+    const second = nextReconnectMs(reconnect, prng, first + 119_000);
+    assert.ok(second >= 1600, `${second} ms`);
+    const third = nextReconnectMs(reconnect, prng, first + 119_000 + second + 121_000);
+    assert.ok(third < 1600, `${third} ms`);
+  });
+
+  it('differs from one controller to the next', () => {
+    const pauses = [1, 2, 3, 4].map((seed) => nextReconnectMs(createReconnect(), createPrng(seed), 0));
+    assert.equal(new Set(pauses).size, 4);
+  });
+});
