@@ -16,8 +16,8 @@ export interface LoopConfig {
   readonly options: ControllerOptions;
   readonly clock: Clock;
   readonly random: Random;
-  /** Each is given the function to which it delivers its events. */
-  readonly transport: (deliver: (event: Event) => void) => Transport;
+  /** Each is given the function to which it delivers its events; the transport those that come together. */
+  readonly transport: (deliver: (events: readonly Event[]) => void) => Transport;
   readonly shards: (deliver: (event: Event) => void) => Shards;
   /** Of the API server, for metrics. */
   readonly host: string;
@@ -39,15 +39,15 @@ export interface Loop {
 export function createLoop(config: LoopConfig): Loop {
   const { clock } = config;
   const transport = config.transport(deliver);
-  const shards = config.shards(deliver);
+  const shards = config.shards((event) => deliver([event]));
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
   /** What the clock was asked for last and has not done yet. */
   let wakeAskedMs = Infinity;
   const state = createState(config.options, shards.count, config.random.uint32(), config.metrics, config.host);
 
-  function deliver(event: Event): void {
+  function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();
-    const wakeAtMs = step(state, event, { nowMs, wallMs: clock.wallMs() });
+    const wakeAtMs = step(state, events, { nowMs, wallMs: clock.wallMs() });
     stepSeconds.observe((clock.nowMs() - nowMs) / 1000);
     const { effects } = state;
     state.effects = [];
@@ -59,7 +59,7 @@ export function createLoop(config: LoopConfig): Loop {
 
   function wake(): void {
     wakeAskedMs = Infinity;
-    deliver({ type: 'wake' });
+    deliver([{ type: 'wake' }]);
   }
 
   function perform(effect: Effect): void {
@@ -88,8 +88,8 @@ export function createLoop(config: LoopConfig): Loop {
   }
 
   return {
-    start: () => deliver({ type: 'start' }),
-    stop: () => deliver({ type: 'stop' }),
+    start: () => deliver([{ type: 'start' }]),
+    stop: () => deliver([{ type: 'stop' }]),
     readiness: () => readiness(state, clock.nowMs()),
     state,
   };

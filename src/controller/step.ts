@@ -33,10 +33,16 @@ const DRAIN_MS_MAX = 10_000;
 const EVENT_TIMEOUT_MS = 10_000;
 
 /**
- * Takes one event. Returns the monotonic ms at which a `wake` is wanted; Infinity = only events matter.
+ * Takes events that came together, in order, then does all that can be done: so that a burst of answers makes one batch
+ * for each shard. Returns the monotonic ms at which a `wake` is wanted; Infinity = only events matter.
  */
-export function step(state: ControllerState, event: Event, now: Now): number {
+export function step(state: ControllerState, events: readonly Event[], now: Now): number {
   if (state.phase === 'stopped') return Infinity;
+  for (const event of events) take(state, event, now);
+  return advance(state, now);
+}
+
+function take(state: ControllerState, event: Event, now: Now): void {
   switch (event.type) {
     case 'start':
       start(state, now);
@@ -66,7 +72,6 @@ export function step(state: ControllerState, event: Event, now: Now): number {
     default:
       unreachable(event);
   }
-  return advance(state, now);
 }
 
 function start(state: ControllerState, now: Now): void {

@@ -47,6 +47,9 @@ const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
 /** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
 const CALLS_MAX = 16_384;
 
+/** Most events delivered at once: a step stays short. */
+const EVENTS_TOGETHER_MAX = 64;
+
 /** A second 401 within this time does not read the credentials again. */
 const UNAUTHORIZED_REREAD_MS = 1000;
 
@@ -73,7 +76,7 @@ interface Call {
  */
 export function createTransport(
   config: TransportConfig,
-  deliver: (event: TransportEvent) => void,
+  deliver: (events: readonly TransportEvent[]) => void,
 ): Transport & { close(): Promise<void> } {
   let access = config.access;
   let generation = 1;
@@ -95,14 +98,18 @@ export function createTransport(
   }
 
   function flush(): void {
-    const events = outbox;
+    const entries = outbox;
     outbox = [];
-    for (const { call, event } of events) {
-      if (call.cancelled || closed) continue;
-      if (call.settled && event.type !== 'chunk' && !(event.type === 'response' && isOpenStream(call))) {
-        calls.delete(call.request.id);
+    for (let from = 0; from < entries.length; from += EVENTS_TOGETHER_MAX) {
+      const events: TransportEvent[] = [];
+      for (const { call, event } of entries.slice(from, from + EVENTS_TOGETHER_MAX)) {
+        if (call.cancelled || closed) continue;
+        if (call.settled && event.type !== 'chunk' && !(event.type === 'response' && isOpenStream(call))) {
+          calls.delete(call.request.id);
+        }
+        events.push(event);
       }
-      deliver(event);
+      if (events.length > 0) deliver(events);
     }
   }
 

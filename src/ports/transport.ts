@@ -2,7 +2,8 @@
  * Requests to the API server as data. The weakest useful promise: for each `send`, in any order between requests,
  * either exactly one `response` or `failure` (stream: false), or a `response` with an empty body followed by any number of
  * `chunk`s and exactly one `ended`, or a `failure` instead of the response (stream: true; a non-2xx answer to a stream
- * request is an ordinary `response` with its body and no `ended`). After `cancel(id)` nothing more comes for that id.
+ * request is an ordinary `response` with its body and no `ended`). After `cancel(id)` nothing more comes for that id, but
+ * for what was delivered together with the event that led to the cancel.
  * Never calls back from inside `send` or `cancel`.
  */
 export interface Transport {

@@ -68,9 +68,11 @@ export async function socketWorld(
       observe: (observation) => observed.push(observation),
       ...config,
     },
-    (event) => {
-      events.push(event);
-      world.onEvent(event);
+    (together) => {
+      for (const event of together) {
+        events.push(event);
+        world.onEvent(event);
+      }
     },
   );
 

@@ -307,7 +307,7 @@ export function createSim(config: SimConfig = {}): Sim {
     };
   }
 
-  function simTransport(alive: () => boolean, deliver: (event: Event) => void): Transport {
+  function simTransport(alive: () => boolean, deliver: (events: readonly Event[]) => void): Transport {
     const cancelled = new Set<number>();
     const watches = new Map<number, Watch>();
     const delay = (): number => LATENCY_MS + nextFloat(prng) * LATENCY_MS;
@@ -318,7 +318,7 @@ export function createSim(config: SimConfig = {}): Sim {
       return chance(0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
     };
     const answer = (id: number, event: Event): void => {
-      if (alive() && !cancelled.has(id)) deliver(event);
+      if (alive() && !cancelled.has(id)) deliver([event]);
     };
     const fail = (
       id: number,
