@@ -14,7 +14,10 @@ const DIFFERENCES_SHOWN = 5;
 const LINES_SHOWN = 12;
 
 export function clientOf(cluster: Cluster): ApiClient {
-  return createApiClient({ url: cluster.url, token: cluster.token, ca: readFileSync(cluster.caFile, 'utf8') }, CONNECTIONS);
+  return createApiClient(
+    { url: cluster.url, token: cluster.token, ca: readFileSync(cluster.caFile, 'utf8') },
+    CONNECTIONS,
+  );
 }
 
 export interface RightOptions {
@@ -90,7 +93,8 @@ function lineDifference(wanted: string, held: string): string {
     ...before.filter((line) => !afterSet.has(line)).map((line) => `  - ${line}`),
     ...after.filter((line) => !beforeSet.has(line)).map((line) => `  + ${line}`),
   ];
-  if (lines.length === 0) return `  the same lines in another order:\n  - ${before.join('\n  - ')}\n  + ${after.join('\n  + ')}`;
+  if (lines.length === 0)
+    return `  the same lines in another order:\n  - ${before.join('\n  - ')}\n  + ${after.join('\n  + ')}`;
   const more = lines.length > LINES_SHOWN ? `\n  and ${lines.length - LINES_SHOWN} more lines` : '';
   return lines.slice(0, LINES_SHOWN).join('\n') + more;
 }

@@ -12,7 +12,6 @@ import type { Cluster } from './cluster.ts';
 export interface Endpointd {
   readonly child: Child;
   readonly logPath: string;
-  /** Of /metrics; `{}` of a series without labels is left out of its name. */
   metrics(): Promise<Metrics>;
   /** Resolves when /readyz says yes. */
   ready(): Promise<void>;
@@ -20,17 +19,20 @@ export interface Endpointd {
   kill9(): Promise<void>;
   /** SIGTERM; gives the exit status and how long it took. */
   term(): Promise<{ status: number; tookMs: number }>;
-  /** Ends worker threads from within, as a fault of theirs would; gives how many there were. */
-  killWorkers(): Promise<number>;
+  /** Ends as many worker threads from within, as a fault of theirs would. */
+  killWorkers(count: number): Promise<void>;
 }
 
 export interface Metrics {
   /** Sum of all series of a metric whose labels contain `labels`; 0 = there are none. */
   sum(name: string, labels?: string): number;
+  /** The lines of a metric as they came, for messages. */
+  lines(name: string): string;
 }
 
 const READY_MS_MAX = 30_000;
 const POLL_MS = 20;
+const WORKERS_MS_MAX = 10_000;
 const LOG_CHARS_SHOWN = 4000;
 const BIN = fileURLToPath(new URL('../../bin/endpointd.js', import.meta.url));
 
@@ -96,7 +98,7 @@ export async function startEndpointd(cluster: Cluster, flags: readonly string[] 
       await child.kill('SIGTERM');
       return { status: await child.ended, tookMs: Date.now() - fromMs };
     },
-    killWorkers: async () => endWorkers(await foundInLog(/Debugger listening on (\S+)/)),
+    killWorkers: async (count) => endWorkers(await foundInLog(/Debugger listening on (\S+)/), count),
   };
   await ready();
   return endpointd;
@@ -109,6 +111,11 @@ function parseMetrics(text: string): Metrics {
     if (match !== null) series.push({ name: match[1]!, labels: match[2] ?? '', value: Number(match[3]) });
   }
   return {
+    lines: (name) =>
+      text
+        .split('\n')
+        .filter((line) => line.startsWith(name))
+        .join('\n'),
     sum: (name, labels = '') =>
       series.reduce((sum, one) => (one.name === name && one.labels.includes(labels) ? sum + one.value : sum), 0),
   };
@@ -121,35 +128,36 @@ interface InspectorMessage {
 
 /**
  * A thread cannot be killed from outside of its process, and the product has no door for it; the debugger of Node is one
- * that every process has.
+ * that every process has. Resolves when as many have ended.
  */
-async function endWorkers(inspectorUrl: string): Promise<number> {
+async function endWorkers(inspectorUrl: string, count: number): Promise<void> {
   const socket = new WebSocket(inspectorUrl);
-  await new Promise((resolve, reject) => {
-    socket.addEventListener('open', resolve);
-    socket.addEventListener('error', () => reject(new Error(`no debugger at ${inspectorUrl}`)));
-  });
-  let ended = 0;
   let sent = 0;
-  const send = (method: string, params: object): void =>
-    socket.send(JSON.stringify({ id: ++sent, method, params }));
-  const all = new Promise<void>((resolve) => {
+  const send = (method: string, params: object): void => socket.send(JSON.stringify({ id: ++sent, method, params }));
+  const victims = new Set<string>();
+  let ended = 0;
+  const all = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(reject, WORKERS_MS_MAX, new Error(`${ended} of ${count} worker threads have ended`));
+    socket.addEventListener('error', () => reject(new Error(`no debugger at ${inspectorUrl}`)));
+    socket.addEventListener('open', () => send('NodeWorker.enable', { waitForDebuggerOnStart: false }));
     socket.addEventListener('message', ({ data }) => {
-      const message = JSON.parse(String(data)) as InspectorMessage & { id?: number };
-      if (message.method === 'NodeWorker.attachedToWorker') {
-        ended++;
-        const evaluate = { id: 1, method: 'Runtime.evaluate', params: { expression: 'process.exit(1)' } };
-        send('NodeWorker.sendMessageToWorker', {
-          sessionId: message.params!.sessionId,
-          message: JSON.stringify(evaluate),
-        });
+      const { method, params } = JSON.parse(String(data)) as InspectorMessage;
+      if (params === undefined) return;
+      const { sessionId } = params;
+      if (method === 'NodeWorker.attachedToWorker' && victims.size < count) {
+        victims.add(sessionId);
+        const message = { id: 1, method: 'Runtime.evaluate', params: { expression: 'process.exit(1)' } };
+        send('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify(message) });
       }
-      // The first answer is that of `enable`, which comes after all threads that were there; the next is of the last exit.
-      if (message.id === ended + 1) resolve();
+      if (method === 'NodeWorker.detachedFromWorker' && victims.has(sessionId) && ++ended === count) {
+        clearTimeout(timer);
+        resolve();
+      }
     });
   });
-  send('NodeWorker.enable', { waitForDebuggerOnStart: false });
-  await all;
-  socket.close();
-  return ended;
+  try {
+    await all;
+  } finally {
+    socket.close();
+  }
 }
