@@ -25,6 +25,7 @@ import {
   remove,
   removePod,
   setReady,
+  until,
 } from './world.ts';
 import type { World } from './world.ts';
 
@@ -33,6 +34,8 @@ export interface Chapter {
   readonly name: string;
   /** What is seen here is one of `core/differences.ts`: upstream ends otherwise. */
   readonly difference?: string;
+  /** Which addresses are cut off depends on the order of subsets, and that on uids, which no two servers share. */
+  readonly cutByUid?: boolean;
   /** `settled` resolves when the controller has taken in everything so far. */
   readonly tell: (world: World, settled: () => Promise<void>) => Promise<void>;
 }
@@ -71,6 +74,7 @@ export const SCRIPT: readonly Chapter[] = [
       await settled();
       await createService(world, 'flipped', { spec: { selector: WEB } });
       await createService(world, 'emptied', { spec: { selector: WEB } });
+      await createService(world, 'untouched', { spec: { selector: { app: 'nobody' } } });
       await settled();
       await setReady(world, 'web-1', true, T2);
       await settled();
@@ -256,8 +260,10 @@ export const SCRIPT: readonly Chapter[] = [
         subsets: [{ addresses: [{ ip: '10.9.9.9' }], ports: [{ port: 80 }] }],
       });
       await createService(world, 'web');
+      await createService(world, 'bare', { spec: { selector: null } });
       await createPod(world, 'web-1', { ip: '10.1.0.1' });
       await settled();
+      await remove(world, 'services/bare');
       await patchService(world, 'web', { spec: { selector: null } });
       await settled();
       await createPod(world, 'web-2', { ip: '10.1.0.2' });
@@ -328,6 +334,24 @@ export const SCRIPT: readonly Chapter[] = [
     },
   },
   {
+    // A quota stands for everything that may refuse a create for a while.
+    name: 'refused-create',
+    async tell(world, settled) {
+      await forbidEndpoints(world);
+      await createPod(world, 'refused-1', { ip: '10.1.0.1', labels: { app: 'refused' } });
+      await createService(world, 'refused');
+      await until(async () => {
+        const { items } = await world.client.list('/api/v1/events');
+        return items.some(({ reason, message }) => {
+          return reason === 'FailedToCreateEndpoint' && String(message).includes(`${world.namespace}/refused`);
+        });
+      });
+      await remove(world, 'resourcequotas/none');
+      await patchService(world, 'refused', { metadata: { annotations: { 'example.com/touched': 'once' } } });
+      await settled();
+    },
+  },
+  {
     name: 'same-address-twice',
     async tell(world) {
       await createService(world, 'web');
@@ -339,10 +363,10 @@ export const SCRIPT: readonly Chapter[] = [
     name: 'bad-pod-ip',
     difference: 'bad-pod-ip',
     async tell(world) {
-      await createService(world, 'web');
       await createPod(world, 'web-1', { ip: '10.1.0.1' });
       await createPod(world, 'web-2', { ip: '169.254.0.1' });
       await createPod(world, 'web-3', { ip: '127.0.0.1' });
+      await createService(world, 'web');
     },
   },
   {
@@ -357,6 +381,7 @@ export const SCRIPT: readonly Chapter[] = [
   {
     // Every pod counts four times: each of its ports resolves to another number than some other pod's.
     name: 'over-capacity',
+    cutByUid: true,
     async tell(world, settled) {
       await createJumbledService(world);
       await forEach(270, (i) => createJumbledPod(world, i, i % 9 !== 0));
@@ -386,6 +411,7 @@ export const SCRIPT: readonly Chapter[] = [
       await forEach(252, (i) => createJumbledPod(world, i, true));
       await settled();
       await createPod(world, 'newer', { ip: '10.1.9.9', ready: false, ports: [port('a', 9999)] });
+      await patchService(world, 'web', { metadata: { labels: { seen: 'by-those-who-can-write' } } });
     },
   },
   {
@@ -418,6 +444,25 @@ export async function leaveOrphans(world: World): Promise<void> {
   await orphan('ours', ours, {});
   await orphan('by-hand', {}, {});
   await orphan('leader', {}, { [LEADER_ANNOTATION]: '{}' });
+}
+
+/** As the quota controller would, the status says what is enforced. */
+async function forbidEndpoints(world: World): Promise<void> {
+  const hard = { 'count/endpoints': '0' };
+  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec: { hard } };
+  await create(world, 'resourcequotas', quota);
+  await patch(world, 'resourcequotas/none/status', { status: { hard, used: hard } });
+  // The server looks at a copy of its own, which follows a moment later.
+  await until(async () => {
+    const probe = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'probe' } };
+    try {
+      await create(world, 'endpoints', probe);
+    } catch (error) {
+      return error instanceof ApiError && error.status === 403;
+    }
+    await remove(world, 'endpoints/probe');
+    return false;
+  });
 }
 
 async function createJumbledService(world: World): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerPort, KubeObject } from '../../src/kube/types.ts';
 import { formatTime } from '../../src/kube/time.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
@@ -32,6 +33,8 @@ export interface ServiceSpec {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
+const UNTIL_MS_MAX = 30_000;
+const UNTIL_POLL_MS = 50;
 const SINCE = 1_767_225_600;
 
 export async function createWorld(client: ApiClient, namespace: string): Promise<World> {
@@ -126,6 +129,15 @@ export async function remove(world: World, object: string): Promise<void> {
 
 export async function read(world: World, object: string): Promise<KubeObject> {
   return (await world.client.send({ method: 'GET', path: pathOf(world, object) })) as KubeObject;
+}
+
+/** @throws Error when it does not come true */
+export async function until(check: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + UNTIL_MS_MAX;
+  while (!(await check())) {
+    if (Date.now() > endMs) throw new Error(`not so after ${UNTIL_MS_MAX} ms: ${check.toString()}`);
+    await sleep(UNTIL_POLL_MS);
+  }
 }
 
 /** Many at a time, in no order. */
