@@ -166,11 +166,10 @@ const NO_SERVICES: readonly ServiceState[] = [];
 function buildEntry(state: ControllerState, service: ServiceState, record: ServiceRecord): BatchEntry {
   const base = service.plannerVersion;
   const full = base === 0;
-  const upserts: PodRecord[] = [];
+  // Spread into a list, not into arguments: of those there may be too many.
+  const upserts: PodRecord[] = full ? [...podsOf(state.index, service)] : [];
   const removals: string[] = [];
-  if (full) {
-    upserts.push(...podsOf(state.index, service));
-  } else if (service.changedPods !== null) {
+  if (!full && service.changedPods !== null) {
     for (const name of service.changedPods) {
       const pod = getPod(state.index, service.namespace, name);
       if (pod !== undefined && selects(record, pod)) upserts.push(pod);

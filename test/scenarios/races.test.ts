@@ -40,19 +40,23 @@ function isWrite({ method, path }: HttpRequest): boolean {
 }
 
 describe('an object that others delete while no watch tells', () => {
-  it('is made again when the list that misses it comes while our write waits for a server that is down', () => {
-    const sim = settled();
+  /** No watch tells of it, and none can go on from before. */
+  function deleteUnseen(sim: Sim): void {
     sim.cutWatches();
-    // The list of Endpoints comes back before the write is refused without having arrived, and then nothing changes.
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.compact();
+  }
+
+  it('is made again when a list misses it while our write is under way, which is then refused and not needed', () => {
+    const sim = settled();
     sim.refuse = (request) => (isWrite(request) ? 503 : 0);
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(10);
-    deleteObject(sim, `${ENDPOINTS}/web`);
-    sim.compact();
+    deleteUnseen(sim);
     sim.run(4000);
     setPodStatus(sim, { name: 'web-1', ready: true });
-    sim.run(2000);
+    sim.run(500);
     sim.refuse = () => 0;
     sim.lag = () => NO_LAG;
     sim.run(60_000);
@@ -65,33 +69,27 @@ describe('an object that others delete while no watch tells', () => {
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
     sim.start();
-    while (sim.loop!.state.writes.inFlight === 0) sim.run(0.1);
-    sim.muteWatches = true;
-    sim.run(1000);
-    assert.equal(endpointsTable(sim).length, 1);
-    deleteObject(sim, `${ENDPOINTS}/web`);
-    sim.muteWatches = false;
-    sim.compact();
+    while (!sim.exchanges.some(({ method }) => method === 'POST')) sim.run(0.1);
+    deleteUnseen(sim);
     sim.run(60_000);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
   it('is made again when its deletion overtakes the GET that still found it', () => {
     const sim = createSim();
+    sim.start();
+    sim.run(2000);
+    // The answer to the create is lost, and the watch shows the object only after we began to ask for it.
+    sim.lag = ({ method, path, stream }) => {
+      if (stream) return { toMs: 0, backMs: path.startsWith('/api/v1/endpoints') && sim.nowMs() < 5000 ? 11_000 : 0 };
+      if (method === 'POST') return { toMs: 0, backMs: 60_000 };
+      return { toMs: 0, backMs: path === `${ENDPOINTS}/web` ? 3000 : 0 };
+    };
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-    // The create is done, its answer is a 500, and the watch lags: a GET has to tell.
-    sim.lag = ({ method, path, stream }) => {
-      if (stream) return { toMs: 0, backMs: path.startsWith('/api/v1/endpoints') && sim.nowMs() > 1 ? 500 : 0 };
-      if (method === 'POST') return { toMs: 0, backMs: 60_000 };
-      return method === 'GET' && path === `${ENDPOINTS}/web` ? { toMs: 0, backMs: 3000 } : NO_LAG;
-    };
-    sim.start();
-    sim.run(10_600);
-    sim.cutWatches();
     while (!sim.exchanges.some(({ path, method }) => method === 'GET' && path === `${ENDPOINTS}/web`)) sim.run(1);
     deleteObject(sim, `${ENDPOINTS}/web`);
-    sim.run(10_000);
+    sim.run(5000);
     sim.lag = () => NO_LAG;
     sim.run(60_000);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
@@ -117,6 +115,63 @@ describe('a list that comes while a write is under way', () => {
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), [], 'no request about the object');
   });
+});
+
+describe('at every moment of a sync', () => {
+  const incidents: readonly [text: string, happen: (sim: Sim) => void][] = [
+    ['its shard may die', (sim) => sim.shards!.kill(0, 'exit code 1')],
+    ['its shard may hang', (sim) => sim.shards!.hang(0)],
+    ['the watches may end', (sim) => sim.cutWatches()],
+    ['the watches may end and be too old to go on', (sim) => sim.compact()],
+    ['the object may be deleted', (sim) => void sim.tryRequest('DELETE', `${ENDPOINTS}/web`)],
+    ['the Service may be made anew', remakeService],
+    [
+      'the controller may be killed',
+      (sim) => {
+        sim.kill();
+        sim.start();
+      },
+    ],
+    [
+      'another writer may change the object',
+      (sim) => {
+        const object = sim.request('GET', `${ENDPOINTS}/web`);
+        sim.request('PUT', `${ENDPOINTS}/web`, { ...object, subsets: [{ addresses: [{ ip: '9.9.9.9' }] }] });
+      },
+    ],
+    [
+      'the pod may change back',
+      (sim) => {
+        setPodStatus(sim, { name: 'web-1', ready: true });
+        sim.run(0.3);
+        setPodStatus(sim, { name: 'web-1', ready: false });
+      },
+    ],
+  ];
+
+  function remakeService(sim: Sim): void {
+    deleteObject(sim, SERVICE);
+    createService(sim, { name: 'web' });
+  }
+
+  for (const [text, happen] of incidents) {
+    it(`${text}: it ends right, nothing is kept, and then all is silent`, () => {
+      // A sync is over after about 10 ms: the pod is seen, planned, written, its echo seen.
+      for (let atMs = 0; atMs < 14; atMs += 0.7) {
+        const sim = settled({ shards: 1 });
+        setPodStatus(sim, { name: 'web-1', ready: false });
+        sim.run(atMs);
+        happen(sim);
+        sim.run(60_000);
+        assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP'], `at ${atMs} ms`);
+        const from = sim.exchanges.length;
+        sim.run(250_000);
+        assert.deepEqual(asked(sim, from), [], `at ${atMs} ms`);
+        const { state } = sim.loop!;
+        assert.deepEqual([state.stuck.size, state.echoesExpected, state.requests.size], [0, 0, 3], `at ${atMs} ms`);
+      }
+    });
+  }
 });
 
 describe('a slot that is freed', () => {

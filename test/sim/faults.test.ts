@@ -32,7 +32,7 @@ function drawFaults(prng: Prng): Faults {
     serverError: draw(),
     tooMany: draw() / 2,
     cutWatch: draw() / 10,
-    lag: draw() / 5,
+    lag: draw(),
   };
 }
 
@@ -103,6 +103,10 @@ function trouble(sim: Sim, prng: Prng): void {
     sim.kill();
     sim.start();
   } else if (what === 11) sim.compact();
+  else if (what === 12) {
+    sim.stop();
+    sim.at(sim.nowMs() + nextFloat(prng) * 12_000, () => sim.start());
+  }
 }
 
 /** Other writers: what they do to Services and Endpoints, at once and without faults. */
