@@ -338,7 +338,7 @@ export function createSim(config: SimConfig = {}): Sim {
       const refused = sim.refuse(request);
       if (refused !== 0) {
         exchanges.push({ atMs: now, method: request.method, path: request.path, status: refused });
-        return respond(id, refused, refused === 429 ? 1 : -1, delay());
+        return respond(id, refused, refused === 429 ? 1 : -1, delay() + backMs);
       }
       const reply = apply(server, wallMs(), {
         method: request.method,
