@@ -102,7 +102,7 @@ describe('a refusal', () => {
     const tries = writesOf(sim).filter((line) => line.includes('/bad/')).length;
     assert.ok(tries <= 8, `${tries} tries in ten minutes`);
     const reasons = eventsOf(sim).map((line) => line.split(':')[0]);
-    assert.deepEqual([...new Set(reasons)].toSorted(), ['EndpointsStuck', 'FailedToCreateEndpoint']);
+    assert.deepEqual(new Set(reasons), new Set(['EndpointsStuck', 'FailedToCreateEndpoint']));
     assert.equal(reasons.filter((reason) => reason === 'EndpointsStuck').length, 1);
   });
 
