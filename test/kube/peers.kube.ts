@@ -26,6 +26,8 @@ const UPSTREAM = 'kube-controller-manager';
 const OURS = 'endpointd';
 /** Objects that are handed out before the canary may still be on their way when it is written. */
 const IN_FLIGHT_MS = 300;
+/** Upstream takes its time over a service with more than 1,000 addresses. */
+const LARGE_IN_FLIGHT_MS = 2000;
 
 /** Differences that a script on a real server does not show, with the reason. */
 const NOT_SHOWN: Readonly<Record<string, string>> = {
@@ -139,6 +141,7 @@ describe('beside the real kube-controller-manager', () => {
     for (let seen = 0; runs.length < 2;) {
       const successor = await startManager(ours);
       await handledAll(ours);
+      await sleep(LARGE_IN_FLIGHT_MS);
       await successor.stop();
       const writes = await endpointsWrites(ours.cluster, UPSTREAM);
       runs.push(keysOf(writes.slice(seen)));
