@@ -12,7 +12,7 @@ import { startCluster } from './cluster.ts';
 import type { Cluster, ClusterOptions } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
-import { leaveOrphans, SCRIPT } from './script.ts';
+import { DUAL_STACK, leaveOrphans, SCRIPT } from './script.ts';
 import { createPod, createService, createWorld, forEach, read, setReady } from './world.ts';
 
 const SEED = 20_261_121;
@@ -50,7 +50,7 @@ for (const variant of VARIANTS) {
     let churn: Churn;
 
     before(async () => {
-      cluster = await startCluster(variant.server);
+      cluster = await startCluster({ ...variant.server, serviceClusterIPRanges: DUAL_STACK });
       client = clientOf(cluster);
       await leaveOrphans(await createWorld(client, 'orphans'));
       endpointd = await startEndpointd(cluster, variant.flags);
@@ -153,6 +153,16 @@ for (const variant of VARIANTS) {
       const metrics = await endpointd.metrics();
       assert.equal(metrics.sum('endpointd_decode_errors_total'), 0);
       assert.equal(metrics.sum('endpointd_stuck_service'), 0);
+    });
+
+    it('ends on SIGTERM under way, and its successor goes on', async () => {
+      const churning = churnFor(1000);
+      const { status, tookMs } = await endpointd.term();
+      assert.equal(status, 0);
+      assert.ok(tookMs < TERM_MS_MAX, `took ${tookMs} ms`);
+      await churning;
+      endpointd = await startEndpointd(cluster, variant.flags);
+      await expectRight(client);
     });
 
     it('ends on SIGTERM, and writes nothing when it starts again', async () => {

@@ -16,7 +16,7 @@ import { startCluster, startControllerManager } from './cluster.ts';
 import type { Cluster, ControllerManager } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
-import { addressesOf, leaveOrphans, SCRIPT } from './script.ts';
+import { addressesOf, DUAL_STACK, leaveOrphans, SCRIPT } from './script.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 import type { World } from './world.ts';
 
@@ -167,7 +167,7 @@ describe('beside the real kube-controller-manager', () => {
 });
 
 async function createSide(): Promise<Side> {
-  const cluster = await startCluster({ auditLog: true });
+  const cluster = await startCluster({ auditLog: true, serviceClusterIPRanges: DUAL_STACK });
   const client = clientOf(cluster);
   await leaveOrphans(await createWorld(client, 'orphans'));
   return { cluster, client, canary: await createWorld(client, 'canary'), canaries: 0 };

@@ -27,7 +27,7 @@ import {
   setReady,
   until,
 } from './world.ts';
-import type { World } from './world.ts';
+import type { ServiceSpec, World } from './world.ts';
 
 export interface Chapter {
   /** Also the namespace. */
@@ -39,6 +39,9 @@ export interface Chapter {
   /** `settled` resolves when the controller has taken in everything so far. */
   readonly tell: (world: World, settled: () => Promise<void>) => Promise<void>;
 }
+
+/** Of the clusters that the script runs on. */
+export const DUAL_STACK: readonly string[] = ['10.96.0.0/12', 'fd00:10:96::/112'];
 
 const WEB = { app: 'web' };
 /** Long after the readiness that pods are created with. */
@@ -130,6 +133,28 @@ export const SCRIPT: readonly Chapter[] = [
       await createPod(world, 'web-1', { ip: '10.1.0.2', hostname: 'web-1', subdomain: 'web', ready: false });
       await createPod(world, 'web-2', { ip: '10.1.0.3', hostname: 'web-2', subdomain: 'elsewhere' });
       await createPod(world, 'web-3', { ip: '10.1.0.4', subdomain: 'web' });
+    },
+  },
+  {
+    name: 'families',
+    async tell(world, settled) {
+      const family = (ipFamilyPolicy: string, ...ipFamilies: string[]): ServiceSpec => ({
+        spec: { selector: WEB, ipFamilyPolicy, ipFamilies },
+      });
+      await createService(world, 'v4', family('SingleStack', 'IPv4'));
+      await createService(world, 'v6', family('SingleStack', 'IPv6'));
+      await createService(world, 'v4-v6', family('RequireDualStack', 'IPv4', 'IPv6'));
+      await createService(world, 'v6-v4', family('RequireDualStack', 'IPv6', 'IPv4'));
+      await createService(world, 'headless-v6', {
+        spec: { ...family('SingleStack', 'IPv6').spec, clusterIP: 'None' },
+      });
+      await createPod(world, 'both', { ip: '10.1.0.1', secondIP: 'fd00:1:0:0::0001' });
+      await createPod(world, 'both-v6-first', { ip: 'FD00:1::2', secondIP: '10.1.0.2' });
+      await createPod(world, 'v4-only', { ip: '10.1.0.3' });
+      await createPod(world, 'v6-only', { ip: 'fd00:1::4', ready: false });
+      await settled();
+      assert.deepEqual(await addressesOf(world, 'v6-v4'), ['fd00:1::1', 'fd00:1::2', 'not ready fd00:1::4']);
+      await patchService(world, 'v4', { spec: { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6'] } });
     },
   },
   {
@@ -347,7 +372,8 @@ export const SCRIPT: readonly Chapter[] = [
         });
       });
       await remove(world, 'resourcequotas/none');
-      await patchService(world, 'refused', { metadata: { annotations: { 'example.com/touched': 'once' } } });
+      // What has changed is tried again soon, whatever the back-off.
+      await patchService(world, 'refused', { metadata: { labels: { seen: 'anew' } } });
       await settled();
     },
   },

@@ -12,6 +12,8 @@ export interface World {
 
 export interface PodSpec {
   readonly ip?: string;
+  /** Of the other family. */
+  readonly secondIP?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Default true. */
   readonly ready?: boolean;
@@ -81,12 +83,12 @@ export async function createPod(world: World, name: string, options: PodSpec = {
         sidecarPorts.length === 0 ? [] : [{ ...container('sidecar', sidecarPorts), restartPolicy: 'Always' }],
     },
   });
-  const { ip } = options;
+  const { ip, secondIP } = options;
   if (ip === undefined) return;
   await patchPodStatus(world, name, {
     phase: 'Running',
     podIP: ip,
-    podIPs: [{ ip }],
+    podIPs: secondIP === undefined ? [{ ip }] : [{ ip }, { ip: secondIP }],
     conditions: [readiness(options.ready ?? true, options.since ?? SINCE)],
   });
 }
