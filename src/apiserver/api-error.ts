@@ -47,7 +47,8 @@ export function alreadyExists(resource: Resource, name: string): ApiError {
   );
 }
 
-export function conflict(resource: Resource, name: string, why: string): ApiError {
+/** Also of a subresource such as `pods/binding`. */
+export function conflict(resource: Named, name: string, why: string): ApiError {
   const message = `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`;
   return new ApiError(failure(409, 'Conflict', message, detailsOf(resource, name)));
 }
@@ -126,7 +127,12 @@ export function tooLargeResourceVersion(wanted: number, current: number): ApiErr
   );
 }
 
-function qualified(resource: Resource): string {
+interface Named {
+  readonly name: string;
+  readonly group: string;
+}
+
+function qualified(resource: Named): string {
   return qualifiedName(resource.name, resource.group);
 }
 
@@ -134,7 +140,7 @@ function qualifiedName(name: string, group: string): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-function detailsOf(resource: Resource, name: string): NonNullable<Status['details']> {
+function detailsOf(resource: Named, name: string): NonNullable<Status['details']> {
   const details: NonNullable<Status['details']> = {};
   if (name !== '') details.name = name;
   if (resource.group !== '') details.group = resource.group;

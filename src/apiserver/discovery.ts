@@ -72,6 +72,11 @@ function resourceDocument({ name, singular, namespaced, kind, shortNames }: Reso
 }
 
 function subresourceDocument({ name, namespaced, kind }: Resource, subresource: string): object {
-  const verbs = subresource === 'finalize' ? ['update'] : ['get', 'patch', 'update'];
-  return { name: `${name}/${subresource}`, singularName: '', namespaced, kind, verbs };
+  const shown = subresource === 'binding' ? 'Binding' : kind;
+  return { name: `${name}/${subresource}`, singularName: '', namespaced, kind: shown, verbs: verbsOf(subresource) };
+}
+
+function verbsOf(subresource: string): readonly string[] {
+  if (subresource === 'binding') return ['create'];
+  return subresource === 'finalize' ? ['update'] : ['get', 'patch', 'update'];
 }

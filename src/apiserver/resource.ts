@@ -65,12 +65,12 @@ export const NAMESPACES = resource({
   selectableFields: ['status.phase'],
 });
 
-const PODS = resource({
+export const PODS = resource({
   name: 'pods',
   kind: 'Pod',
   singular: 'pod',
   shortNames: ['po'],
-  subresources: ['status'],
+  subresources: ['binding', 'status'],
   returnsDeleted: true,
   graceful: true,
   generation: true,

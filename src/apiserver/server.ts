@@ -9,6 +9,7 @@ import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Status } from '../kube/types.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath, notAcceptable, notFound } from './api-error.ts';
+import { bindPod, BINDINGS } from './bind.ts';
 import { fromJson, mediaType, readBody, readJson } from './body.ts';
 import { discoveryDocument } from './discovery.ts';
 import { parseListOptions } from './list-options.ts';
@@ -22,7 +23,7 @@ import { bodyOf, encodeList } from './record.ts';
 import type { StoredRecord } from './record.ts';
 import { parseTarget } from './request.ts';
 import type { ApiReply, ApiRequest, Target } from './request.ts';
-import { ENDPOINTS, NAMESPACES, SERVICES } from './resource.ts';
+import { ENDPOINTS, NAMESPACES, PODS, SERVICES } from './resource.ts';
 import type { Resource } from './resource.ts';
 import { createState, keyOf, storeOf } from './state.ts';
 import type { ApiServer, ApiServerConfig } from './state.ts';
@@ -104,6 +105,7 @@ interface Call {
 function dispatch(call: Call): ApiReply {
   const { target, request } = call;
   const collection = target.name === '';
+  if (target.subresource === 'binding') return bindOne(call);
   switch (request.method) {
     case 'GET':
       return collection ? listOrWatch(call) : getOne(call);
@@ -155,6 +157,14 @@ function postOne({ server, nowMs, request, target, query, negotiated }: Call): A
   const warnings = checkUnknownFields(unknownFields, query);
   const result = createObject(server, nowMs, target, object, sizeOf(request));
   return writeReply(result, negotiated, warnings);
+}
+
+function bindOne({ server, nowMs, request, target, negotiated }: Call): ApiReply {
+  if (request.method !== 'POST') throw methodNotAllowed();
+  const { object } = readBody(BINDINGS, request.headers.contentType ?? '', request.body);
+  bindPod(server, nowMs, target, object);
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+  return statusReply(status, negotiated, headersOf(PODS));
 }
 
 function putOne({ server, nowMs, request, target, query, negotiated }: Call): ApiReply {

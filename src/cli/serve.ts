@@ -2,15 +2,22 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { Command } from 'commander';
+import { RESOURCES } from '../apiserver/resource.ts';
 import { createApiClient } from '../node/api-client.ts';
+import type { ApiClient } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { onStopSignals } from '../node/signals.ts';
+import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
+import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
-import { add, asText, bool, choice, integer, parseWith } from './flag-values.ts';
+import { create } from '../workload/request.ts';
+import { runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
+import type { ClusterLife } from './cluster-life.ts';
+import { add, asText, bool, choice, duration, integer, number, parseWith } from './flag-values.ts';
 import { loadCluster } from './load-cluster.ts';
-import { starting } from './usage.ts';
+import { starting, UsageError } from './usage.ts';
 
 export interface ServeOptions {
   /** 0 = any free one. */
@@ -21,6 +28,19 @@ export interface ServeOptions {
   readonly profile: Profile | null;
   readonly seed: number;
   readonly watchList: boolean;
+  /** Scheduler, kubelets and namespace controller run. */
+  readonly life: boolean;
+  /** What a step of a pod takes on average. */
+  readonly podStepMs: number;
+  /** Nodes to create beside those of the profile. */
+  readonly nodes: number;
+  /** Changes of the profile's objects a second; 0 = none. */
+  readonly churnRate: number;
+}
+
+interface RawFlags extends Omit<ServeOptions, 'profile' | 'podStepMs'> {
+  profile: string;
+  podStep: number;
 }
 
 const EMPTY = 'none';
@@ -28,7 +48,8 @@ const REQUESTS_AT_ONCE = 16;
 
 /** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
 export async function serve(args: readonly string[]): Promise<number> {
-  const { port, kubeconfig, profile, seed, watchList } = parseServeFlags(args, (text) => process.stdout.write(text));
+  const options = parseServeFlags(args, (text) => process.stdout.write(text));
+  const { port, kubeconfig, profile, seed, watchList } = options;
   const stopped = new Promise<void>((stop) =>
     onStopSignals(
       () => stop(),
@@ -36,11 +57,16 @@ export async function serve(args: readonly string[]): Promise<number> {
     ),
   );
   const server = await starting(`serve on port ${port}`, startApiServerThread({ port, seed, watchList }));
-  if (profile !== null) await fill(server.url, profile, seed);
+  const client = createApiClient({ url: server.url }, REQUESTS_AT_ONCE);
+  const cluster = profile === null ? null : await fill(client, profile, seed);
+  await createNodes(client, options.nodes);
+  const lives = startLife(client, cluster, options);
   const text = kubeconfigFor(server.url, '');
   await starting('write --kubeconfig', writeFile(kubeconfig, text, { mode: 0o600 }));
   process.stdout.write(`${text}# written to ${resolve(kubeconfig)}; serving at ${server.url} until Ctrl-C\n`);
-  await stopped;
+  await Promise.race([stopped, ...lives.map(({ failed }) => failed)]);
+  for (const life of lives) await life.stop();
+  await client.close();
   await server.close();
   return 0;
 }
@@ -54,17 +80,56 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   add(command, '--kubeconfig <path>', 'where the kubeconfig is written', asText, 'endpointd.kubeconfig');
   add(command, '--profile <name>', `cluster to fill it with: ${profiles.join(', ')}`, choice(profiles), EMPTY);
   add(command, '--seed <n>', 'the same seed makes the same cluster', integer(0, 2 ** 32 - 1), 1);
+  add(command, '--life [bool]', 'schedule, start and end pods, and end namespaces, as a cluster does', bool, true);
+  add(command, '--pod-step <duration>', 'what each step of a pod takes on average', duration(0), 300, '300ms');
+  add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
+  add(command, '--churn-rate <n>', "changes of the profile's pods and services a second", number(0, 10_000), 0);
   add(command, '--watch-list [bool]', 'offer WatchList streaming', bool, true);
   command.helpOption('-h, --help', 'this text');
   parseWith(command, args, print);
-  const flags = command.opts<Omit<ServeOptions, 'profile'> & { profile: string }>();
-  return { ...flags, profile: flags.profile === EMPTY ? null : findProfile(flags.profile) };
+  const { podStep, profile, ...flags } = command.opts<RawFlags>();
+  if (flags.churnRate > 0 && profile === EMPTY) {
+    throw new UsageError('--churn-rate needs a --profile: only its objects are changed');
+  }
+  return { ...flags, podStepMs: podStep, profile: profile === EMPTY ? null : findProfile(profile) };
 }
 
-async function fill(url: string, profile: Profile, seed: number): Promise<void> {
-  const client = createApiClient({ url }, REQUESTS_AT_ONCE);
+async function fill(client: ApiClient, profile: Profile, seed: number): Promise<Cluster> {
+  const cluster = makeCluster(profile, seed);
   let total = 0;
-  await loadCluster(client, makeCluster(profile, seed), REQUESTS_AT_ONCE, (created) => (total = created));
-  await client.close();
+  await loadCluster(client, cluster, REQUESTS_AT_ONCE, (created) => (total = created));
   process.stderr.write(`profile ${profile.name}, seed ${seed}: ${total} objects created\n`);
+  return cluster;
+}
+
+async function createNodes(client: ApiClient, count: number): Promise<void> {
+  for (let i = 1; i <= count; i++) {
+    const name = `node-${i}`;
+    const metadata = { name, labels: { 'kubernetes.io/hostname': name } };
+    const address = `192.168.255.${i & 255}`;
+    const status = {
+      capacity: { cpu: '16', memory: '64Gi', pods: '110' },
+      conditions: [{ type: 'Ready', status: 'True' }],
+      addresses: [{ type: 'InternalIP', address }],
+    };
+    await client.send(create({ apiVersion: 'v1', kind: 'Node', metadata, status }));
+  }
+}
+
+/** While the profile's pods change, that workload is their scheduler and kubelet as well. */
+function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOptions): readonly ClusterLife[] {
+  const { seed, podStepMs, churnRate } = options;
+  const churns = cluster !== null && churnRate > 0;
+  const lives: ClusterLife[] = [];
+  if (options.life) {
+    const leftAlone = new Set(churns ? cluster.namespaces : []);
+    const contents = RESOURCES.filter(({ namespaced }) => namespaced).map(({ apiVersion, group, name }) => ({
+      root: group === '' ? `/api/${apiVersion}` : `/apis/${apiVersion}`,
+      resource: name,
+    }));
+    lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
+    lives.push(runNamespaceController(client, contents));
+  }
+  if (churns) lives.push(runChurn(client, createChurn(cluster, CHURN_MIXES.steady, seed), churnRate));
+  return lives;
 }

@@ -292,6 +292,9 @@ const TYPES: Record<string, string> = {
     13 user skip
     14 allocatedResourcesStatus skip
     15 stopSignal skip`,
+  Binding: `
+    1 metadata ObjectMeta
+    2 target ObjectReference`,
   PodStatus: `
     1 phase string
     2 conditions []PodCondition
@@ -575,6 +578,7 @@ function defineKinds(): Map<string, Message> {
     kinds.set(`${apiVersion}/Status`, messages.get('Status')!);
     kinds.set(`${apiVersion}/DeleteOptions`, messages.get('DeleteOptions')!);
   }
+  kinds.set('v1/Binding', messages.get('Binding')!);
   for (const apiVersion of Object.keys(SERVED)) {
     kinds.set(`${apiVersion}/DeleteOptions`, messages.get('DeleteOptions')!);
   }

@@ -8,7 +8,17 @@ function parse(...args: string[]) {
 }
 
 test('an empty cluster on any port is the default', () => {
-  assert.deepEqual(parse(), { port: 0, kubeconfig: 'endpointd.kubeconfig', profile: null, seed: 1, watchList: true });
+  assert.deepEqual(parse(), {
+    port: 0,
+    kubeconfig: 'endpointd.kubeconfig',
+    profile: null,
+    seed: 1,
+    life: true,
+    podStepMs: 300,
+    nodes: 3,
+    churnRate: 0,
+    watchList: true,
+  });
 });
 
 test('a profile is found by its name', () => {
@@ -23,6 +33,7 @@ test('bad values say what is allowed', () => {
       "option '--profile <name>' argument 'big' is invalid. Allowed: none, tiny, small, demo, load, spread, onens, huge, large.",
     ),
   );
+  assert.throws(() => parse('--churn-rate=5'), /needs a --profile/);
   assert.throws(() => parse('--port=70000'), /from 0 to 65535/);
   assert.throws(() => parse('--help'), HelpShown);
 });

@@ -1,0 +1,68 @@
+/** The `binding` subresource of pods: what a scheduler writes (registry/core/pod/storage, BindingREST). */
+import { formatTime } from '../kube/time.ts';
+import { badRequest, conflict, invalidKind, notFound } from './api-error.ts';
+import { notSupported, required } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
+import { child, items, text } from './object.ts';
+import type { ApiObject } from './object.ts';
+import type { Target } from './request.ts';
+import { PODS } from './resource.ts';
+import type { Resource } from './resource.ts';
+import { keyOf, storeOf, write } from './state.ts';
+import type { ApiServer } from './state.ts';
+
+/** How the body of such a request is read. */
+export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };
+
+/** Sets the node of a pod that has none. @throws ApiError 400, 404, 409 or 422 */
+export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: Target, binding: ApiObject): void {
+  const given = binding.metadata.name ?? '';
+  if (given !== '' && given !== name) throw badRequest('name in URL does not match name in Binding object');
+  const target = child(binding, 'target');
+  const errors = bindingErrors(text(target, 'kind'), text(target, 'name'));
+  if (errors.length > 0) throw invalidKind('Binding', '', name, errors);
+  const record = storeOf(server, PODS).records.get(keyOf(PODS, namespace, name));
+  if (record === undefined) throw notFound(PODS, name);
+  const { object: old, sizeBytes } = record;
+  const why = refusal(old, binding);
+  if (why !== null) throw conflict({ name: 'pods/binding', group: '' }, name, why);
+  const status = child(old, 'status');
+  const conditions = items(status, 'conditions').filter((condition) => text(condition, 'type') !== 'PodScheduled');
+  const lastTransitionTime = formatTime(Math.floor(nowMs / 1000));
+  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime };
+  const metadata = { ...old.metadata };
+  for (const field of ['annotations', 'labels'] as const) {
+    const more = binding.metadata[field];
+    if (more !== undefined) metadata[field] = { ...metadata[field], ...more };
+  }
+  write(
+    server,
+    PODS,
+    {
+      ...old,
+      metadata,
+      spec: { ...child(old, 'spec'), nodeName: text(target, 'name') },
+      status: { ...status, conditions: [...conditions, scheduled] },
+    },
+    sizeBytes,
+  );
+}
+
+function bindingErrors(kind: string, name: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (kind !== '' && kind !== 'Node') errors.push(notSupported('target.kind', kind, ['Node', '""']));
+  if (name === '') errors.push(required('target.name', ''));
+  return errors;
+}
+
+function refusal({ metadata, spec }: ApiObject, binding: ApiObject): string | null {
+  const { name = '', uid = '' } = metadata;
+  const wanted = binding.metadata.uid ?? '';
+  if (wanted !== '' && wanted !== uid)
+    return `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`;
+  if (metadata.deletionTimestamp !== undefined) return `pod ${name} is being deleted, cannot be assigned to a host`;
+  const node = text(spec as object, 'nodeName');
+  if (node !== '') return `pod ${name} is already assigned to node ${JSON.stringify(node)}`;
+  if (items(spec as object, 'schedulingGates').length > 0) return `pod ${name} has non-empty .spec.schedulingGates`;
+  return null;
+}

@@ -1,0 +1,180 @@
+/**
+ * Runs what a cluster has beside its API server: scheduler, kubelets, namespace controller, and a workload that changes
+ * things. Works on any API server; nothing that one request meets ends it.
+ */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../node/api-client.ts';
+import type { KubeObject } from '../kube/types.ts';
+import { nextChange } from '../workload/churn.ts';
+import type { Churn } from '../workload/churn.ts';
+import { endNamespace } from '../workload/end-namespace.ts';
+import type { NamespaceAnswer } from '../workload/end-namespace.ts';
+import {
+  createKubelets,
+  forgetNode,
+  forgetPod,
+  nextDueMs,
+  observeNode,
+  observePod,
+  settle,
+  takeDue,
+} from '../workload/kubelets.ts';
+import type { KubeletRequest, KubeletsOptions } from '../workload/kubelets.ts';
+import { followCollection } from './follow-collection.ts';
+import { sendThrough } from './send-through.ts';
+
+export interface ClusterLife {
+  /** Ends everything at once; what is under way may still happen. */
+  readonly stop: () => Promise<void>;
+  /** Rejected when it cannot go on; never resolves. */
+  readonly failed: Promise<never>;
+}
+
+const REQUESTS_AT_ONCE = 16;
+const NAMESPACE_PAUSE_MS = 200;
+
+/** Scheduler and kubelets, until `stop`. */
+export function runKubelets(client: ApiClient, options: KubeletsOptions): ClusterLife {
+  const kubelets = createKubelets(options);
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let underWay = 0;
+
+  const arm = (): void => {
+    clearTimeout(timer);
+    const dueMs = nextDueMs(kubelets);
+    if (stopping.signal.aborted || underWay >= REQUESTS_AT_ONCE || dueMs === Number.POSITIVE_INFINITY) return;
+    timer = setTimeout(perform, Math.max(0, dueMs - Date.now()));
+  };
+  const perform = (): void => {
+    while (underWay < REQUESTS_AT_ONCE) {
+      const due = takeDue(kubelets, Date.now());
+      if (due === null) break;
+      underWay++;
+      void send(due);
+    }
+    arm();
+  };
+  const send = async (due: KubeletRequest): Promise<void> => {
+    const done = (await answerOf(client, due.request)) !== null;
+    underWay--;
+    settle(kubelets, Date.now(), due, done);
+    arm();
+  };
+  const nodes = {
+    changed: (object: KubeObject): void => {
+      observeNode(kubelets, Date.now(), object);
+      arm();
+    },
+    gone: (_: string, name: string): void => {
+      forgetNode(kubelets, Date.now(), name);
+      arm();
+    },
+  };
+  const pods = {
+    changed: (object: KubeObject): void => {
+      observePod(kubelets, Date.now(), object);
+      arm();
+    },
+    gone: (namespace: string, name: string): void => {
+      forgetPod(kubelets, namespace, name);
+      arm();
+    },
+  };
+  const following = [
+    followCollection(client, '/api/v1/nodes', nodes, stopping.signal),
+    followCollection(client, '/api/v1/pods', pods, stopping.signal),
+  ];
+  return until(stopping, Promise.all(following), () => clearTimeout(timer));
+}
+
+/**
+ * Empties and finalizes namespaces that are being deleted, until `stop`.
+ * @param contents path of every namespaced resource below a namespace, such as `/api/v1` and `pods`
+ */
+export function runNamespaceController(
+  client: ApiClient,
+  contents: readonly { readonly root: string; readonly resource: string }[],
+): ClusterLife {
+  const stopping = new AbortController();
+  const ending = new Map<string, AbortController>();
+  const end = async (name: string, signal: AbortSignal): Promise<void> => {
+    const paths = contents.map(({ root, resource }) => `${root}/namespaces/${name}/${resource}`);
+    const story = endNamespace(name, paths);
+    let step = story.next();
+    while (step.done !== true && !signal.aborted) {
+      if (step.value === null) {
+        await pause(NAMESPACE_PAUSE_MS, signal);
+        step = story.next(null);
+      } else {
+        const { method, path, body } = step.value;
+        step = story.next(await answerOf(client, { method, path, ...(body === null ? {} : { body }) }));
+      }
+    }
+  };
+  const following = followCollection(
+    client,
+    '/api/v1/namespaces',
+    {
+      changed: ({ metadata: { name = '', deletionTimestamp } }) => {
+        if (deletionTimestamp === undefined || ending.has(name)) return;
+        const abort = new AbortController();
+        ending.set(name, abort);
+        void end(name, AbortSignal.any([abort.signal, stopping.signal])).finally(() => ending.delete(name));
+      },
+      gone: (_, name) => ending.get(name)?.abort(),
+    },
+    stopping.signal,
+  );
+  return until(stopping, following);
+}
+
+/** Changes of a seeded stream, one after the other, no faster than `rate` a second, until `stop`. */
+export function runChurn(client: ApiClient, churn: Churn, rate: number): ClusterLife {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const changing = (async (): Promise<void> => {
+    const fromMs = performance.now();
+    for (let changes = 1; !signal.aborted; changes++) {
+      const change = nextChange(churn, Date.now());
+      if (change === null) return;
+      await sendThrough(client, change.request, signal);
+      const aheadMs = (changes / rate) * 1000 - (performance.now() - fromMs);
+      if (aheadMs > 1) await pause(aheadMs, signal);
+    }
+  })();
+  return until(stopping, changing);
+}
+
+function until(
+  stopping: AbortController,
+  running: Promise<unknown>,
+  release: () => void = () => undefined,
+): ClusterLife {
+  const failed = running.then(() => new Promise<never>(() => undefined));
+  failed.catch(() => undefined);
+  return {
+    failed,
+    stop: async () => {
+      stopping.abort();
+      release();
+      await running.catch(() => undefined);
+    },
+  };
+}
+
+type Answered = Parameters<ApiClient['send']>[0];
+
+/** Null when it was refused or there was no answer. */
+async function answerOf(client: ApiClient, request: Answered): Promise<NamespaceAnswer> {
+  try {
+    return ((await client.send(request)) ?? {}) as NamespaceAnswer;
+  } catch {
+    return null;
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}

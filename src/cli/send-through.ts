@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../node/api-client.ts';
+import type { ApiClient, ApiRequest } from '../node/api-client.ts';
+
+const RETRY_MS = 100;
+
+/**
+ * Sends until there is an answer, or the signal. What was done without an answer reaching us is seen at the next try: the
+ * created object exists. An object that is gone, by whoever's hand, needs no more changes.
+ * @throws ApiError for an answer that no further try would change
+ */
+export async function sendThrough(client: ApiClient, request: ApiRequest, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await client.send(request);
+      return;
+    } catch (error) {
+      const status = error instanceof ApiError ? error.status : 0;
+      if (status === 404 && request.method !== 'POST') return;
+      if (status === 409 && request.method === 'POST') return;
+      const passing = status === 0 || status === 409 || status === 429 || status >= 500;
+      if (!passing) throw error;
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
