@@ -23,11 +23,13 @@ export interface ProcessUsage {
 
 const STDERR_CHARS_MAX = 4000;
 
+/** The program as it stands beside this file: its sources, or what was compiled from them. */
+const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+
 /** `flags` are those of `endpointd run`, without an address for metrics. */
-export async function startController(flags: readonly string[]): Promise<ControllerProcess> {
+export async function startController(flags: readonly string[], mainUrl: URL = MAIN): Promise<ControllerProcess> {
   const port = await freePort();
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const main = fileURLToPath(new URL(`../main.${extension}`, import.meta.url));
+  const main = fileURLToPath(mainUrl);
   const child = spawn(process.execPath, [main, 'run', `--metrics-bind-address=127.0.0.1:${port}`, ...flags], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -28,7 +28,7 @@ export interface DemoOptions {
   readonly profile: string;
   readonly seed: number;
   /** null = the controller's own default. */
-  readonly shards: number | null;
+  readonly shards: number;
   readonly churnSeconds: number;
   /** Requests that change something, a second. */
   readonly rate: number;
@@ -54,7 +54,7 @@ export async function demo(args: readonly string[]): Promise<number> {
     `--master=${server.url}`,
     '--kube-api-qps=5000',
     '--kube-api-burst=5000',
-    ...(options.shards === null ? [] : [`--shards=${options.shards}`]),
+    `--shards=${options.shards}`,
   ]);
   const story = async (): Promise<number> => {
     await converge(client, view, progress);
@@ -92,7 +92,7 @@ export function parseDemoFlags(args: readonly string[], print: (text: string) =>
   const profiles = PROFILES.map(({ name }) => name);
   add(command, '--profile <name>', `cluster to start with: ${profiles.join(', ')}`, choice(profiles), 'demo');
   add(command, '--seed <n>', 'the same seed makes the same cluster and the same changes', integer(0, 2 ** 32 - 1), 1);
-  add<number | null>(command, '--shards <n>', 'worker threads that plan', integer(0, 64), null, 'as endpointd run');
+  add(command, '--shards <n>', 'worker threads that plan; 0 plans on the main thread', integer(0, 64), 2);
   add(command, '--churn-seconds <n>', 'how long the cluster changes', integer(0, 3600), 15);
   add(command, '--rate <n>', 'changes a second', integer(1, 1000), 100);
   command.helpOption('-h, --help', 'this text');

@@ -35,7 +35,8 @@ export interface WatchReader {
   /** Takes the next bytes of the stream; they must not change until their frames were used. */
   push(chunk: Uint8Array): void;
   /**
-   * The next whole frame, or null until more is pushed. A protobuf object is a view into the chunk, where it came in one.
+   * The next whole frame, or null until more is pushed. The bytes of a protobuf object hold only until the next call:
+   * they are a view of the chunk, or of memory that is used again.
    * @throws DecodeError; the stream is of no use afterwards
    */
   next(): WatchFrame | null;
@@ -61,8 +62,7 @@ function createProtobufReader(): WatchReader {
     pendingBytes: () => chunks.bytesTotal,
     next() {
       if (chunks.bytesTotal < 4) return null;
-      const head = peek(chunks, 4);
-      const length = ((head[0]! << 24) | (head[1]! << 16) | (head[2]! << 8) | head[3]!) >>> 0;
+      const length = peekUint32(chunks);
       if (length > FRAME_BYTES_MAX) throw new DecodeError(`watch frame of ${length} bytes`);
       if (chunks.bytesTotal < 4 + length) return null;
       drop(chunks, 4);
@@ -113,10 +113,24 @@ interface Chunks {
   list: Uint8Array[];
   from: number;
   bytesTotal: number;
+  /** Where what lies over a border is put together; used again for the next. */
+  scratch: Uint8Array;
 }
 
+/** Larger than nearly every object; what is larger gets memory of its own, so that none is held for good. */
+const SCRATCH_BYTES = 256 * 1024;
+
 function createChunks(): Chunks {
-  return { list: [], from: 0, bytesTotal: 0 };
+  return { list: [], from: 0, bytesTotal: 0, scratch: NOTHING };
+}
+
+/** The next four bytes, which must be there, as a big-endian number. */
+function peekUint32(chunks: Chunks): number {
+  const first = chunks.list[0]!;
+  const at = chunks.from;
+  const head = first.length - at >= 4 ? first : peek(chunks, 4);
+  const i = head === first ? at : 0;
+  return ((head[i]! << 24) | (head[i + 1]! << 16) | (head[i + 2]! << 8) | head[i + 3]!) >>> 0;
 }
 
 function pushChunk(chunks: Chunks, chunk: Uint8Array): void {
@@ -125,12 +139,12 @@ function pushChunk(chunks: Chunks, chunk: Uint8Array): void {
   chunks.bytesTotal += chunk.length;
 }
 
-/** The next `count` bytes, which must be there: a view if the first chunk has them all, else a copy of their own. */
+/** The next `count` bytes, which must be there: a view of the first chunk if that has them all, else of the scratch. */
 function peek(chunks: Chunks, count: number): Uint8Array {
   if (count === 0) return NOTHING;
   const first = chunks.list[0]!;
   if (first.length - chunks.from >= count) return first.subarray(chunks.from, chunks.from + count);
-  const copy = new Uint8Array(count);
+  const copy = scratchOf(chunks, count);
   let filled = 0;
   let from = chunks.from;
   for (let i = 0; filled < count; i++) {
@@ -141,6 +155,12 @@ function peek(chunks: Chunks, count: number): Uint8Array {
     from = 0;
   }
   return copy;
+}
+
+function scratchOf(chunks: Chunks, count: number): Uint8Array {
+  if (count > SCRATCH_BYTES) return new Uint8Array(count);
+  if (chunks.scratch.length === 0) chunks.scratch = new Uint8Array(SCRATCH_BYTES);
+  return chunks.scratch.subarray(0, count);
 }
 
 function drop(chunks: Chunks, count: number): void {

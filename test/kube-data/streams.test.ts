@@ -30,10 +30,16 @@ function framesOf(contentType: string, chunks: readonly Uint8Array[]): WatchFram
   const frames: WatchFrame[] = [];
   for (const chunk of chunks) {
     reader.push(chunk);
-    for (let frame = reader.next(); frame !== null; frame = reader.next()) frames.push(frame);
+    for (let frame = reader.next(); frame !== null; frame = reader.next()) frames.push(kept(frame));
   }
   assert.equal(reader.pendingBytes(), 0);
   return frames;
+}
+
+/** The bytes of a frame hold only until the next one is read. */
+function kept(frame: WatchFrame): WatchFrame {
+  const { type, object } = frame;
+  return object.encoding === 'json' ? frame : { type, object: { ...object, bytes: object.bytes.slice() } };
 }
 
 function shownFrames(contentType: string, chunks: readonly Uint8Array[]): string[] {
