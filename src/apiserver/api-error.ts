@@ -106,6 +106,14 @@ export function unsupportedMediaType(): ApiError {
   return new ApiError(failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}));
 }
 
+/** The same for the body of a POST or PUT. */
+export function unsupportedBody(): ApiError {
+  const message =
+    'the body of the request was in an unknown format - accepted media types include: application/json, ' +
+    'application/yaml, application/vnd.kubernetes.protobuf';
+  return new ApiError(failure(415, 'UnsupportedMediaType', message));
+}
+
 export function internalError(message: string): ApiError {
   return new ApiError(failure(500, '', message));
 }

@@ -1,8 +1,6 @@
 /** The `binding` subresource of pods: what a scheduler writes (registry/core/pod/storage, BindingREST). */
 import { formatTime } from '../kube/time.ts';
-import { badRequest, conflict, invalidKind, notFound } from './api-error.ts';
-import { notSupported, required } from './field-error.ts';
-import type { FieldError } from './field-error.ts';
+import { badRequest, conflict, internalError, notFound } from './api-error.ts';
 import { child, items, text } from './object.ts';
 import type { ApiObject } from './object.ts';
 import type { Target } from './request.ts';
@@ -14,13 +12,12 @@ import type { ApiServer } from './state.ts';
 /** How the body of such a request is read. */
 export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };
 
-/** Sets the node of a pod that has none. @throws ApiError 400, 404, 409 or 422 */
+/** Sets the node of a pod that has none. @throws ApiError 400, 404, 409 or 500 */
 export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: Target, binding: ApiObject): void {
   const given = binding.metadata.name ?? '';
-  if (given !== '' && given !== name) throw badRequest('name in URL does not match name in Binding object');
+  if (given !== name) throw badRequest('name in URL does not match name in Binding object');
   const target = child(binding, 'target');
-  const errors = bindingErrors(text(target, 'kind'), text(target, 'name'));
-  if (errors.length > 0) throw invalidKind('Binding', '', name, errors);
+  checkTarget(text(target, 'kind'), text(target, 'name'));
   const record = storeOf(server, PODS).records.get(keyOf(PODS, namespace, name));
   if (record === undefined) throw notFound(PODS, name);
   const { object: old, sizeBytes } = record;
@@ -29,7 +26,7 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   const status = child(old, 'status');
   const conditions = items(status, 'conditions').filter((condition) => text(condition, 'type') !== 'PodScheduled');
   const lastTransitionTime = formatTime(Math.floor(nowMs / 1000));
-  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime };
+  const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime };
   const metadata = { ...old.metadata };
   for (const field of ['annotations', 'labels'] as const) {
     const more = binding.metadata[field];
@@ -48,11 +45,12 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   );
 }
 
-function bindingErrors(kind: string, name: string): FieldError[] {
-  const errors: FieldError[] = [];
-  if (kind !== '' && kind !== 'Node') errors.push(notSupported('target.kind', kind, ['Node', '""']));
-  if (name === '') errors.push(required('target.name', ''));
-  return errors;
+/** The real server has no better word than 500 for these. */
+function checkTarget(kind: string, name: string): void {
+  if (kind !== '' && kind !== 'Node') {
+    throw internalError(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);
+  }
+  if (name === '') throw internalError('target.name: Required value');
 }
 
 function refusal({ metadata, spec }: ApiObject, binding: ApiObject): string | null {

@@ -2,10 +2,15 @@ import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
-import { badRequest, unsupportedMediaType } from './api-error.ts';
+import { badRequest, unsupportedBody } from './api-error.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import type { ApiObject } from './object.ts';
+import { YAML } from './negotiate.ts';
 import type { Resource } from './resource.ts';
+import type { YamlFormat } from './state.ts';
+
+/** What a body is to hold. */
+export type BodyType = Pick<Resource, 'kind' | 'apiVersion' | 'version'>;
 
 export interface Body {
   /** Ours to change. */
@@ -18,11 +23,17 @@ export interface Body {
  * Reads an object of that resource from a request's body.
  * @throws ApiError 400 or 415
  */
-export function readBody(resource: Resource, contentType: string, body: Uint8Array | null): Body {
+export function readBody(
+  resource: BodyType,
+  contentType: string,
+  body: Uint8Array | null,
+  yaml: YamlFormat | null,
+): Body {
   const type = mediaType(contentType);
   const bytes = body ?? EMPTY;
   if (type === '' || type === JSON_TYPE) return fromJson(resource, readJson(resource.kind, bytes));
-  if (type !== PROTOBUF) throw unsupportedMediaType();
+  if (type === YAML && yaml !== null) return fromJson(resource, readYaml(resource.kind, bytes, yaml));
+  if (type !== PROTOBUF) throw unsupportedBody();
   try {
     const { apiVersion, kind, raw } = decodeEnvelope(bytes);
     checkKind(resource, apiVersion, kind);
@@ -38,7 +49,7 @@ export function readBody(resource: Resource, contentType: string, body: Uint8Arr
  * An object from its JSON value, in the shape that it has in storage.
  * @throws ApiError 400
  */
-export function fromJson(resource: Resource, value: unknown): Body {
+export function fromJson(resource: BodyType, value: unknown): Body {
   const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
   checkKind(resource, typeof apiVersion === 'string' ? apiVersion : '', typeof kind === 'string' ? kind : '');
   const unknownFields: string[] = [];
@@ -67,6 +78,16 @@ export function readJson(kind: string, bytes: Uint8Array): unknown {
   }
 }
 
+function readYaml(kind: string, bytes: Uint8Array, yaml: YamlFormat): unknown {
+  try {
+    return yaml.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): yaml: ${(error as Error).message}`,
+    );
+  }
+}
+
 export function mediaType(contentType: string): string {
   const end = contentType.indexOf(';');
   return end < 0 ? contentType : contentType.slice(0, end).trim();
@@ -82,7 +103,7 @@ function withMetadata(object: Record<string, unknown>): ApiObject {
 }
 
 /** Empty counts as right. */
-function checkKind(resource: Resource, apiVersion: string, kind: string): void {
+function checkKind(resource: BodyType, apiVersion: string, kind: string): void {
   if ((apiVersion === '' || apiVersion === resource.apiVersion) && (kind === '' || kind === resource.kind)) return;
   const given = kind === '' ? resource.kind : kind;
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1);

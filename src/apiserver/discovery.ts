@@ -1,20 +1,16 @@
-import { RESOURCES, VERBS } from './resource.ts';
+import { RESOURCES, subresourceOf } from './resource.ts';
 import type { Resource } from './resource.ts';
 
-/** JSON documents of paths that name no resource, in the legacy shape; undefined = no such path. */
+/** JSON documents that tell which resources are served, in the legacy shape; undefined = no such path. */
 export function discoveryDocument(path: string): object | undefined {
-  switch (path) {
-    case '/version':
-      return VERSION;
-    case '/api':
-      return {
-        kind: 'APIVersions',
-        versions: ['v1'],
-        serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }],
-      };
-    case '/apis':
-      return { kind: 'APIGroupList', apiVersion: 'v1', groups: GROUPS.map(groupDocument) };
+  if (path === '/api') {
+    return {
+      kind: 'APIVersions',
+      versions: ['v1'],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }],
+    };
   }
+  if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: GROUPS.map(groupDocument) };
   const parts = path.split('/');
   if (parts[1] === 'api' && parts.length === 3) return resourceList(parts[2]!);
   if (parts[1] !== 'apis') return undefined;
@@ -24,21 +20,11 @@ export function discoveryDocument(path: string): object | undefined {
   return parts.length === 4 ? resourceList(`${parts[2]}/${parts[3]}`) : undefined;
 }
 
-const GROUPS: readonly string[] = [
+export const GROUPS: readonly string[] = [
   ...new Set(RESOURCES.map((resource) => resource.group).filter((group) => group !== '')),
 ];
 
-const VERSION = {
-  major: '1',
-  minor: '36',
-  gitVersion: 'v1.36.3',
-  gitCommit: '',
-  gitTreeState: '',
-  buildDate: '1970-01-01T00:00:00Z',
-  goVersion: '',
-  compiler: '',
-  platform: '',
-};
+export const GROUP_VERSIONS: readonly string[] = [...new Set(RESOURCES.map((resource) => resource.apiVersion))];
 
 function groupDocument(group: string): object {
   const version = RESOURCES.find((resource) => resource.group === group)!.version;
@@ -53,30 +39,80 @@ function resourceList(groupVersion: string): object | undefined {
     kind: 'APIResourceList',
     ...(groupVersion.includes('/') ? { apiVersion: 'v1' } : {}),
     groupVersion,
-    resources: [
-      ...served.map(resourceDocument),
-      ...served.flatMap((resource) => resource.subresources.map((name) => subresourceDocument(resource, name))),
-    ],
+    resources: served
+      .toSorted(byName)
+      .flatMap((resource) => [
+        resourceDocument(resource),
+        resource.subresources.map((name) => subresourceDocument(resource, name)),
+      ])
+      .flat(),
   };
 }
 
-function resourceDocument({ name, singular, namespaced, kind, shortNames }: Resource): object {
+function subresourceDocument(resource: Resource, subresource: string): object {
+  const { verbs, kind = resource.kind } = subresourceOf(subresource);
+  const { name, namespaced } = resource;
+  return { name: `${name}/${subresource}`, singularName: '', namespaced, kind, verbs };
+}
+
+function resourceDocument({ name, singular, namespaced, kind, verbs, shortNames, categories }: Resource): object {
   return {
     name,
     singularName: singular,
     namespaced,
     kind,
-    verbs: VERBS,
+    verbs,
     ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
   };
 }
 
-function subresourceDocument({ name, namespaced, kind }: Resource, subresource: string): object {
-  const shown = subresource === 'binding' ? 'Binding' : kind;
-  return { name: `${name}/${subresource}`, singularName: '', namespaced, kind: shown, verbs: verbsOf(subresource) };
+/** The same in one document for all versions of `/api` or `/apis`: apidiscovery.k8s.io/v2. */
+export function aggregatedDiscovery(path: '/api' | '/apis'): object {
+  const groups = path === '/api' ? [''] : GROUPS;
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: groups.map((group) => {
+      const resources = RESOURCES.filter((resource) => resource.group === group).toSorted(byName);
+      return {
+        metadata: group === '' ? {} : { name: group },
+        versions: [
+          { version: resources[0]!.version, resources: resources.map(resourceDiscovery), freshness: 'Current' },
+        ],
+      };
+    }),
+  };
 }
 
-function verbsOf(subresource: string): readonly string[] {
-  if (subresource === 'binding') return ['create'];
-  return subresource === 'finalize' ? ['update'] : ['get', 'patch', 'update'];
+function resourceDiscovery(resource: Resource): object {
+  const { name, kind, namespaced, singular, verbs, shortNames, categories, subresources } = resource;
+  return {
+    resource: name,
+    responseKind: responseKind(kind),
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    ...(subresources.length > 0
+      ? {
+          subresources: subresources.map((subresource) => ({
+            subresource,
+            responseKind: responseKind(subresourceOf(subresource).kind ?? kind),
+            verbs: subresourceOf(subresource).verbs,
+          })),
+        }
+      : {}),
+  };
+}
+
+/** Empty group and version: those of the document around it. */
+function responseKind(kind: string): object {
+  return { group: '', version: '', kind };
+}
+
+function byName(left: Resource, right: Resource): number {
+  return left.name < right.name ? -1 : 1;
 }

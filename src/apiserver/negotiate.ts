@@ -5,22 +5,28 @@ import { notAcceptable } from './api-error.ts';
 /** How a reply is to look. */
 export interface Negotiated {
   readonly encoding: Encoding;
+  /** The JSON is to be turned into YAML in the end. */
+  readonly yaml: boolean;
   /** What objects become on the way out. */
-  readonly as: 'object' | 'metadata' | 'metadataList';
+  readonly as: 'object' | 'metadata' | 'metadataList' | 'table';
+  /** The version of a Table that was asked for. */
+  readonly tableVersion: 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 }
 
-const DEFAULT: Negotiated = { encoding: 'json', as: 'object' };
+export const PLAIN_JSON: Negotiated = { encoding: 'json', yaml: false, as: 'object', tableVersion: 'meta.k8s.io/v1' };
 const NOT_ACCEPTABLE =
   '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ' +
   'application/vnd.kubernetes.protobuf';
 
+const NOT_CONVERTIBLE =
+  'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+
 /** The first clause of an Accept header that can be served; others and unknown parameters are passed over. */
 export function negotiate(accept: string): Negotiated {
-  if (accept === '' || accept === JSON_TYPE || accept === '*/*') return DEFAULT;
+  if (accept === '' || accept === JSON_TYPE || accept === '*/*') return PLAIN_JSON;
   const known = cache.get(accept);
   if (known !== undefined) return known;
   const found = parseAccept(accept);
-  if (found === null) throw notAcceptable(NOT_ACCEPTABLE, {});
   if (cache.size >= CACHE_MAX) cache.clear();
   cache.set(accept, found);
   return found;
@@ -30,17 +36,37 @@ export function negotiate(accept: string): Negotiated {
 const cache = new Map<string, Negotiated>();
 const CACHE_MAX = 64;
 
-function parseAccept(accept: string): Negotiated | null {
+/** @throws ApiError 406 */
+function parseAccept(accept: string): Negotiated {
+  let served = false;
   for (const clause of accept.split(',')) {
     const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
-    const encoding = type === PROTOBUF ? 'protobuf' : JSON_TYPES.includes(type) ? 'json' : null;
+    const yaml = type === YAML;
+    const encoding = type === PROTOBUF ? 'protobuf' : yaml || JSON_TYPES.includes(type) ? 'json' : null;
     if (encoding === null) continue;
-    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice(3) ?? '';
-    if (as === '') return { encoding, as: 'object' };
-    if (as === 'PartialObjectMetadata') return { encoding, as: 'metadata' };
-    if (as === 'PartialObjectMetadataList') return { encoding, as: 'metadataList' };
+    served = true;
+    const given = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
+    const base: Negotiated = { ...PLAIN_JSON, encoding, yaml };
+    switch (given.get('as') ?? '') {
+      case '':
+        return base;
+      case 'PartialObjectMetadata':
+        return { ...base, as: 'metadata' };
+      case 'PartialObjectMetadataList':
+        return { ...base, as: 'metadataList' };
+      case 'Table': {
+        const tableVersion = `${given.get('g') ?? ''}/${given.get('v') ?? ''}`;
+        if (encoding === 'protobuf' || !isTableVersion(tableVersion)) break;
+        return { ...base, as: 'table', tableVersion };
+      }
+    }
   }
-  return null;
+  throw served ? notAcceptable(NOT_CONVERTIBLE) : notAcceptable(NOT_ACCEPTABLE, {});
 }
 
+function isTableVersion(text: string): text is Negotiated['tableVersion'] {
+  return text === 'meta.k8s.io/v1' || text === 'meta.k8s.io/v1beta1';
+}
+
+export const YAML = 'application/yaml';
 const JSON_TYPES: readonly string[] = [JSON_TYPE, '*/*', 'application/*'];

@@ -1,6 +1,10 @@
 import { setKey } from '../kube/labels.ts';
+import { messageOf } from '../kube/schema.ts';
+import type { Message } from '../kube/schema.ts';
 import { badRequest, unsupportedMediaType } from './api-error.ts';
+import { MERGE_LISTS } from './merge-lists.ts';
 import { equal } from './object.ts';
+import type { Resource } from './resource.ts';
 
 type Json = Record<string, unknown>;
 
@@ -8,12 +12,12 @@ type Json = Record<string, unknown>;
  * Applies a patch of one of the three kinds that name their changes; `target` stays as it is.
  * @throws ApiError 400 or 415
  */
-export function applyPatch(target: Json, contentType: string, patch: unknown): Json {
+export function applyPatch(resource: Resource, target: Json, contentType: string, patch: unknown): Json {
   switch (contentType) {
     case 'application/merge-patch+json':
       return mergePatch(target, patch) as Json;
     case 'application/strategic-merge-patch+json':
-      return strategicPatch(target, patch, '') as Json;
+      return strategicPatch(target, patch, messageOf(resource.apiVersion, resource.kind)) as Json;
     case 'application/json-patch+json':
       return jsonPatch(target, patch);
     default:
@@ -32,45 +36,53 @@ function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** Lists that merge by a key of their items instead of being replaced (struct tag patchMergeKey). */
-const MERGE_KEYS: Readonly<Record<string, string>> = {
-  conditions: 'type',
-  podIPs: 'ip',
-  hostIPs: 'ip',
-  containers: 'name',
-  initContainers: 'name',
-  env: 'name',
-  volumes: 'name',
-  'containers.ports': 'containerPort',
-  'initContainers.ports': 'containerPort',
-  'spec.ports': 'port',
-  'status.addresses': 'type',
-  ownerReferences: 'uid',
-};
-
-function strategicPatch(target: unknown, patch: unknown, path: string): unknown {
+/**
+ * A strategic merge patch: as a merge patch, but lists of objects merge by a key, and directives (keys with a dollar)
+ * tell what else is to happen. @param message the type of target and patch; undefined = the tables do not know it
+ */
+function strategicPatch(target: unknown, patch: unknown, message: Message | undefined): unknown {
   if (!isRecord(patch)) return patch;
+  if (patch['$patch'] === 'delete') return {};
   if (patch['$patch'] === 'replace') {
     const { $patch: _, ...rest } = patch;
     return rest;
   }
   const merged: Json = isRecord(target) ? { ...target } : {};
+  const retained = patch['$retainKeys'];
+  if (Array.isArray(retained)) {
+    for (const key of Object.keys(merged)) if (!retained.includes(key)) delete merged[key];
+  }
   for (const [key, value] of Object.entries(patch)) {
-    if (key.startsWith('$')) continue;
+    if (key.startsWith('$')) {
+      if (key.startsWith(DELETE_VALUES)) removeValues(merged, key.slice(DELETE_VALUES.length), value);
+      continue;
+    }
     if (value === null) {
       delete merged[key];
       continue;
     }
-    const mergeKey = MERGE_KEYS[`${path}.${key}`] ?? MERGE_KEYS[key];
-    if (key === 'finalizers' && Array.isArray(value)) {
-      merged[key] = [...new Set([...listAt(merged, key), ...value])];
-    } else if (mergeKey !== undefined && Array.isArray(value)) {
-      merged[key] = mergeList(records(listAt(merged, key)), records(value), mergeKey, key);
-    } else {
-      setKey(merged, key, strategicPatch(ownValue(merged, key), value, key));
+    const field = message?.fields.find(({ name }) => name === key);
+    const list = message === undefined ? undefined : MERGE_LISTS[message.name]?.[key];
+    if (list === undefined || !Array.isArray(value)) {
+      const inner = field?.shape === 'one' ? field.message : undefined;
+      setKey(merged, key, strategicPatch(ownValue(merged, key), value, inner));
+      continue;
     }
+    const mergeKey = list['x-kubernetes-patch-merge-key'];
+    const before = listAt(merged, key);
+    merged[key] =
+      mergeKey === undefined
+        ? [...new Set([...before, ...value])]
+        : mergeList(records(before), records(value), mergeKey, field?.message, patch[`${ORDER}${key}`]);
   }
   return merged;
+}
+
+const ORDER = '$setElementOrder/';
+const DELETE_VALUES = '$deleteFromPrimitiveList/';
+
+function removeValues(merged: Json, key: string, values: unknown): void {
+  if (Array.isArray(values)) merged[key] = listAt(merged, key).filter((value) => !values.includes(value));
 }
 
 /** `__proto__` is a name like any other here. */
@@ -88,7 +100,13 @@ function records(list: readonly unknown[]): readonly Json[] {
   throw badRequest('unable to read a list whose items are no objects');
 }
 
-function mergeList(target: readonly Json[], patch: readonly Json[], mergeKey: string, path: string): Json[] {
+function mergeList(
+  target: readonly Json[],
+  patch: readonly Json[],
+  mergeKey: string,
+  message: Message | undefined,
+  order: unknown,
+): Json[] {
   if (patch.some((item) => item['$patch'] === 'replace')) return patch.filter((item) => item['$patch'] === undefined);
   const merged = [...target];
   for (const item of patch) {
@@ -96,12 +114,34 @@ function mergeList(target: readonly Json[], patch: readonly Json[], mergeKey: st
     if (item['$patch'] === 'delete') {
       if (at >= 0) merged.splice(at, 1);
     } else if (at >= 0) {
-      merged[at] = strategicPatch(merged[at], item, path) as Json;
+      merged[at] = strategicPatch(merged[at], item, message) as Json;
     } else {
-      merged.push(item);
+      merged.push(strategicPatch({}, item, message) as Json);
     }
   }
-  return merged;
+  return Array.isArray(order) ? inOrder(merged, records(order), target, mergeKey) : merged;
+}
+
+/**
+ * Items that the client names go in its order. The others keep their place before those that they were before in the
+ * target, as the server's merge does it.
+ */
+function inOrder(merged: readonly Json[], order: readonly Json[], target: readonly Json[], mergeKey: string): Json[] {
+  const wanted = new Map(order.map((item, at) => [item[mergeKey], at]));
+  const was = new Map(target.map((item, at) => [item[mergeKey], at]));
+  const named = merged.filter((item) => wanted.has(item[mergeKey]));
+  named.sort((left, right) => wanted.get(left[mergeKey])! - wanted.get(right[mergeKey])!);
+  const others = merged.filter((item) => !wanted.has(item[mergeKey]));
+  const result: Json[] = [];
+  let next = 0;
+  for (const item of named) {
+    const place = was.get(item[mergeKey]) ?? -1;
+    while (next < others.length && was.get(others[next]![mergeKey])! < place) {
+      result.push(others[next++]!);
+    }
+    result.push(item);
+  }
+  return [...result, ...others.slice(next)];
 }
 
 const OPERATIONS_MAX = 10_000;

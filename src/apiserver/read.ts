@@ -9,6 +9,7 @@ import { storeOf } from './state.ts';
 import type { ApiServer } from './state.ts';
 import { eventsAfter, recordsAt, recordsOf } from './store.ts';
 import type { Store } from './store.ts';
+import type { TableView } from './table.ts';
 import { createWatcher } from './watch.ts';
 import type { Watch } from './watch.ts';
 
@@ -112,6 +113,7 @@ export function openWatch(
   target: Target,
   options: ListOptions,
   negotiated: Negotiated,
+  table: TableView | null,
 ): Watch {
   const { resource, namespace } = target;
   const store = storeOf(server, resource);
@@ -132,7 +134,8 @@ export function openWatch(
     namespace,
     selection,
     encoding: negotiated.encoding,
-    metadataOnly: negotiated.as !== 'object',
+    metadataOnly: negotiated.as === 'metadata' || negotiated.as === 'metadataList',
+    table,
     bookmarks: options.allowWatchBookmarks,
     deadlineMs,
     bookmarkAtMs: Math.min(nowMs + config.bookmarkPeriodMs, Math.max(nowMs, deadlineMs - LAST_BOOKMARK_MS)),

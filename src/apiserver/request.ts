@@ -8,7 +8,7 @@ export interface ApiRequest {
   readonly method: string;
   /** Path and query, encoded, from the server's root. */
   readonly path: string;
-  readonly headers: { readonly accept?: string; readonly contentType?: string };
+  readonly headers: { readonly accept?: string; readonly contentType?: string; readonly ifNoneMatch?: string };
   readonly body: Uint8Array | null;
 }
 

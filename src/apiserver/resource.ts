@@ -10,6 +10,9 @@ export interface Resource {
   readonly kind: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
+  /** What `kubectl get CATEGORY` takes it in with. */
+  readonly categories: readonly string[];
+  readonly verbs: readonly string[];
   readonly namespaced: boolean;
   readonly subresources: readonly string[];
   /** PUT on a missing name creates. */
@@ -30,6 +33,25 @@ export interface Resource {
   readonly warning: string;
 }
 
+const VERBS: readonly string[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** What a subresource answers, and the kind of its bodies where that is not the resource's. */
+interface Subresource {
+  readonly verbs: readonly string[];
+  readonly kind?: string;
+}
+
+/** Subresources that are unlike `status`. */
+const SUBRESOURCES: Readonly<Record<string, Subresource>> = {
+  binding: { verbs: ['create'], kind: 'Binding' },
+  finalize: { verbs: ['update'] },
+};
+const STATUS: Subresource = { verbs: ['get', 'patch', 'update'] };
+
+export function subresourceOf(name: string): Subresource {
+  return SUBRESOURCES[name] ?? STATUS;
+}
+
 type Fields = Pick<Resource, 'name' | 'kind' | 'singular'> & Partial<Resource>;
 
 function resource(fields: Fields): Resource {
@@ -40,6 +62,8 @@ function resource(fields: Fields): Resource {
     version,
     apiVersion: group === '' ? version : `${group}/${version}`,
     shortNames: [],
+    categories: [],
+    verbs: VERBS,
     namespaced: true,
     subresources: [],
     createOnUpdate: false,
@@ -60,7 +84,8 @@ export const NAMESPACES = resource({
   singular: 'namespace',
   shortNames: ['ns'],
   namespaced: false,
-  subresources: ['status', 'finalize'],
+  verbs: VERBS.filter((verb) => verb !== 'deletecollection'),
+  subresources: ['finalize', 'status'],
   returnsDeleted: true,
   selectableFields: ['status.phase'],
 });
@@ -70,6 +95,7 @@ export const PODS = resource({
   kind: 'Pod',
   singular: 'pod',
   shortNames: ['po'],
+  categories: ['all'],
   subresources: ['binding', 'status'],
   returnsDeleted: true,
   graceful: true,
@@ -82,6 +108,7 @@ export const SERVICES = resource({
   kind: 'Service',
   singular: 'service',
   shortNames: ['svc'],
+  categories: ['all'],
   subresources: ['status'],
   createOnUpdate: true,
   returnsDeleted: true,
@@ -158,15 +185,3 @@ export const RESOURCES: readonly Resource[] = [
 export const RESOURCE_BY_PATH: ReadonlyMap<string, Resource> = new Map(
   RESOURCES.map((resource) => [`${resource.apiVersion}/${resource.name}`, resource]),
 );
-
-/** Every resource answers all of these; subresources answer get, patch and update. */
-export const VERBS: readonly string[] = [
-  'create',
-  'delete',
-  'deletecollection',
-  'get',
-  'list',
-  'patch',
-  'update',
-  'watch',
-];

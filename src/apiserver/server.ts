@@ -3,24 +3,24 @@
  * what the caller tells, no randomness but what the configuration gives. What it has to say and do is checked by one
  * suite that the real kube-apiserver has to pass too (test/suites/apiserver.ts).
  */
-import { decodeBare, decodeEnvelope, encodeObject } from '../kube/codec.ts';
+import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Status } from '../kube/types.ts';
-import { ApiError, badRequest, methodNotAllowed, noSuchPath, notAcceptable, notFound } from './api-error.ts';
+import { ApiError, badRequest, invalidKind, methodNotAllowed, notAcceptable, notFound } from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
 import { fromJson, mediaType, readBody, readJson } from './body.ts';
-import { discoveryDocument } from './discovery.ts';
+import { notSupported } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
 import { negotiate } from './negotiate.ts';
-import type { Negotiated } from './negotiate.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch } from './patch.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import { listObjects, openWatch, tickWatches } from './read.ts';
-import { bodyOf, encodeList } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { plainReply } from './plain.ts';
+import { goType, headersOf, listReply, PLAIN_OUTPUT, recordReply, statusReply } from './reply.ts';
+import type { Output } from './reply.ts';
 import { parseTarget } from './request.ts';
 import type { ApiReply, ApiRequest, Target } from './request.ts';
 import { ENDPOINTS, NAMESPACES, PODS, SERVICES } from './resource.ts';
@@ -28,6 +28,7 @@ import type { Resource } from './resource.ts';
 import { createState, keyOf, storeOf } from './state.ts';
 import type { ApiServer, ApiServerConfig } from './state.ts';
 import { dropHistory } from './store.ts';
+import { parseIncludeObject } from './table.ts';
 import { createObject, deleteObject, updateObject } from './write.ts';
 import type { DeleteOptions, WriteResult } from './write.ts';
 
@@ -60,26 +61,42 @@ export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 
 /** Answers one request. Never throws for anything that a client can send. @param nowMs wall-clock milliseconds */
 export function apply(server: ApiServer, nowMs: number, request: ApiRequest): ApiReply {
-  let negotiated: Negotiated = { encoding: 'json', as: 'object' };
+  let output = PLAIN_OUTPUT;
   let resource: Resource | null = null;
+  server.nowMs = nowMs;
   try {
     const mark = request.path.indexOf('?');
     const path = mark < 0 ? request.path : request.path.slice(0, mark);
     const target = parseTarget(path);
-    if (target === null) return plainPath(path, request.method);
+    if (target === null) return plainReply(path, request);
     resource = target.resource;
-    negotiated = negotiate(request.headers.accept ?? '');
     const query = new URLSearchParams(mark < 0 ? '' : request.path.slice(mark + 1));
-    return dispatch({ server, nowMs, request, target, query, negotiated });
+    output = outputOf(server, request, query);
+    return dispatch({ server, nowMs, request, target, query, output });
   } catch (error) {
-    if (error instanceof ApiError) return statusReply(error.status, negotiated, headersOf(resource));
-    if (error instanceof URIError) return statusReply(badRequest('malformed path').status, negotiated, {});
+    if (error instanceof ApiError) return statusReply(error.status, output, headersOf(resource));
+    if (error instanceof URIError) return statusReply(badRequest('malformed path').status, output, {});
     throw error;
   }
 }
 
+/** @throws ApiError 400 or 406 */
+function outputOf(server: ApiServer, request: ApiRequest, query: URLSearchParams): Output {
+  const negotiated = negotiate(request.headers.accept ?? '');
+  const { yaml } = server.config;
+  if (negotiated.yaml && yaml === null) throw notAcceptable('406: Not Acceptable', {});
+  const include = negotiated.as === 'table' ? parseIncludeObject(query) : null;
+  const apiVersion = negotiated.tableVersion;
+  return {
+    negotiated,
+    table: include === null ? null : { apiVersion, include, nowMs: () => server.nowMs },
+    yaml: negotiated.yaml ? yaml : null,
+  };
+}
+
 /** Does what is due by now. @returns when it wants to be called again at the latest; Infinity = not before a request */
 export function tick(server: ApiServer, nowMs: number): number {
+  server.nowMs = nowMs;
   return tickWatches(server, nowMs);
 }
 
@@ -99,7 +116,7 @@ interface Call {
   readonly request: ApiRequest;
   readonly target: Target;
   readonly query: URLSearchParams;
-  readonly negotiated: Negotiated;
+  readonly output: Output;
 }
 
 function dispatch(call: Call): ApiReply {
@@ -120,6 +137,7 @@ function dispatch(call: Call): ApiReply {
       return patchOne(call);
     case 'DELETE':
       if (target.subresource !== '') throw methodNotAllowed();
+      if (collection && !target.resource.verbs.includes('deletecollection')) throw methodNotAllowed();
       return collection ? deleteMany(call) : deleteOne(call);
     default:
       throw methodNotAllowed();
@@ -127,11 +145,13 @@ function dispatch(call: Call): ApiReply {
 }
 
 function listOrWatch(call: Call): ApiReply {
-  const { server, nowMs, target, query, negotiated } = call;
+  const { server, nowMs, target, query, output } = call;
   const { resource } = target;
+  const { negotiated } = output;
   const options = parseListOptions(query, server.config.watchList);
   if (options.watch) {
-    const watch = openWatch(server, nowMs, target, options, negotiated);
+    if (negotiated.yaml) throw notAcceptable(NO_YAML_STREAM);
+    const watch = openWatch(server, nowMs, target, options, negotiated, output.table);
     const contentType = negotiated.encoding === 'protobuf' ? PROTOBUF_WATCH : JSON_TYPE;
     return { status: 200, headers: { ...headersOf(resource), 'content-type': contentType }, watch };
   }
@@ -140,87 +160,121 @@ function listOrWatch(call: Call): ApiReply {
       `you requested PartialObjectMetadata, but the requested object is a list (${goType(resource)}List)`,
     );
   }
-  const { records, metadata } = listObjects(server, target, options);
-  const body = encodeList(resource, records, metadata, negotiated.encoding, negotiated.as !== 'object');
-  return { status: 200, headers: bodyHeaders(resource, negotiated), body };
+  return listReply(resource, listObjects(server, target, options), output);
 }
 
-function getOne({ server, target, negotiated }: Call): ApiReply {
+const NO_YAML_STREAM =
+  'only the following media types are accepted: application/json;stream=watch, ' +
+  'application/vnd.kubernetes.protobuf;stream=watch';
+
+function getOne({ server, target, output }: Call): ApiReply {
   const { resource, namespace, name } = target;
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   if (record === undefined) throw notFound(resource, name);
-  return recordReply(200, record, negotiated);
+  return recordReply(200, record, output);
 }
 
-function postOne({ server, nowMs, request, target, query, negotiated }: Call): ApiReply {
-  const { object, unknownFields } = readBody(target.resource, request.headers.contentType ?? '', request.body);
+/**
+ * The server, or for a dry run a view of it on which nothing is kept.
+ * @param options kind of the options, for messages
+ * @throws ApiError 422
+ */
+function writable({ server, query }: Call, options: string, dryRun: readonly string[] = query.getAll('dryRun')) {
+  if (dryRun.every((value) => value === 'All')) return dryRun.length === 0 ? server : { ...server, dryRun: true };
+  throw invalidKind(options, 'meta.k8s.io', '', [notSupported('dryRun', dryRun, ['All'])]);
+}
+
+function postOne(call: Call): ApiReply {
+  const { nowMs, request, target, query, output } = call;
+  const server = writable(call, 'CreateOptions');
+  const { object, unknownFields } = readBody(
+    target.resource,
+    request.headers.contentType ?? '',
+    request.body,
+    server.config.yaml,
+  );
   const warnings = checkUnknownFields(unknownFields, query);
   const result = createObject(server, nowMs, target, object, sizeOf(request));
-  return writeReply(result, negotiated, warnings);
+  return writeReply(result, output, warnings);
 }
 
-function bindOne({ server, nowMs, request, target, negotiated }: Call): ApiReply {
+function bindOne(call: Call): ApiReply {
+  const { nowMs, request, target, output } = call;
   if (request.method !== 'POST') throw methodNotAllowed();
-  const { object } = readBody(BINDINGS, request.headers.contentType ?? '', request.body);
+  const server = writable(call, 'CreateOptions');
+  const { headers, body } = request;
+  const { object } = readBody(BINDINGS, headers.contentType ?? '', body, server.config.yaml);
   bindPod(server, nowMs, target, object);
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
-  return statusReply(status, negotiated, headersOf(PODS));
+  return statusReply(status, output, headersOf(PODS));
 }
 
-function putOne({ server, nowMs, request, target, query, negotiated }: Call): ApiReply {
-  const { object, unknownFields } = readBody(target.resource, request.headers.contentType ?? '', request.body);
+function putOne(call: Call): ApiReply {
+  const { nowMs, request, target, query, output } = call;
+  const server = writable(call, 'UpdateOptions');
+  const { object, unknownFields } = readBody(
+    target.resource,
+    request.headers.contentType ?? '',
+    request.body,
+    server.config.yaml,
+  );
   const warnings = checkUnknownFields(unknownFields, query);
   const result = updateObject(server, nowMs, target, object, sizeOf(request));
-  return writeReply(result, negotiated, warnings);
+  return writeReply(result, output, warnings);
 }
 
-function patchOne({ server, nowMs, request, target, query, negotiated }: Call): ApiReply {
+function patchOne(call: Call): ApiReply {
+  const { nowMs, request, target, query, output } = call;
+  const server = writable(call, 'PatchOptions');
   const { resource, namespace, name } = target;
   const contentType = mediaType(request.headers.contentType ?? '');
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   const base = record === undefined ? {} : { kind: resource.kind, apiVersion: resource.apiVersion, ...record.object };
   const patch = contentType.endsWith('-patch+json') ? readJson(resource.kind, request.body ?? new Uint8Array(0)) : null;
-  const merged = applyPatch(record === undefined ? {} : base, contentType, patch);
+  const merged = applyPatch(resource, record === undefined ? {} : base, contentType, patch);
   if (record === undefined) throw notFound(resource, name);
   const { object, unknownFields } = fromJson(resource, merged);
   const warnings = checkUnknownFields(unknownFields, query);
   const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request));
-  return writeReply(result, negotiated, warnings);
+  return writeReply(result, output, warnings);
 }
 
 function deleteOne(call: Call): ApiReply {
-  const { server, nowMs, target, negotiated } = call;
+  const { nowMs, target, output } = call;
   const { resource, name } = target;
-  const { record, gone } = deleteObject(server, nowMs, target, deleteOptions(call));
-  if (!gone || resource.returnsDeleted) return recordReply(200, record, negotiated);
+  const options = deleteOptions(call);
+  const server = writable(call, 'DeleteOptions', options.dryRun);
+  const { record, gone } = deleteObject(server, nowMs, target, options);
+  if (!gone || resource.returnsDeleted) return recordReply(200, record, output);
   const details: Status['details'] = { name, kind: resource.name, uid: record.object.metadata.uid! };
   if (resource.group !== '') details.group = resource.group;
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-  return statusReply(status as Status, negotiated, headersOf(resource), 200);
+  return statusReply(status as Status, output, headersOf(resource), 200);
 }
 
 function deleteMany(call: Call): ApiReply {
-  const { server, nowMs, target, query, negotiated } = call;
+  const { nowMs, target, query, output } = call;
   const { resource } = target;
-  const { records, metadata } = listObjects(server, target, parseListOptions(query, server.config.watchList));
   const options = deleteOptions(call);
-  for (const { object } of records) {
+  const server = writable(call, 'DeleteOptions', options.dryRun);
+  const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
+  for (const { object } of page.records) {
     const { name = '', namespace = '' } = object.metadata;
     deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
   }
-  const body = encodeList(resource, records, metadata, negotiated.encoding, negotiated.as !== 'object');
-  return { status: 200, headers: bodyHeaders(resource, negotiated), body };
+  return listReply(resource, page, output);
 }
 
-function deleteOptions({ request, query }: Call): DeleteOptions {
+function deleteOptions({ request, query }: Call): DeleteOptions & { readonly dryRun?: readonly string[] } {
   if (request.body !== null && request.body.length > 0) return readDeleteOptions(request);
   const grace = query.get('gracePeriodSeconds');
-  if (grace === null) return {};
+  const dryRun = query.getAll('dryRun');
+  if (grace === null) return { dryRun };
   if (!/^-?[0-9]+$/.test(grace)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-  return { gracePeriodSeconds: Number(grace) };
+  return { gracePeriodSeconds: Number(grace), dryRun };
 }
 
-function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions {
+function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { readonly dryRun?: readonly string[] } {
   const bytes = body!;
   if (mediaType(headers.contentType ?? '') === PROTOBUF) {
     try {
@@ -259,72 +313,6 @@ function sizeOf(request: ApiRequest): number {
   return 4 * (request.body?.length ?? 0) + 512;
 }
 
-function writeReply({ record, created }: WriteResult, negotiated: Negotiated, warnings: readonly string[]): ApiReply {
-  return recordReply(created ? 201 : 200, record, negotiated, warnings);
-}
-
-function recordReply(
-  status: number,
-  record: StoredRecord,
-  negotiated: Negotiated,
-  warnings: readonly string[] = [],
-): ApiReply {
-  const { resource } = record;
-  if (negotiated.as === 'metadataList') {
-    const type = goType(resource);
-    throw notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${type})`);
-  }
-  const body = bodyOf(record, negotiated.encoding, negotiated.as === 'metadata');
-  return { status, headers: bodyHeaders(resource, negotiated, warnings), body };
-}
-
-/** How the server's messages call the type behind a resource. */
-function goType({ group, kind }: Resource): string {
-  return `*${group === '' ? 'core' : group.slice(0, group.indexOf('.'))}.${kind}`;
-}
-
-function bodyHeaders(
-  resource: Resource,
-  { encoding }: Negotiated,
-  warnings: readonly string[] = [],
-): Record<string, string> {
-  return { ...headersOf(resource, warnings), 'content-type': encoding === 'protobuf' ? PROTOBUF : JSON_TYPE };
-}
-
-function headersOf(resource: Resource | null, warnings: readonly string[] = []): Record<string, string> {
-  const headers: Record<string, string> = { 'cache-control': 'no-cache, private' };
-  const texts = resource === null || resource.warning === '' ? warnings : [resource.warning, ...warnings];
-  if (texts.length > 0) {
-    headers['warning'] = texts.map((text) => `299 - "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
-  }
-  return headers;
-}
-
-function statusReply(
-  status: Status,
-  { encoding }: Negotiated,
-  headers: Record<string, string>,
-  code: number = status.code,
-): ApiReply {
-  const retryAfter = status.details?.retryAfterSeconds;
-  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
-  headers['content-type'] = encoding === 'protobuf' ? PROTOBUF : JSON_TYPE;
-  const body = encoding === 'protobuf' ? encodeObject(status) : Buffer.from(JSON.stringify(status));
-  return { status: code, headers, body };
-}
-
-const HEALTH_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
-const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
-
-function plainPath(path: string, method: string): ApiReply {
-  if (HEALTH_PATHS.includes(path)) return { status: 200, headers: TEXT, body: Buffer.from('ok') };
-  const document = discoveryDocument(path);
-  if (document === undefined) {
-    if (!path.startsWith('/api/') && !path.startsWith('/apis/')) {
-      return { status: 404, headers: TEXT, body: Buffer.from('404 page not found\n') };
-    }
-    return statusReply(noSuchPath().status, { encoding: 'json', as: 'object' }, {});
-  }
-  if (method !== 'GET') return statusReply(methodNotAllowed().status, { encoding: 'json', as: 'object' }, {});
-  return { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(JSON.stringify(document)) };
+function writeReply({ record, created }: WriteResult, output: Output, warnings: readonly string[]): ApiReply {
+  return recordReply(created ? 201 : 200, record, output, warnings);
 }

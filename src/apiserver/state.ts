@@ -11,6 +11,13 @@ import type { Store, StoreEvent } from './store.ts';
 import { RULES } from './rules/all.ts';
 import type { Watcher } from './watch.ts';
 
+/** YAML comes from outside: reading it takes a package. */
+export interface YamlFormat {
+  /** @throws Error when it is no YAML */
+  readonly parse: (text: string) => unknown;
+  readonly format: (value: unknown) => string;
+}
+
 export interface ApiServerConfig {
   /** Uniform in [0, 1): names, uids, addresses, lengths of watches. */
   readonly random: () => number;
@@ -28,15 +35,21 @@ export interface ApiServerConfig {
   readonly watchOutboxEventsMax?: number;
   /** Bookmarks come this often. Default 60,000. */
   readonly bookmarkPeriodMs?: number;
+  /** Null = bodies in YAML are refused with 415, and none are sent. Default null. */
+  readonly yaml?: YamlFormat | null;
 }
 
 export interface ApiServer {
   readonly config: Required<ApiServerConfig>;
   /** Of the last write, of any resource. */
   revision: number;
+  /** Wall-clock milliseconds of the last request or tick. */
+  nowMs: number;
   readonly stores: ReadonlyMap<ResourceName, Store>;
   readonly watchers: ReadonlyMap<ResourceName, Set<Watcher>>;
   readonly addresses: ServiceAddresses;
+  /** Writes are checked and answered, but nothing is kept and nobody is told. */
+  readonly dryRun: boolean;
 }
 
 export function createState(config: ApiServerConfig): ApiServer {
@@ -48,14 +61,17 @@ export function createState(config: ApiServerConfig): ApiServer {
     historyBytesMax: 64 * 1024 * 1024,
     watchOutboxEventsMax: 10_000,
     bookmarkPeriodMs: 60_000,
+    yaml: null,
     ...config,
   };
   return {
     config: full,
     revision: 1,
+    nowMs: full.startWallMs,
     stores: new Map(RESOURCES.map((resource) => [resource.name, createStore(resource)])),
     watchers: new Map(RESOURCES.map((resource) => [resource.name, new Set<Watcher>()])),
     addresses: createServiceAddresses(full.serviceClusterIPRanges, full.random),
+    dryRun: false,
   };
 }
 
@@ -69,10 +85,12 @@ export function keyOf(resource: Resource, namespace: string, name: string): stri
 
 /** Writes an object as the next revision and tells the watchers. The object must not be changed afterwards. */
 export function write(server: ApiServer, resource: Resource, object: ApiObject, sizeBytes: number): StoredRecord {
-  const revision = ++server.revision;
   const { namespace = '', name = '' } = object.metadata;
+  const key = keyOf(resource, namespace, name);
+  if (server.dryRun) return createRecord(resource, key, server.revision, object, sizeBytes);
+  const revision = ++server.revision;
   object.metadata.resourceVersion = String(revision);
-  const record = createRecord(resource, keyOf(resource, namespace, name), revision, object, sizeBytes);
+  const record = createRecord(resource, key, revision, object, sizeBytes);
   const event = putRecord(storeOf(server, resource), record);
   publish(server, resource, event);
   RULES[resource.name].changed?.(object, event.previous?.object ?? null, {
@@ -84,6 +102,7 @@ export function write(server: ApiServer, resource: Resource, object: ApiObject, 
 
 /** Removes an object as the next revision. @returns its last state at that revision */
 export function remove(server: ApiServer, record: StoredRecord): StoredRecord {
+  if (server.dryRun) return record;
   const { resource } = record;
   const event = removeRecord(storeOf(server, resource), record, ++server.revision);
   publish(server, resource, event);

@@ -11,6 +11,8 @@ import type { Resource } from './resource.ts';
 import { selects } from './selectors.ts';
 import type { Selection } from './selectors.ts';
 import type { EventType, StoreEvent } from './store.ts';
+import { encodeTable, encodeTableBookmark } from './table.ts';
+import type { TableView } from './table.ts';
 
 /** One open watch, seen by its transport. */
 export interface Watch {
@@ -46,6 +48,8 @@ export interface WatcherOptions {
   readonly selection: Selection | null;
   readonly encoding: Encoding;
   readonly metadataOnly: boolean;
+  /** Null = objects are sent, not tables of them. */
+  readonly table: TableView | null;
   readonly bookmarks: boolean;
   readonly deadlineMs: number;
   readonly bookmarkAtMs: number;
@@ -68,7 +72,7 @@ type Entry =
   | Uint8Array;
 
 export function createWatcher(options: WatcherOptions): Watcher {
-  const { resource, namespace, selection, encoding, metadataOnly } = options;
+  const { resource, namespace, selection, encoding, metadataOnly, table } = options;
   const contentType = encoding === 'protobuf' ? PROTOBUF : JSON_TYPE;
   const cacheSlot = (encoding === 'protobuf' ? 0 : 1) + (metadataOnly ? 2 : 0);
   let initial = options.initial;
@@ -76,16 +80,28 @@ export function createWatcher(options: WatcherOptions): Watcher {
   let initialEnd = options.initialEnd;
   let outbox: Entry[] = [];
   let finished = false;
+  let columnsSent = false;
 
   const frame = (type: WatchType, bytes: Uint8Array): Uint8Array => encodeWatchFrame(contentType, type, bytes);
   const recordFrame = (type: EventType, record: StoredRecord): Uint8Array =>
-    frame(type, bodyOf(record, encoding, metadataOnly));
+    frame(type, table === null ? bodyOf(record, encoding, metadataOnly) : tableOf(record, table));
+  const tableOf = (record: StoredRecord, view: TableView): Uint8Array => {
+    const resourceVersion = record.object.metadata.resourceVersion!;
+    const bytes = encodeTable(resource, [record], { resourceVersion }, view, !columnsSent);
+    columnsSent = true;
+    return bytes;
+  };
   const entryFrame = (entry: Entry): Uint8Array => {
     if (entry instanceof Uint8Array) return entry;
-    if (entry.event === null) return recordFrame(entry.type, entry.record);
+    if (entry.event === null || table !== null) return recordFrame(entry.type, entry.record);
     return (entry.event.frames[cacheSlot] ??= recordFrame(entry.type, entry.record));
   };
   const bookmarkFrame = (metadata: ObjectMeta): Uint8Array => {
+    if (table !== null) {
+      const bytes = encodeTableBookmark(resource, metadata, table, !columnsSent);
+      columnsSent = true;
+      return frame('BOOKMARK', bytes);
+    }
     const object: ApiObject = { metadata };
     return frame('BOOKMARK', metadataOnly ? encodeMetadata(object, encoding) : encodeWhole(resource, object, encoding));
   };

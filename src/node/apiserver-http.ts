@@ -104,11 +104,11 @@ function answer(
   response: ServerResponse,
   body: Buffer | null,
 ): void {
-  const { accept = '', 'content-type': contentType = '' } = request.headers;
+  const { accept = '', 'content-type': contentType = '', 'if-none-match': ifNoneMatch = '' } = request.headers;
   const reply = apply(api, Date.now(), {
     method: request.method ?? 'GET',
     path: request.url ?? '/',
-    headers: { accept, contentType },
+    headers: { accept, contentType, ifNoneMatch },
     body,
   });
   if ('watch' in reply) {
@@ -116,6 +116,9 @@ function answer(
     response.flushHeaders();
     streamWatch(response, reply.watch);
     ticker.arm();
+  } else if (reply.status === 304) {
+    response.writeHead(304, reply.headers);
+    response.end();
   } else {
     response.writeHead(reply.status, { ...reply.headers, 'content-length': reply.body.length });
     response.end(reply.body);

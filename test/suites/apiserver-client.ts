@@ -29,6 +29,7 @@ export interface Answer {
 export interface CallOptions {
   readonly accept?: string;
   readonly contentType?: string;
+  readonly ifNoneMatch?: string;
 }
 
 export interface WatchEvent {
@@ -62,10 +63,11 @@ export const JSON_PATCH = 'application/json-patch+json';
 export function createClient(server: ApiServerUnderTest): Client {
   const connect = server.caFile === undefined ? {} : { ca: readFileSync(server.caFile) };
   const dispatcher = new Agent({ connect, connections: 16, bodyTimeout: 0 });
-  const headersFor = ({ accept = JSON_TYPE, contentType = JSON_TYPE }: CallOptions): Record<string, string> => ({
+  const headersFor = ({ accept = JSON_TYPE, contentType = JSON_TYPE, ifNoneMatch }: CallOptions) => ({
     authorization: `Bearer ${server.token}`,
     accept,
     'content-type': contentType,
+    ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
   });
   const send = (method: string, path: string, body: unknown, options: CallOptions) =>
     request(server.url + path, {
@@ -91,7 +93,7 @@ export function createClient(server: ApiServerUnderTest): Client {
         headers: response.headers,
         body: contentType.startsWith(PROTOBUF)
           ? decodeObject(bytes)
-          : contentType.startsWith(JSON_TYPE)
+          : contentType.startsWith(JSON_TYPE) && bytes.length > 0
             ? JSON.parse(bytes.toString())
             : undefined,
         text: bytes.toString('latin1'),

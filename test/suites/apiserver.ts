@@ -7,15 +7,20 @@ import { after, before, describe, test } from 'node:test';
 import { createClient } from './apiserver-client.ts';
 import type { ApiServerUnderTest, Client, Json } from './apiserver-client.ts';
 import { DIFFERENCES } from './apiserver-differences.ts';
+import { BINDING_CASES } from './apiserver-binding.ts';
 import { CREATE_CASES } from './apiserver-create.ts';
 import { DELETE_CASES } from './apiserver-delete.ts';
+import { DISCOVERY_CASES } from './apiserver-discovery.ts';
+import { DRY_RUN_CASES } from './apiserver-dry-run.ts';
 import { LIST_CASES } from './apiserver-list.ts';
 import { OPEN_CASES } from './apiserver-open.ts';
 import { PLAIN_CASES } from './apiserver-plain.ts';
 import { POD_CASES } from './apiserver-pods.ts';
 import { SERVICE_CASES } from './apiserver-services.ts';
+import { TABLE_CASES } from './apiserver-tables.ts';
 import { UPDATE_CASES } from './apiserver-update.ts';
 import { WATCH_CASES } from './apiserver-watch.ts';
+import { YAML_CASES } from './apiserver-yaml.ts';
 
 /** `client` is shared: a case stays in namespaces of its own. */
 export type Case = (client: Client) => Promise<void>;
@@ -29,6 +34,11 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'services and others': SERVICE_CASES,
   list: LIST_CASES,
   watch: WATCH_CASES,
+  discovery: DISCOVERY_CASES,
+  tables: TABLE_CASES,
+  yaml: YAML_CASES,
+  'dry run': DRY_RUN_CASES,
+  binding: BINDING_CASES,
   'not in the embedded server': OPEN_CASES,
 };
 

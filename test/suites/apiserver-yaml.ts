@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import type { Case } from './apiserver.ts';
+
+const YAML = 'application/yaml';
+
+/** Bodies in YAML, in both directions. */
+export const YAML_CASES: Readonly<Record<string, Case>> = {
+  'create and replace': async ({ call, ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const text = ['metadata: { name: a }', 'subsets:', '- addresses: [{ ip: 10.0.0.1 }]', '  ports: [{ port: 80 }]'];
+    const { status } = await call('POST', path, text.join('\n'), { contentType: YAML });
+    assert.equal(status, 201);
+    assert.deepEqual((await ok('GET', `${path}/a`)).subsets, [
+      { addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80, protocol: 'TCP' }] },
+    ]);
+    const replaced = await call('PUT', `${path}/a`, 'metadata: { name: a, labels: { b: c } }', { contentType: YAML });
+    assert.deepEqual([replaced.status, replaced.body.metadata.labels], [200, { b: 'c' }]);
+  },
+
+  'unknown fields are warned of': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/services`;
+    const text = 'metadata: { name: a }\nspec: { ports: [{ port: 80 }], colour: red }';
+    const { status, warnings } = await call('POST', path, text, { contentType: YAML });
+    assert.deepEqual([status, warnings], [201, [String.raw`unknown field \"spec.colour\"`]]);
+  },
+
+  'a body that is no YAML': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const { status, body } = await call('POST', path, 'metadata: [', { contentType: YAML });
+    assert.deepEqual([status, body.reason], [400, 'BadRequest']);
+    assert.match(body.message, /^the object provided is unrecognized \(must be of type Endpoints\): yaml: /);
+  },
+
+  'a body of no known type': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const { status, body } = await call('POST', path, 'metadata: {}', { contentType: 'text/plain' });
+    assert.equal(status, 415);
+    assert.equal(
+      body.message,
+      'the body of the request was in an unknown format - accepted media types include: application/json, ' +
+        'application/yaml, application/vnd.kubernetes.protobuf',
+    );
+  },
+
+  'answers, lists and errors': async ({ call, ok, namespace }) => {
+    const name = await namespace();
+    const { text, contentType } = await call('GET', `/api/v1/namespaces/${name}`, undefined, { accept: YAML });
+    assert.equal(contentType, YAML);
+    assert.match(text, new RegExp(`^apiVersion: v1\nkind: Namespace\nmetadata:\n  creationTimestamp: "`));
+    assert.match(text, /\nspec:\n {2}finalizers:\n {2}- kubernetes\nstatus:\n {2}phase: Active\n$/);
+    const path = `/api/v1/namespaces/${name}/endpoints`;
+    await ok('POST', path, { metadata: { name: 'a' } });
+    const list = await call('GET', path, undefined, { accept: YAML });
+    assert.match(list.text, /^apiVersion: v1\nitems:\n- metadata:\n/);
+    const missing = await call('GET', `${path}/b`, undefined, { accept: YAML });
+    assert.equal(missing.status, 404);
+    assert.match(
+      missing.text,
+      /^apiVersion: v1\ncode: 404\ndetails:\n {2}kind: endpoints\n {2}name: b\nkind: Status\n/,
+    );
+  },
+
+  'no watch in YAML': async ({ call }) => {
+    const { status, text } = await call('GET', '/api/v1/namespaces?watch=1', undefined, { accept: YAML });
+    assert.equal(status, 406);
+    assert.match(text, /application\/json;stream=watch/);
+  },
+};
