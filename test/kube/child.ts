@@ -23,7 +23,8 @@ const GUARD = [
   'program=$!',
   'echo $program >&3',
   'exec 3>&-',
-  '{ cat <&4 >/dev/null; kill -9 $program 2>/dev/null; } &',
+  // A signal to the whole process group must not end the guard before a program that takes its time over it.
+  "{ trap '' TERM INT HUP; cat <&4 >/dev/null; kill -9 $program 2>/dev/null; } &",
   'wait $program',
 ].join('\n');
 
