@@ -28,7 +28,7 @@ export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   throttled: { firstMs: 1000, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
-  forbidden: { firstMs: 15_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
+  forbidden: { firstMs: 5000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
   poison: { firstMs: 10_000, factor: 3, capMs: 5 * MINUTE_MS, jitter: 0.2 },
   foreign: { firstMs: 1000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
 };

@@ -30,7 +30,7 @@ test('what will not help soon is not tried soon, a conflict is', () => {
   const first = (failure: FailureClass): number => waits(failure, 1)[0]!;
   assert.ok(first('conflict') < 50);
   assert.ok(first('invalid') >= 30_000);
-  assert.ok(first('forbidden') >= 15_000);
+  assert.ok(first('forbidden') >= 5000);
 });
 
 test('the repair of a foreign edit waits at least a second', () => {
