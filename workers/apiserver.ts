@@ -4,12 +4,16 @@ import { createApiServer } from '../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../src/lib/prng.ts';
 import { serveApi } from '../src/node/apiserver-http.ts';
 import type { ApiServerThreadOptions, ApiServerThreadReady } from '../src/node/apiserver-thread.ts';
+import { createFaultGate } from '../src/node/fault-gate.ts';
 import { YAML_FORMAT } from '../src/node/yaml.ts';
 
-const { seed, watchList = true, ...http } = workerData as ApiServerThreadOptions;
+const { seed, watchList = true, faults = [], faultAdmin = false, ...http } = workerData as ApiServerThreadOptions;
 const prng = createPrng(seed);
+// Draws of their own, so that faults do not change which names and uids the server gives.
+const faultPrng = createPrng(seed + 1);
+const gate = createFaultGate(faults, faultAdmin, () => nextFloat(faultPrng));
 const api = createApiServer({ random: () => nextFloat(prng), startWallMs: Date.now(), watchList, yaml: YAML_FORMAT });
-const served = await serveApi(api, http);
+const served = await serveApi(api, gate === null ? http : { ...http, faults: gate });
 const ready: ApiServerThreadReady = { url: served.url, port: served.port };
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 parentPort!.postMessage(ready);

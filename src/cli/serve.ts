@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseFaultRule } from '../apiserver/fault-text.ts';
 import { RESOURCES } from '../apiserver/resource.ts';
 import { createApiClient } from '../node/api-client.ts';
 import type { ApiClient } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
+import { FAULTS_PATH } from '../node/fault-gate.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
@@ -36,6 +38,9 @@ export interface ServeOptions {
   readonly nodes: number;
   /** Changes of the profile's objects a second; 0 = none. */
   readonly churnRate: number;
+  /** Fault rules as text. */
+  readonly fault: readonly string[];
+  readonly faultAdmin: boolean;
 }
 
 interface RawFlags extends Omit<ServeOptions, 'profile' | 'podStepMs'> {
@@ -49,14 +54,17 @@ const REQUESTS_AT_ONCE = 16;
 /** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
 export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
-  const { port, kubeconfig, profile, seed, watchList } = options;
+  const { port, kubeconfig, profile, seed, watchList, faultAdmin } = options;
   const stopped = new Promise<void>((stop) =>
     onStopSignals(
       () => stop(),
       (status) => process.exit(status),
     ),
   );
-  const server = await starting(`serve on port ${port}`, startApiServerThread({ port, seed, watchList }));
+  const server = await starting(
+    `serve on port ${port}`,
+    startApiServerThread({ port, seed, watchList, faults: options.fault, faultAdmin }),
+  );
   const client = createApiClient({ url: server.url }, REQUESTS_AT_ONCE);
   const cluster = profile === null ? null : await fill(client, profile, seed);
   await createNodes(client, options.nodes);
@@ -85,6 +93,14 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
   add(command, '--churn-rate <n>', "changes of the profile's pods and services a second", number(0, 10_000), 0);
   add(command, '--watch-list [bool]', 'offer WatchList streaming', bool, true);
+  command.optionsGroup('Faults on demand:');
+  command.addOption(
+    new Option('--fault <rule>', `a rule such as ${FAULT_EXAMPLE}; the first that fits a request decides; repeatable`)
+      .argParser(faultRule)
+      .default([], 'none'),
+  );
+  const admin = `rules can be read (GET), replaced (PUT, one a line) and ended (DELETE) at ${FAULTS_PATH} from this machine`;
+  add(command, '--fault-admin [bool]', admin, bool, false);
   command.helpOption('-h, --help', 'this text');
   parseWith(command, args, print);
   const { podStep, profile, ...flags } = command.opts<RawFlags>();
@@ -92,6 +108,17 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
     throw new UsageError('--churn-rate needs a --profile: only its objects are changed');
   }
   return { ...flags, podStepMs: podStep, profile: profile === EMPTY ? null : findProfile(profile) };
+}
+
+const FAULT_EXAMPLE = 'verb=update,resource=endpoints,lose-reply=0.01,delay=exponential:50ms';
+
+function faultRule(text: string, before: readonly string[]): readonly string[] {
+  try {
+    parseFaultRule(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`);
+  }
+  return [...before, text];
 }
 
 async function fill(client: ApiClient, profile: Profile, seed: number): Promise<Cluster> {

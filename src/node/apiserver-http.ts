@@ -5,6 +5,8 @@ import { failure } from '../apiserver/api-error.ts';
 import { apply, BODY_BYTES_MAX, tick } from '../apiserver/server.ts';
 import type { ApiServer, Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
+import { answersAdmin, FREE_PASSAGE, playFaults } from './fault-gate.ts';
+import type { FaultGate, Passage, WatchFaults } from './fault-gate.ts';
 
 export interface ApiServerHttpOptions {
   /** Default 127.0.0.1. */
@@ -13,6 +15,8 @@ export interface ApiServerHttpOptions {
   readonly port?: number;
   /** When given, every request but health checks must carry it as a bearer token. */
   readonly token?: string;
+  /** Default: none. */
+  readonly faults?: FaultGate;
 }
 
 export interface ApiServerHttp {
@@ -24,7 +28,7 @@ export interface ApiServerHttp {
 
 /** Serves an embedded API server over plain HTTP. @throws Error when the address cannot be listened on */
 export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {}): Promise<ApiServerHttp> {
-  const { host = '127.0.0.1', port = 0, token = '' } = options;
+  const { host = '127.0.0.1', port = 0, token = '', faults } = options;
   const ticker = createTicker(api);
   const server = createServer((request, response) => {
     if (token !== '' && !isAuthorised(request, token)) {
@@ -32,7 +36,16 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
       sendStatus(response, failure(401, 'Unauthorized', 'Unauthorized'));
       return;
     }
-    readBody(request, response, (body) => answer(api, ticker, request, response, body));
+    if (faults === undefined) {
+      readBody(request, response, (body) => answer(api, ticker, request, response, body, FREE_PASSAGE));
+      return;
+    }
+    if (answersAdmin(faults, request, response)) return;
+    readBody(request, response, (body) => {
+      playFaults(faults, request, response, sendStatus, (passage) => {
+        answer(api, ticker, request, response, body, passage);
+      });
+    });
   });
   // Clients keep their connections; an idle one costs next to nothing.
   server.keepAliveTimeout = 0;
@@ -103,6 +116,7 @@ function answer(
   request: IncomingMessage,
   response: ServerResponse,
   body: Buffer | null,
+  { loseReply, watchFaults }: Passage,
 ): void {
   const { accept = '', 'content-type': contentType = '', 'if-none-match': ifNoneMatch = '' } = request.headers;
   const reply = apply(api, Date.now(), {
@@ -111,10 +125,13 @@ function answer(
     headers: { accept, contentType, ifNoneMatch },
     body,
   });
-  if ('watch' in reply) {
+  if (loseReply) {
+    if ('watch' in reply) reply.watch.close();
+    request.socket.destroy();
+  } else if ('watch' in reply) {
     response.writeHead(reply.status, reply.headers);
     response.flushHeaders();
-    streamWatch(response, reply.watch);
+    streamWatch(response, reply.watch, watchFaults);
     ticker.arm();
   } else if (reply.status === 304) {
     response.writeHead(304, reply.headers);
@@ -129,14 +146,25 @@ function answer(
  * Writes frames as long as the connection takes them. While it does not, they wait in the watch, which the server ends
  * when they become too many.
  */
-function streamWatch(response: ServerResponse, watch: Watch): void {
+function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults | null): void {
   let scheduled = false;
   let blocked = false;
+  let held = false;
+  const release = (): void => {
+    held = false;
+    scheduled = true;
+    pump();
+  };
   const pump = (): void => {
     scheduled = false;
+    if (held) return;
     while (!blocked) {
       const frames = watch.take();
       if (frames.length === 0) break;
+      if (faults?.cuts() === true) {
+        response.destroy();
+        return;
+      }
       response.cork();
       for (const frame of frames) blocked = !response.write(frame);
       response.uncork();
@@ -145,7 +173,14 @@ function streamWatch(response: ServerResponse, watch: Watch): void {
   };
   // All changes of one turn of the event loop go out together.
   const schedule = (): void => {
-    if (scheduled) return;
+    if (scheduled || held) return;
+    const holdMs = faults?.holdMs() ?? 0;
+    if (holdMs > 0) {
+      // Nothing overtakes what is late.
+      held = true;
+      setTimeout(release, holdMs).unref();
+      return;
+    }
     scheduled = true;
     setImmediate(pump);
   };
@@ -160,6 +195,8 @@ function streamWatch(response: ServerResponse, watch: Watch): void {
 
 function sendStatus(response: ServerResponse, status: Status): void {
   const body = JSON.stringify(status);
+  const retryAfter = status.details?.retryAfterSeconds;
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   response.writeHead(status.code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }

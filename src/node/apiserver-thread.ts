@@ -7,6 +7,10 @@ export interface ApiServerThreadOptions {
   readonly host?: string;
   readonly token?: string;
   readonly watchList?: boolean;
+  /** Rules as text. */
+  readonly faults?: readonly string[];
+  /** Rules may be changed over HTTP from this machine. */
+  readonly faultAdmin?: boolean;
 }
 
 export interface ApiServerThreadReady {

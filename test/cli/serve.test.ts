@@ -17,6 +17,8 @@ test('an empty cluster on any port is the default', () => {
     podStepMs: 300,
     nodes: 3,
     churnRate: 0,
+    fault: [],
+    faultAdmin: false,
     watchList: true,
   });
 });
@@ -24,6 +26,12 @@ test('an empty cluster on any port is the default', () => {
 test('a profile is found by its name', () => {
   const { profile, seed, port } = parse('--profile=tiny', '--seed=7', '--port=8080');
   assert.deepEqual([profile?.name, seed, port], ['tiny', 7, 8080]);
+});
+
+test('fault rules are read at once, and kept as they were given', () => {
+  const rules = ['verb=get,gone=0.5', 'too-many=0.1'];
+  assert.deepEqual(parse(...rules.map((rule) => `--fault=${rule}`)).fault, rules);
+  assert.throws(() => parse('--fault=gone=2'), /'gone=2' is invalid. gone: "2" is not a chance from 0 to 1./);
 });
 
 test('bad values say what is allowed', () => {

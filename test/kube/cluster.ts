@@ -111,7 +111,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return cluster;
 }
 
-const companions = new WeakMap<Cluster, Child[]>();
+const companions = new WeakMap<object, Child[]>();
 
 export interface ControllerManager {
   readonly pid: number;
@@ -129,12 +129,15 @@ export interface ControllerManagerOptions {
   readonly flags?: readonly string[];
 }
 
+/** What it is run on: a cluster, or any other server that a kubeconfig names. */
+export type ManagedCluster = Pick<Cluster, 'kubeconfigPath' | 'directory' | 'binaries'>;
+
 /**
  * A real kube-controller-manager with only those controllers.
  * @param controllers canonical names, such as `endpoints-controller`
  */
 export async function startControllerManager(
-  cluster: Cluster,
+  cluster: ManagedCluster,
   controllers: readonly string[],
   { qps = 20, burst = 30, flags = [] }: ControllerManagerOptions = {},
 ): Promise<ControllerManager> {

@@ -1,0 +1,141 @@
+/** Plays faults on demand before and behind the embedded API server, and takes them over HTTP from this machine. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { formatFaultRule, parseFaultRule } from '../apiserver/fault-text.ts';
+import { drawDelayMs, drawFate, faultStatus, ruleFor } from '../apiserver/faults.ts';
+import type { Fate, FaultRule, FaultTarget, Verb } from '../apiserver/faults.ts';
+import { parseTarget } from '../apiserver/request.ts';
+import type { Status } from '../kube/types.ts';
+
+/** GET shows the rules, PUT replaces them, DELETE ends them: one rule a line. */
+export const FAULTS_PATH = '/endpointd/faults';
+
+export interface FaultGate {
+  rules: readonly FaultRule[];
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** `FAULTS_PATH` is served to clients on this machine. */
+  readonly admin: boolean;
+}
+
+/** Null when nothing asks for one: then requests take the shortest way. @throws Error for a rule that cannot be read */
+export function createFaultGate(rules: readonly string[], admin: boolean, random: () => number): FaultGate | null {
+  return rules.length === 0 && !admin ? null : { rules: rules.map(parseFaultRule), admin, random };
+}
+
+/** What a watch is told of its rule. */
+export interface WatchFaults {
+  /** The connection is to be cut now. */
+  readonly cuts: () => boolean;
+  /** How long the next piece waits. */
+  readonly holdMs: () => number;
+}
+
+export interface Passage {
+  /** It is done, and then the connection is reset. */
+  readonly loseReply: boolean;
+  readonly watchFaults: WatchFaults | null;
+}
+
+/** Nothing happens to it. */
+export const FREE_PASSAGE: Passage = { loseReply: false, watchFaults: null };
+
+/** Calls `pass` now or later, or never: then the request has been answered or lost here. */
+export function playFaults(
+  gate: FaultGate,
+  request: IncomingMessage,
+  response: ServerResponse,
+  refuse: (response: ServerResponse, status: Status) => void,
+  pass: (passage: Passage) => void,
+): void {
+  const target = gate.rules.length === 0 ? null : targetOf(request);
+  const rule = target === null ? null : ruleFor(gate.rules, target);
+  if (rule === null) {
+    pass(FREE_PASSAGE);
+    return;
+  }
+  const { random } = gate;
+  const fate = drawFate(rule, target!.verb, random);
+  const watchFaults: WatchFaults = {
+    cuts: () => rule.chances.cutWatch > 0 && random() < rule.chances.cutWatch,
+    holdMs: () => (random() < rule.chances.lag ? drawDelayMs(rule.delay, random) : 0),
+  };
+  const arrive = (): void => {
+    const { fault } = fate;
+    if (fault === 'loseRequest') request.socket.destroy();
+    else if (fault === 'none' || fault === 'loseReply') pass({ loseReply: fault === 'loseReply', watchFaults });
+    else refuse(response, faultStatus(fault, random));
+  };
+  delayed(fate, arrive);
+}
+
+function delayed({ delayMs }: Fate, run: () => void): void {
+  if (delayMs === 0) run();
+  else setTimeout(run, delayMs).unref();
+}
+
+/** Null for what is no request for a resource: those never fail. */
+function targetOf({ method, url = '', headers }: IncomingMessage): FaultTarget | null {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  try {
+    const target = parseTarget(path);
+    if (target === null) return null;
+    const { resource, subresource, name } = target;
+    const query = mark < 0 ? '' : url.slice(mark + 1);
+    return {
+      verb: verbOf(method ?? 'GET', name === '', query),
+      resource: subresource === '' ? resource.name : `${resource.name}/${subresource}`,
+      userAgent: headers['user-agent'] ?? '',
+    };
+  } catch {
+    // What the server refuses anyway.
+    return null;
+  }
+}
+
+function verbOf(method: string, collection: boolean, query: string): Verb {
+  switch (method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return collection ? 'deletecollection' : 'delete';
+    default:
+      if (!collection) return 'get';
+      return /(^|&)watch=(1|true)(&|$)/.test(query) ? 'watch' : 'list';
+  }
+}
+
+/** Whether the request is for `FAULTS_PATH`, and is answered. */
+export function answersAdmin(gate: FaultGate, request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.url !== FAULTS_PATH || !gate.admin || !isLoopback(request.socket.remoteAddress ?? '')) return false;
+  void administer(gate, request).then(
+    (rules) => reply(response, 200, rules),
+    (error: Error) => reply(response, 400, `${error.message}\n`),
+  );
+  return true;
+}
+
+async function administer(gate: FaultGate, request: IncomingMessage): Promise<string> {
+  if (request.method === 'PUT') {
+    const lines = (await text(request)).split('\n').filter((line) => line.trim() !== '');
+    gate.rules = lines.map(parseFaultRule);
+  } else if (request.method === 'DELETE') gate.rules = [];
+  return gate.rules.map((rule) => `${formatFaultRule(rule)}\n`).join('');
+}
+
+function reply(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address);
+}

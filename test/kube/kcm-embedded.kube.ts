@@ -1,0 +1,192 @@
+/**
+ * The real kube-controller-manager on the embedded API server and on the real one, after the same seeded script: the
+ * same objects. What it needs of a server (discovery for its collector, metadata watches in protobuf, deletecollection,
+ * finalization) is exactly what the embedded one has to have.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadCluster } from '../../src/cli/load-cluster.ts';
+
+import { createApiClient } from '../../src/node/api-client.ts';
+import type { ApiClient, ApiRequest } from '../../src/node/api-client.ts';
+import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
+import { makeCluster } from '../../src/workload/cluster.ts';
+import { findProfile } from '../../src/workload/profile.ts';
+import { startServe } from '../support/serve-process.ts';
+import type { ServeProcess } from '../support/serve-process.ts';
+import { clientOf } from './client.ts';
+import { startCluster, startControllerManager } from './cluster.ts';
+import type { Cluster, ControllerManager } from './cluster.ts';
+import { normalised } from './normalised.ts';
+
+const SEED = 20_261_121;
+const CHANGES = 400;
+const CONVERGE_MS_MAX = 60_000;
+const POLL_MS = 250;
+const CONTROLLERS = [
+  'endpoints-controller',
+  'endpointslice-controller',
+  'endpointslice-mirroring-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+];
+const RATES = { qps: 500, burst: 500 };
+
+/** How a client-go reflector may ask, beside what it does by itself: WatchList in protobuf. */
+const VARIANTS: readonly {
+  readonly title: string;
+  readonly server: readonly string[];
+  readonly client: readonly string[];
+}[] = [
+  { title: 'falls back to lists where WatchList is refused', server: ['--watch-list=false'], client: [] },
+  { title: 'lists and watches', server: [], client: ['--feature-gates=WatchListClient=false'] },
+  { title: 'speaks JSON', server: [], client: ['--kube-api-content-type=application/json'] },
+];
+
+interface Side {
+  readonly client: ApiClient;
+  readonly manage: (flags?: readonly string[]) => Promise<ControllerManager>;
+  readonly stop: () => Promise<void>;
+}
+
+describe('kube-controller-manager on the embedded API server', () => {
+  let real: Cluster;
+  let sides: { readonly real: Side; readonly embedded: Side };
+
+  before(async () => {
+    real = await startCluster();
+    const client = clientOf(real);
+    sides = {
+      real: {
+        client,
+        manage: (flags = []) => startControllerManager(real, CONTROLLERS, { ...RATES, flags }),
+        stop: () => client.close(),
+      },
+      embedded: await startEmbedded([]),
+    };
+  });
+
+  after(async () => {
+    await sides?.embedded.stop();
+    await sides?.real.stop();
+    await real?.stop();
+  });
+
+  async function startEmbedded(flags: readonly string[]): Promise<Side> {
+    const serve: ServeProcess = await startServe(['--life=false', '--nodes=0', ...flags]);
+    const client = createApiClient({ url: serve.url }, 16);
+    const managers: ControllerManager[] = [];
+    const { directory, binaries } = real;
+    return {
+      client,
+      manage: async (more = []) => {
+        const where = { directory, binaries, kubeconfigPath: serve.kubeconfig };
+        const manager = await startControllerManager(where, CONTROLLERS, { ...RATES, flags: more });
+        managers.push(manager);
+        return manager;
+      },
+      stop: async () => {
+        for (const manager of managers) await manager.stop();
+        await client.close();
+        await serve.stop();
+      },
+    };
+  }
+
+  it('converges a changing cluster to what it makes of it on a real API server', async () => {
+    const managers = await Promise.all([sides.real.manage(), sides.embedded.manage()]);
+    for (const side of [sides.real, sides.embedded]) await tell(side.client);
+    const objects = await equalObjects(sides.real.client, sides.embedded.client);
+    for (const kind of ['Endpoints', 'EndpointSlice']) {
+      assert.ok(objects.filter((text) => text.includes(`"kind": "${kind}"`)).length > 90, `many ${kind}`);
+    }
+    for (const manager of managers) await manager.stop();
+  });
+
+  for (const { title, server, client } of VARIANTS) {
+    it(`does the same when it ${title}`, async () => {
+      const embedded = await startEmbedded(server);
+      try {
+        await tell(embedded.client);
+        await embedded.manage(client);
+        await equalObjects(sides.real.client, embedded.client);
+      } finally {
+        await embedded.stop();
+      }
+    });
+  }
+});
+
+/** The same on every server: a cluster, changes to it, orphans for the collector, and a namespace that goes. */
+async function tell(client: ApiClient): Promise<void> {
+  const cluster = makeCluster(findProfile('small'), SEED);
+  await loadCluster(client, cluster, 16);
+  const churn = createChurn(cluster, CHURN_MIXES.everything, SEED);
+  for (let i = 0; i < CHANGES; i++) await client.send(nextChange(churn, SCRIPT_MS)!.request);
+  for (const request of EXTRAS) await client.send(request);
+}
+
+/** Times in conditions do not depend on when the script is told. */
+const SCRIPT_MS = 1_800_000_000_000;
+
+const HAND = '/api/v1/namespaces/by-hand';
+const EXTRAS: readonly ApiRequest[] = [
+  post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'by-hand' } }),
+  post(`${HAND}/services`, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'mirrored' },
+    spec: { ports: [{ port: 80 }] },
+  }),
+  post(`${HAND}/endpoints`, {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'mirrored' },
+    subsets: [{ addresses: [{ ip: '10.7.0.1' }, { ip: '10.7.0.2' }], ports: [{ port: 8080 }] }],
+  }),
+  post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } }),
+  post('/api/v1/namespaces/going/services', {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  }),
+  { method: 'DELETE', path: '/api/v1/namespaces/going' },
+];
+
+function post(path: string, body: object): ApiRequest {
+  return { method: 'POST', path, body };
+}
+
+/** Waits until both servers hold the same. @throws Error with what differs at the deadline */
+async function equalObjects(left: ApiClient, right: ApiClient): Promise<readonly string[]> {
+  const untilMs = Date.now() + CONVERGE_MS_MAX;
+  for (;;) {
+    const [a, b] = await Promise.all([snapshot(left), snapshot(right)]);
+    if (a.length === b.length && a.every((text, i) => text === b[i])) return a;
+    if (Date.now() > untilMs) {
+      const [inA, inB] = [new Set(a), new Set(b)];
+      const lines = [
+        ...a.filter((text) => !inB.has(text)).map((text) => `real: ${text}`),
+        ...b.filter((text) => !inA.has(text)).map((text) => `embedded: ${text}`),
+      ];
+      throw new Error(`${lines.length} objects differ:\n${lines.slice(0, 6).join('\n')}`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+const COLLECTIONS = ['/api/v1/endpoints', '/apis/discovery.k8s.io/v1/endpointslices', '/api/v1/namespaces'];
+
+async function snapshot(client: ApiClient): Promise<string[]> {
+  const texts: string[] = [];
+  for (const path of COLLECTIONS) {
+    const { items } = await client.list(path);
+    for (const item of items) {
+      const kind = path.endsWith('endpoints') ? 'Endpoints' : path.endsWith('slices') ? 'EndpointSlice' : 'Namespace';
+      if (item.metadata.name !== 'kubernetes') texts.push(normalised({ ...item, kind }));
+    }
+  }
+  return texts.sort();
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { request } from 'undici';
+import { apply, createApiServer } from '../../src/apiserver/server.ts';
+import type { ApiServer } from '../../src/apiserver/server.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { serveApi } from '../../src/node/apiserver-http.ts';
+import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { createFaultGate, FAULTS_PATH } from '../../src/node/fault-gate.ts';
+
+let api: ApiServer;
+let http: ApiServerHttp;
+
+async function start(rules: readonly string[], admin = false): Promise<void> {
+  const prng = createPrng(1);
+  const random = (): number => nextFloat(prng);
+  api = createApiServer({ random });
+  const faults = createFaultGate(rules, admin, random);
+  http = await serveApi(api, faults === null ? {} : { faults });
+}
+
+afterEach(() => http.close());
+
+const PATH = '/api/v1/namespaces/default/endpoints/a';
+
+async function put(): Promise<number> {
+  const { statusCode, body } = await request(http.url + PATH, {
+    method: 'PUT',
+    body: JSON.stringify({ metadata: { name: 'a' } }),
+  });
+  await body.dump();
+  return statusCode;
+}
+
+function isThere(): boolean {
+  const reply = apply(api, 0, { method: 'GET', path: PATH, headers: {}, body: null });
+  return reply.status === 200;
+}
+
+describe('faults on demand', () => {
+  it('a lost request is not done, and has no answer', async () => {
+    await start(['lose-request=1']);
+    await assert.rejects(put());
+    assert.equal(isThere(), false);
+  });
+
+  it('a lost reply is of something done', async () => {
+    await start(['verb=update,lose-reply=1']);
+    await assert.rejects(put());
+    assert.equal(isThere(), true);
+  });
+
+  it('429 says when to come again', async () => {
+    await start(['too-many=1']);
+    const { statusCode, headers, body } = await request(http.url + PATH);
+    const status = (await body.json()) as { reason: string };
+    assert.deepEqual([statusCode, headers['retry-after'], status.reason], [429, '1', 'TooManyRequests']);
+  });
+
+  it('410 to a list, as after compaction', async () => {
+    await start(['verb=list,gone=1']);
+    const { statusCode, body } = await request(`${http.url}/api/v1/pods?resourceVersion=1`);
+    assert.deepEqual([statusCode, ((await body.json()) as { reason: string }).reason], [410, 'Expired']);
+  });
+
+  it('5xx without being done', async () => {
+    await start(['server-error=1']);
+    assert.ok((await put()) >= 500);
+    assert.equal(isThere(), false);
+  });
+
+  it('what is late comes in the end', async () => {
+    await start(['delay=fixed:20ms']);
+    const from = performance.now();
+    assert.equal(await put(), 201);
+    assert.ok(performance.now() - from >= 19);
+  });
+
+  it('a lagging watch keeps the order and loses nothing', async () => {
+    await start(['verb=watch,lag=0.5,delay=fixed:3ms']);
+    const { body } = await request(`${http.url}/api/v1/endpoints?watch=1&resourceVersion=${api.revision}`);
+    for (let i = 0; i < 20; i++) {
+      const bytes = Buffer.from(JSON.stringify({ metadata: { name: 'a', annotations: { at: String(i) } } }));
+      apply(api, 0, { method: 'PUT', path: PATH, headers: {}, body: bytes });
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    let text = '';
+    const seen = (): string[] => [...text.matchAll(/"at":"(\d+)"/g)].map((match) => match[1]!);
+    for await (const chunk of body) {
+      text += String(chunk);
+      if (seen().length === 20) break;
+    }
+    assert.deepEqual(
+      seen(),
+      Array.from({ length: 20 }, (_, i) => String(i)),
+    );
+  });
+
+  it('a watch is cut in the middle', async () => {
+    await start(['verb=watch,cut-watch=1']);
+    const { body } = await request(`${http.url}/api/v1/endpoints?watch=1&resourceVersion=${api.revision}`);
+    assert.equal(await put(), 201);
+    await assert.rejects(body.text());
+  });
+
+  it('health checks and other clients are left alone', async () => {
+    await start(['user-agent=victim,server-error=1', 'resource=pods,server-error=1']);
+    assert.equal(await put(), 201);
+    const { statusCode, body } = await request(`${http.url}/readyz`, { headers: { 'user-agent': 'victim' } });
+    await body.dump();
+    assert.equal(statusCode, 200);
+  });
+
+  it('are changed under way over the admin path', async () => {
+    await start([], true);
+    assert.equal(await put(), 201);
+    const ask = async (method: string, body?: string): Promise<[number, string]> => {
+      const reply = await request(http.url + FAULTS_PATH, { method, body: body ?? null });
+      return [reply.statusCode, await reply.body.text()];
+    };
+    assert.deepEqual(await ask('PUT', 'verb=update,server-error=1\n'), [200, 'verb=update,server-error=1\n']);
+    assert.ok((await put()) >= 500);
+    assert.deepEqual(await ask('PUT', 'nonsense'), [
+      400,
+      '"nonsense" is not one of verb, resource, user-agent, lose-request, lose-reply, server-error, too-many, gone, cut-watch, lag, delay\n',
+    ]);
+    assert.deepEqual(await ask('GET'), [200, 'verb=update,server-error=1\n']);
+    assert.deepEqual(await ask('DELETE'), [200, '']);
+    assert.equal(await put(), 200);
+  });
+
+  it('the admin path does not exist unless asked for', async () => {
+    await start(['too-many=0']);
+    const { statusCode, body } = await request(http.url + FAULTS_PATH);
+    await body.dump();
+    assert.equal(statusCode, 404);
+  });
+});
