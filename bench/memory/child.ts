@@ -1,7 +1,7 @@
 /** Fills the caches of a real controller with services and pods as they come off the wire, and weighs them. */
 import { parseRunFlags } from '../../src/cli/flags.ts';
 import { podTarget, serviceTarget } from '../../src/controller/inputs.ts';
-import { createState } from '../../src/controller/state.ts';
+import { createState } from '../../src/controller/initial-state.ts';
 import { workDepth } from '../../src/controller/workqueue.ts';
 import { podCount } from '../../src/core/selector-index.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';

@@ -1,19 +1,18 @@
 /** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
-import { createEventRecorder, type EventRecorder } from './event-recorder.ts';
-import { createInstruments, readState, type Instruments } from './instruments.ts';
 import type { FailureClass } from './backoff.ts';
 import type { Effect } from './effect.ts';
+import type { EventRecorder } from './event-recorder.ts';
+import type { Instruments } from './instruments.ts';
 import type { ControllerOptions } from './options.ts';
-import { createTokenBucket, type TokenBucket } from './rate-limit.ts';
+import type { TokenBucket } from './rate-limit.ts';
 import type { Reflector } from './reflector.ts';
 import type { ServiceState } from './service-state.ts';
-import { createShardState, type ShardState } from './shard-batches.ts';
-import { createWriteQueue, type QueuedWrite, type WriteQueue } from './writes.ts';
-import { createWorkQueue, type WorkQueue } from './workqueue.ts';
-import { createSelectorIndex, type SelectorIndex } from '../core/selector-index.ts';
-import { createInterner, type Interner } from '../lib/interner.ts';
-import { createPrng, type Prng } from '../lib/prng.ts';
-import type { MetricStore } from '../metrics/store.ts';
+import type { ShardState } from './shard-batches.ts';
+import type { WorkQueue } from './workqueue.ts';
+import type { QueuedWrite, WriteQueue } from './writes.ts';
+import type { SelectorIndex } from '../core/selector-index.ts';
+import type { Interner } from '../lib/interner.ts';
+import type { Prng } from '../lib/prng.ts';
 import type { HttpRequest } from '../ports/transport.ts';
 
 export interface ControllerState {
@@ -62,43 +61,6 @@ export type Purpose =
   | { readonly for: 'read-output'; readonly service: ServiceState }
   | { readonly for: 'confirm-orphan'; readonly service: ServiceState }
   | { readonly for: 'event' };
-
-export function createState(
-  options: ControllerOptions,
-  shardCount: number,
-  seed: number,
-  metrics: MetricStore,
-  host: string,
-): ControllerState {
-  const state: ControllerState = {
-    options,
-    prng: createPrng(seed),
-    interner: createInterner(),
-    instruments: createInstruments(metrics, host),
-    effects: [],
-    requests: new Map(),
-    nextRequestId: 1,
-    phase: 'starting',
-    stopByMs: Infinity,
-    reflectors: [],
-    index: createSelectorIndex<ServiceState>(),
-    services: new Map(),
-    serviceCount: 0,
-    queue: createWorkQueue<ServiceState>('endpoint', options.concurrentEndpointSyncs),
-    shards: Array.from({ length: shardCount }, () => createShardState()),
-    nextBatch: 1,
-    writes: createWriteQueue(),
-    tokens: createTokenBucket(options.kubeApiQps, options.kubeApiBurst),
-    recorder: createEventRecorder(options.eventQueueMax),
-    stuck: new Map(),
-    truncatedServices: 0,
-    truncatedAddresses: 0,
-    echoesExpected: 0,
-    resyncAtMs: Infinity,
-  };
-  readState(metrics, state);
-  return state;
-}
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */
 export function send(state: ControllerState, purpose: Purpose, request: Omit<HttpRequest, 'id'>): number {

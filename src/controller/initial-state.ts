@@ -1,0 +1,55 @@
+import { createEventRecorder } from './event-recorder.ts';
+import { createInstruments, readState } from './instruments.ts';
+import type { ControllerOptions } from './options.ts';
+import { createTokenBucket } from './rate-limit.ts';
+import type { ServiceState } from './service-state.ts';
+import { createShardState } from './shard-batches.ts';
+import type { ControllerState } from './state.ts';
+import { createWorkQueue } from './workqueue.ts';
+import { createWriteQueue } from './writes.ts';
+import { createSelectorIndex } from '../core/selector-index.ts';
+import { createInterner } from '../lib/interner.ts';
+import { createPrng } from '../lib/prng.ts';
+import type { MetricStore } from '../metrics/store.ts';
+
+/**
+ * The state before the first event, its gauges registered in `metrics`.
+ * @param seed of the state's own generator
+ * @param host of the API server, for metrics
+ */
+export function createState(
+  options: ControllerOptions,
+  shardCount: number,
+  seed: number,
+  metrics: MetricStore,
+  host: string,
+): ControllerState {
+  const state: ControllerState = {
+    options,
+    prng: createPrng(seed),
+    interner: createInterner(),
+    instruments: createInstruments(metrics, host),
+    effects: [],
+    requests: new Map(),
+    nextRequestId: 1,
+    phase: 'starting',
+    stopByMs: Infinity,
+    reflectors: [],
+    index: createSelectorIndex<ServiceState>(),
+    services: new Map(),
+    serviceCount: 0,
+    queue: createWorkQueue<ServiceState>('endpoint', options.concurrentEndpointSyncs),
+    shards: Array.from({ length: shardCount }, () => createShardState()),
+    nextBatch: 1,
+    writes: createWriteQueue(),
+    tokens: createTokenBucket(options.kubeApiQps, options.kubeApiBurst),
+    recorder: createEventRecorder(options.eventQueueMax),
+    stuck: new Map(),
+    truncatedServices: 0,
+    truncatedAddresses: 0,
+    echoesExpected: 0,
+    resyncAtMs: Infinity,
+  };
+  readState(metrics, state);
+  return state;
+}
