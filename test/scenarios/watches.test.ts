@@ -12,6 +12,11 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
+import { encodeObject } from '../../src/kube/codec.ts';
+import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
+import { makeStatus } from '../../src/kube/status.ts';
+import type { Status } from '../../src/kube/types.ts';
+import { encodeWatchFrame } from '../../src/kube/watch-framing.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 function settled(config: SimConfig = {}): Sim {
@@ -138,6 +143,110 @@ describe('a server without WatchList', () => {
     const sim = settled({ options: { watchList: false } });
     assert.deepEqual(podRequests(sim, 0), ['page 200', 'watch 200']);
   });
+});
+
+describe('an error instead of a stream', () => {
+  const tooLarge = makeStatus(504, 'Timeout', 'Too large resource version: 9, current: 5', {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+
+  /** What is asked about pods when the first stream of this kind is refused, and the table after a change meanwhile. */
+  function refusedOnce(refusal: number | Status, what: 'watch' | 'watch-list'): string[] {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    let refused = 0;
+    sim.refuse = ({ path }) =>
+      path.startsWith('/api/v1/pods?watch') &&
+      path.includes('sendInitialEvents') === (what === 'watch-list') &&
+      refused++ === 0
+        ? refusal
+        : 0;
+    sim.start();
+    sim.run(5000);
+    let from = 0;
+    if (what === 'watch') {
+      from = sim.exchanges.length;
+      sim.cutWatches();
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(5000);
+    }
+    assert.equal(refused, 2, 'it was tried again');
+    assert.deepEqual(endpointsTable(sim), [`default/web ${what === 'watch' ? '| ' : ''}10.0.0.1 : http:8080/TCP`]);
+    return podRequests(sim, from);
+  }
+
+  it('429 in plain text on the start of a watch: tried again from where it was, without a list', () => {
+    assert.deepEqual(refusedOnce(429, 'watch'), ['watch 429', 'watch 200']);
+  });
+
+  it('429 on the start of a WatchList: no reason to go over to pages', () => {
+    assert.deepEqual(refusedOnce(429, 'watch-list'), ['watch-list 429', 'watch-list 200']);
+  });
+
+  it('504 ResourceVersionTooLarge on the start of a WatchList: tried again in the same way', () => {
+    assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
+  });
+
+  it('504 ResourceVersionTooLarge on a page: the list is tried again', () => {
+    let refused = 0;
+    const sim = createSim({ options: { watchList: false } });
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?limit') && refused++ === 0 ? tooLarge : 0);
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(podRequests(sim, 0), ['page 504', 'page 200', 'watch 200']);
+  });
+});
+
+describe('an ERROR in the middle of a watch', () => {
+  /** The first event of a pod is replaced by the error: it has to be got in another way. */
+  function brokenOffWith(status: Status): string[] {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    let sent = 0;
+    sim.tamper = (bytes, { path }) =>
+      path.startsWith('/api/v1/pods') && sent++ === 0
+        ? encodeWatchFrame(PROTOBUF_WATCH, 'ERROR', encodeObject(status))
+        : bytes;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+    return podRequests(sim, from);
+  }
+
+  it('410 Expired: a list', () => {
+    assert.deepEqual(brokenOffWith(makeStatus(410, 'Expired', 'too old resource version: 1 (5)')), ['watch-list 200']);
+  });
+
+  it('429: goes on from where it was', () => {
+    assert.deepEqual(brokenOffWith(makeStatus(429, 'TooManyRequests', 'later')), ['watch 200']);
+  });
+
+  it('500: a list', () => {
+    assert.deepEqual(brokenOffWith(makeStatus(500, 'InternalError', 'etcd lost')), ['watch-list 200']);
+  });
+});
+
+describe('a server that answers in JSON alone', () => {
+  for (const watchList of [true, false]) {
+    it(`serves ${watchList ? 'WatchLists' : 'pages'}, watches and the replies to writes as well`, () => {
+      const sim = settled({ answersInJson: true, options: { watchList } });
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(2000);
+      assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+      assert.equal(writesOf(sim).length, 2);
+      deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
+      sim.run(2000);
+      assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
+      assert.deepEqual(samples(sim.metrics!, 'endpointd_decode_errors_total', 0), []);
+      assert.deepEqual(samples(sim.metrics!, 'endpointd_foreign_edits_total', 0), [{ labels: {}, value: 0 }]);
+      sim.kill();
+      sim.start();
+      sim.run(5000);
+      assert.equal(writesOf(sim).length, 3, 'a restart finds nothing to do');
+    });
+  }
 });
 
 describe('bytes that are no Kubernetes', () => {

@@ -19,7 +19,7 @@ import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
-import type { EndpointSubset, KubeObject } from '../../src/kube/types.ts';
+import type { EndpointSubset, KubeObject, Status } from '../../src/kube/types.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove } from '../../src/lib/heap.ts';
 import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
 import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
@@ -83,11 +83,14 @@ export interface SimConfig {
   readonly poison?: (batch: Uint8Array) => void;
   /** A status of 400 and more refuses the controller's request; 0 lets it through. */
   readonly refuse?: Refuse;
+  /** The server has no protobuf: whatever the controller would accept, it is answered in JSON. */
+  readonly answersInJson?: boolean;
   /** Admission on the server adds an address to whatever the controller writes. */
   readonly mutateEndpoints?: boolean;
 }
 
-export type Refuse = (request: HttpRequest) => number;
+/** A number is answered in plain text, as flow control and proxies do it; a Status as the API server does. */
+export type Refuse = (request: HttpRequest) => number | Status;
 
 interface Task {
   readonly atMs: number;
@@ -337,13 +340,17 @@ export function createSim(config: SimConfig = {}): Sim {
       if (chance(faults.tooMany)) return respond(id, 429, 1, delay());
       const refused = sim.refuse(request);
       if (refused !== 0) {
-        exchanges.push({ atMs: now, method: request.method, path: request.path, status: refused });
-        return respond(id, refused, refused === 429 ? 1 : -1, delay() + backMs);
+        const status = typeof refused === 'number' ? refused : refused.code;
+        exchanges.push({ atMs: now, method: request.method, path: request.path, status });
+        return respond(id, status, status === 429 ? 1 : -1, delay() + backMs, refused);
       }
       const reply = apply(server, wallMs(), {
         method: request.method,
         path: request.path,
-        headers: { accept: request.accept, contentType: request.contentType },
+        headers: {
+          accept: config.answersInJson === true ? JSON_TYPE : request.accept,
+          contentType: request.contentType,
+        },
         body: config.mutateEndpoints === true ? mutated(request) : request.body,
       });
       tickServer();
@@ -363,11 +370,17 @@ export function createSim(config: SimConfig = {}): Sim {
       );
     }
 
-    function respond(id: number, status: number, retryAfterSeconds: number, afterMs: number): void {
-      const body = Buffer.from('simulated fault');
-      at(now + afterMs, () =>
-        answer(id, { type: 'response', id, status, contentType: 'text/plain', retryAfterSeconds, body }),
-      );
+    function respond(
+      id: number,
+      status: number,
+      retryAfterSeconds: number,
+      afterMs: number,
+      said: number | Status = status,
+    ): void {
+      const isText = typeof said === 'number';
+      const contentType = isText ? 'text/plain' : JSON_TYPE;
+      const body = Buffer.from(isText ? 'simulated fault' : JSON.stringify(said));
+      at(now + afterMs, () => answer(id, { type: 'response', id, status, contentType, retryAfterSeconds, body }));
     }
 
     function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }): void {
