@@ -1,0 +1,148 @@
+/** Annotations that planning reads and writes: the trigger time through failures and restarts, tolerate-unready. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+
+const NAMESPACE = '/api/v1/namespaces/default';
+
+/** Two ready pods, settled; ten seconds after midnight. */
+function atTen(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+  sim.start();
+  sim.run(10_000);
+  return sim;
+}
+
+/** The time of day in the annotation; empty without one. */
+function triggerTime(sim: Sim): string {
+  const { metadata } = sim.request('GET', `${NAMESPACE}/endpoints/web`);
+  const text = metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'] ?? '';
+  return text.slice('2026-01-01T'.length);
+}
+
+describe('the trigger time', () => {
+  it('is the creation of a new service, then the transition of the pod that changed', () => {
+    const sim = atTen();
+    assert.equal(triggerTime(sim), '00:00:00Z');
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    assert.equal(triggerTime(sim), '00:00:10Z');
+  });
+
+  it('of a change whose write failed is told by the write that succeeds, with what came meanwhile', () => {
+    const sim = atTen();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1500);
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(2500);
+    sim.refuse = () => 0;
+    sim.run(20_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.equal(triggerTime(sim), '00:00:10Z');
+  });
+
+  it('of a write that was applied although its answer was lost is not told again', () => {
+    const sim = atTen();
+    sim.faults.loseReply = 1;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(500);
+    sim.faults.loseReply = 0;
+    sim.run(29_500);
+    assert.equal(triggerTime(sim), '00:00:10Z');
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(2000);
+    assert.equal(triggerTime(sim), '00:00:40Z');
+  });
+
+  it('of a change there and back costs no write, and is not what the next write tells', () => {
+    const sim = atTen({ options: { endpointUpdatesBatchPeriodMs: 3000 } });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(9000);
+    assert.deepEqual(writesOf(sim), [`POST ${NAMESPACE}/endpoints 201`]);
+    assert.equal(triggerTime(sim), '00:00:00Z');
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(5000);
+    assert.equal(triggerTime(sim), '00:00:20Z');
+  });
+
+  it('stays through a restart, after which the next change tells its own', () => {
+    const sim = atTen();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    sim.kill();
+    sim.start();
+    sim.run(8000);
+    assert.equal(writesOf(sim).length, 2);
+    assert.equal(triggerTime(sim), '00:00:10Z');
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(2000);
+    assert.equal(triggerTime(sim), '00:00:20Z');
+  });
+});
+
+describe('service.alpha.kubernetes.io/tolerate-unready-endpoints', () => {
+  /** A ready pod, one that is not, and one that terminates. */
+  function world(annotation: string, publishNotReadyAddresses: boolean, flag: boolean): Sim {
+    const sim = createSim({ options: { tolerateUnreadyAnnotation: flag } });
+    sim.request('POST', `${NAMESPACE}/services`, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', annotations: { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': annotation } },
+      spec: { selector: { app: 'web' }, publishNotReadyAddresses, ports: [{ port: 80, targetPort: 8080 }] },
+    });
+    createPod(sim, { name: 'ready', ip: '10.0.0.1' });
+    createPod(sim, { name: 'unready', ip: '10.0.0.2', ready: false });
+    createPod(sim, { name: 'leaving', ip: '10.0.0.3' });
+    sim.request('DELETE', `${NAMESPACE}/pods/leaving`, {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      gracePeriodSeconds: 3600,
+    });
+    sim.start();
+    sim.run(2000);
+    return sim;
+  }
+
+  const PUBLISHED = ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : :8080/TCP'];
+  const KEPT_APART = ['default/web 10.0.0.1 | 10.0.0.2 : :8080/TCP'];
+
+  it('is not looked at without the flag', () => {
+    assert.deepEqual(endpointsTable(world('true', false, false)), KEPT_APART);
+    assert.deepEqual(endpointsTable(world('false', true, false)), PUBLISHED);
+  });
+
+  it('with the flag overrides publishNotReadyAddresses in both directions, terminating pods included', () => {
+    assert.deepEqual(endpointsTable(world('true', false, true)), PUBLISHED);
+    assert.deepEqual(endpointsTable(world('T', true, true)), PUBLISHED);
+    assert.deepEqual(endpointsTable(world('false', true, true)), KEPT_APART);
+    assert.deepEqual(endpointsTable(world('0', false, true)), KEPT_APART);
+  });
+
+  it('of another value is logged once and ignored', () => {
+    const sim = world('yes', true, true);
+    setPodStatus(sim, { name: 'unready', ready: true });
+    sim.run(2000);
+    setPodStatus(sim, { name: 'ready', ready: false });
+    sim.run(2000);
+    assert.deepEqual(endpointsTable(sim), PUBLISHED);
+    assert.deepEqual(
+      sim.logLines.filter(({ fields }) => fields['problem'] === 'bad-annotation').map(({ message }) => message),
+      ['not a boolean, ignored: "yes"'],
+    );
+  });
+});
