@@ -1,7 +1,16 @@
 /** Input that is legal and unreasonable, or plain wrong: it stays its own problem. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, createSim, endpointsTable, setPodStatus, writesOf } from '../support/sim.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+} from '../support/sim.ts';
+import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const SERVICES = '/api/v1/namespaces/default/services';
@@ -53,6 +62,59 @@ describe('unreasonable sizes', () => {
     setPodStatus(sim, { name: 'web-1029', ready: true });
     sim.run(5000);
     assert.equal(writesOf(sim).length, before, 'what is right after truncation is not written again');
+  });
+});
+
+describe('an object that is too large', () => {
+  /** Services that are named as stuck. */
+  const stuck = (sim: Sim): string[] =>
+    samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => `${labels['service']} ${labels['class']}`);
+
+  it('for a batch, by what others have written on it: its service is stuck until that is gone, no other', () => {
+    const sim = createSim({ options: { batchBytesMax: 65_536 } });
+    const note = 'x'.repeat(200_000);
+    sim.request('POST', '/api/v1/namespaces/default/endpoints', {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'web', annotations: { note } },
+    });
+    createService(sim, { name: 'web' });
+    createService(sim, { name: 'other' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/other 10.0.0.1 : http:8080/TCP', 'default/web -']);
+    assert.deepEqual(stuck(sim), ['web invalid']);
+    assert.match(
+      String(sim.logLines.find(({ level }) => level === 'error')!.fields['reason']),
+      /--max-batch-bytes=65536/,
+    );
+    sim.request(
+      'PATCH',
+      '/api/v1/namespaces/default/endpoints/web',
+      { metadata: { annotations: { note: null } } },
+      'application/merge-patch+json',
+    );
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), [
+      'default/other 10.0.0.1 : http:8080/TCP',
+      'default/web 10.0.0.1 : http:8080/TCP',
+    ]);
+    assert.deepEqual(stuck(sim), []);
+  });
+
+  it('for etcd, which the server passes on as a bare 500: named at once, tried again rarely, no other waits', () => {
+    const sim = createSim();
+    createService(sim, { name: 'huge' });
+    createService(sim, { name: 'other' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    const tooLarge = makeStatus(500, '', 'etcdserver: request is too large');
+    sim.refuse = ({ body }) => (body !== null && Buffer.from(body).includes('huge') ? tooLarge : 0);
+    sim.start();
+    sim.run(20_000);
+    assert.deepEqual(endpointsTable(sim), ['default/other 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(stuck(sim), ['huge invalid']);
+    assert.equal(writesOf(sim).filter((write) => write.endsWith(' 500')).length, 1);
   });
 });
 
