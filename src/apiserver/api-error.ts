@@ -72,7 +72,7 @@ export function invalidKind(kind: string, group: string, name: string, errors: r
   const details: Status['details'] = {};
   if (name !== '') details.name = name;
   if (group !== '') details.group = group;
-  details.kind = kind;
+  if (kind !== '') details.kind = kind;
   details.causes = errors.map(causeOf);
   const message = `${qualifiedName(kind, group)} "${name}" is invalid: ${joinFieldErrors(errors)}`;
   return new ApiError(failure(422, 'Invalid', message, details));
@@ -104,6 +104,16 @@ export function notAcceptable(message: string, details?: Status['details']): Api
 
 export function unsupportedMediaType(): ApiError {
   return new ApiError(failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}));
+}
+
+/** A deliberate difference: it takes managedFields, which this server does not keep. */
+export function noServerSideApply(): ApiError {
+  const message = 'server-side apply is not served by this API server: apply without --server-side';
+  return new ApiError(failure(415, 'UnsupportedMediaType', message));
+}
+
+export function tooLarge(why: string): ApiError {
+  return new ApiError(failure(413, 'RequestEntityTooLarge', `Request entity too large: ${why}`));
 }
 
 /** The same for the body of a POST or PUT. */

@@ -36,7 +36,8 @@ export function readBody(
   if (type !== PROTOBUF) throw unsupportedBody();
   try {
     const { apiVersion, kind, raw } = decodeEnvelope(bytes);
-    checkKind(resource, apiVersion, kind);
+    const problem = kindProblem(resource, apiVersion, kind);
+    if (problem !== null) throw badRequest(cannotBeHandled(resource, { apiVersion, kind }, problem));
     const object = decodeBare(resource.apiVersion, resource.kind, bytes, raw.start, raw.end) as Record<string, unknown>;
     return { object: withMetadata(object), unknownFields: [] };
   } catch (error) {
@@ -45,24 +46,40 @@ export function readBody(
   }
 }
 
+/** @throws ApiError 400 */
+function fromJson(type: BodyType, value: unknown): Body {
+  try {
+    return decodeJson(type, value);
+  } catch (error) {
+    if (!(error instanceof JsonTypeError)) throw error;
+    throw badRequest(cannotBeHandled(type, value, error.message));
+  }
+}
+
 /**
  * An object from its JSON value, in the shape that it has in storage.
- * @throws ApiError 400
+ * @throws JsonTypeError
  */
-export function fromJson(resource: BodyType, value: unknown): Body {
+export function decodeJson(type: BodyType, value: unknown): Body {
   const { apiVersion, kind } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
-  checkKind(resource, typeof apiVersion === 'string' ? apiVersion : '', typeof kind === 'string' ? kind : '');
+  const problem = kindProblem(
+    type,
+    typeof apiVersion === 'string' ? apiVersion : '',
+    typeof kind === 'string' ? kind : '',
+  );
+  if (problem !== null) throw new JsonTypeError(problem);
   const unknownFields: string[] = [];
-  try {
-    const object = normaliseJson(messageOf(resource.apiVersion, resource.kind)!, value, unknownFields);
-    return { object: withMetadata(object), unknownFields };
-  } catch (error) {
-    if (error instanceof JsonTypeError) {
-      const { kind, version } = resource;
-      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
-    }
-    throw error;
-  }
+  const object = normaliseJson(messageOf(type.apiVersion, type.kind)!, value, unknownFields);
+  return { object: withMetadata(object), unknownFields };
+}
+
+/** How the server words what is wrong with the body of a POST or PUT. @param value the body, as far as it could be read */
+export function cannotBeHandled({ kind, version }: BodyType, value: unknown, why: string): string {
+  const { apiVersion, kind: given } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  const shownKind = typeof given === 'string' && given !== '' ? given : kind;
+  const shownVersion =
+    typeof apiVersion === 'string' && apiVersion !== '' ? apiVersion.slice(apiVersion.indexOf('/') + 1) : version;
+  return `${shownKind} in version "${shownVersion}" cannot be handled as a ${kind}: ${why}`;
 }
 
 /** @throws ApiError 400 */
@@ -102,14 +119,12 @@ function withMetadata(object: Record<string, unknown>): ApiObject {
   return object as ApiObject;
 }
 
-/** Empty counts as right. */
-function checkKind(resource: BodyType, apiVersion: string, kind: string): void {
-  if ((apiVersion === '' || apiVersion === resource.apiVersion) && (kind === '' || kind === resource.kind)) return;
-  const given = kind === '' ? resource.kind : kind;
+/** What is wrong with what an object says it is; empty counts as right. */
+function kindProblem(type: BodyType, apiVersion: string, kind: string): string | null {
+  if ((apiVersion === '' || apiVersion === type.apiVersion) && (kind === '' || kind === type.kind)) return null;
+  const given = kind === '' ? type.kind : kind;
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
-  const why =
-    messageOf(apiVersion, given) === undefined
-      ? `no kind "${given}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
-      : `converting (${version}.${given}) to (core.${resource.kind}): unknown conversion`;
-  throw badRequest(`${given} in version "${version}" cannot be handled as a ${resource.kind}: ${why}`);
+  return messageOf(apiVersion, given) === undefined
+    ? `no kind "${given}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
+    : `converting (${version}.${given}) to (core.${type.kind}): unknown conversion`;
 }

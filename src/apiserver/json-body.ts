@@ -18,11 +18,12 @@ type Json = Record<string, unknown>;
  * @throws JsonTypeError
  */
 export function normaliseJson(message: Message, value: unknown, unknown: string[]): Json {
-  return readMessage({ root: message.name, unknown }, message, value, '');
+  return readMessage({ owner: message.name, unknown }, message, value, '');
 }
 
 interface Context {
-  readonly root: string;
+  /** The message that the field at hand belongs to. */
+  owner: string;
   readonly unknown: string[];
 }
 
@@ -39,6 +40,7 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
       continue;
     }
     if (given === null || name === 'managedFields') continue;
+    context.owner = message.name;
     const read = readField(context, field, given, fieldPath);
     if (read !== undefined) object[name] = read;
   }
@@ -112,7 +114,7 @@ function mismatch(context: Context, value: unknown, path: string, expected: stri
   const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
   const field = path.replaceAll(/\[[0-9]+\]/g, '');
   return new JsonTypeError(
-    `json: cannot unmarshal ${kind} into Go struct field ${context.root}.${field} of type ${expected}`,
+    `json: cannot unmarshal ${kind} into Go struct field ${context.owner}.${field} of type ${expected}`,
   );
 }
 

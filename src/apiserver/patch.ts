@@ -1,28 +1,88 @@
 import { setKey } from '../kube/labels.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Message } from '../kube/schema.ts';
-import { badRequest, unsupportedMediaType } from './api-error.ts';
+import {
+  ApiError,
+  badRequest,
+  failure,
+  internalError,
+  invalidKind,
+  noServerSideApply,
+  tooLarge,
+  unsupportedMediaType,
+} from './api-error.ts';
+import { invalid } from './field-error.ts';
 import { MERGE_LISTS } from './merge-lists.ts';
 import { equal } from './object.ts';
 import type { Resource } from './resource.ts';
 
 type Json = Record<string, unknown>;
 
-/**
- * Applies a patch of one of the three kinds that name their changes; `target` stays as it is.
- * @throws ApiError 400 or 415
- */
-export function applyPatch(resource: Resource, target: Json, contentType: string, patch: unknown): Json {
-  switch (contentType) {
-    case 'application/merge-patch+json':
-      return mergePatch(target, patch) as Json;
-    case 'application/strategic-merge-patch+json':
-      return strategicPatch(target, patch, messageOf(resource.apiVersion, resource.kind)) as Json;
+export type PatchType = 'json' | 'merge' | 'strategic';
+
+/** @throws ApiError 415 */
+export function patchTypeOf(mediaType: string): PatchType {
+  switch (mediaType) {
     case 'application/json-patch+json':
-      return jsonPatch(target, patch);
+      return 'json';
+    case 'application/merge-patch+json':
+      return 'merge';
+    case 'application/strategic-merge-patch+json':
+      return 'strategic';
+    case 'application/apply-patch+yaml':
+      throw noServerSideApply();
     default:
       throw unsupportedMediaType();
   }
+}
+
+/** The body of such a patch. @throws ApiError 400 or 413 */
+export function readPatch(type: PatchType, bytes: Uint8Array): unknown {
+  const prefix = type === 'strategic' ? '' : 'error decoding patch: ';
+  let patch: unknown;
+  try {
+    patch = JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw badRequest(`${prefix}${(error as Error).message}`);
+  }
+  const fits = type === 'json' ? Array.isArray(patch) && patch.every(isRecord) : isRecord(patch);
+  if (!fits) {
+    const given = Array.isArray(patch) ? 'array' : typeof patch;
+    const wanted = type === 'json' ? '[]handlers.jsonPatchOp' : 'map[string]interface {}';
+    throw badRequest(`${prefix}json: cannot unmarshal ${given} into Go value of type ${wanted}`);
+  }
+  if (type === 'json' && (patch as unknown[]).length > OPERATIONS_MAX) {
+    throw tooLarge(
+      `The allowed maximum operations in a JSON patch is ${OPERATIONS_MAX}, got ${(patch as unknown[]).length}`,
+    );
+  }
+  return patch;
+}
+
+/** 422 for a patch after which there is no valid object. */
+export function invalidPatch(shown: string, why: string): ApiError {
+  return invalidKind('', '', '', [invalid('patch', shown, why)]);
+}
+
+/** A JSON value as Go prints maps: `map[a:1 b:map[c:[d e]]]`. */
+export function goMap(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goMap).join(' ')}]`;
+  if (value === null) return '<nil>';
+  if (!isRecord(value)) return typeof value === 'string' ? value : JSON.stringify(value);
+  const entries = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${goMap(value[key])}`);
+  return `map[${entries.join(' ')}]`;
+}
+
+/**
+ * Applies a patch as `readPatch` gives it; `target` stays as it is.
+ * @throws ApiError 422 or 500
+ */
+export function applyPatch(resource: Resource, target: Json, type: PatchType, patch: unknown): Json {
+  if (type === 'json') return jsonPatch(target, patch as readonly Operation[]);
+  if (type === 'merge') return mergePatch(target, patch) as Json;
+  return strategicPatch(target, patch, messageOf(resource.apiVersion, resource.kind)) as Json;
 }
 
 /** RFC 7386. */
@@ -42,11 +102,10 @@ function mergePatch(target: unknown, patch: unknown): unknown {
  */
 function strategicPatch(target: unknown, patch: unknown, message: Message | undefined): unknown {
   if (!isRecord(patch)) return patch;
-  if (patch['$patch'] === 'delete') return {};
-  if (patch['$patch'] === 'replace') {
-    const { $patch: _, ...rest } = patch;
-    return rest;
-  }
+  const { $patch: directive = 'merge', ...rest } = patch;
+  if (directive === 'delete') return {};
+  if (directive === 'replace') return rest;
+  if (directive !== 'merge') throw unknownDirective(patch);
   const merged: Json = isRecord(target) ? { ...target } : {};
   const retained = patch['$retainKeys'];
   if (Array.isArray(retained)) {
@@ -72,10 +131,14 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
     const before = listAt(merged, key);
     merged[key] =
       mergeKey === undefined
-        ? [...new Set([...before, ...value])]
-        : mergeList(records(before), records(value), mergeKey, field?.message, patch[`${ORDER}${key}`]);
+        ? inOrder([...new Set([...before, ...value])], orderOf(patch, key, value), before, (item) => item)
+        : mergeList(records(before), records(value), mergeKey, field?.message, orderOf(patch, key, value));
   }
   return merged;
+}
+
+function unknownDirective(patch: Json): Error {
+  return internalError(`unknown patch type: ${goMap(patch['$patch'])} in map: ${goMap(patch)}`);
 }
 
 const ORDER = '$setElementOrder/';
@@ -105,11 +168,14 @@ function mergeList(
   patch: readonly Json[],
   mergeKey: string,
   message: Message | undefined,
-  order: unknown,
+  order: readonly unknown[],
 ): Json[] {
   if (patch.some((item) => item['$patch'] === 'replace')) return patch.filter((item) => item['$patch'] === undefined);
   const merged = [...target];
   for (const item of patch) {
+    if (item[mergeKey] === undefined) {
+      throw internalError(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
+    }
     const at = merged.findIndex((other) => other[mergeKey] === item[mergeKey]);
     if (item['$patch'] === 'delete') {
       if (at >= 0) merged.splice(at, 1);
@@ -119,24 +185,30 @@ function mergeList(
       merged.push(strategicPatch({}, item, message) as Json);
     }
   }
-  return Array.isArray(order) ? inOrder(merged, records(order), target, mergeKey) : merged;
+  return inOrder(merged, records(order), target, (item) => item[mergeKey]);
+}
+
+/** The order that a patch wants for a list: that of its directive, else that of its own items. */
+function orderOf(patch: Json, key: string, items: readonly unknown[]): readonly unknown[] {
+  const order = patch[`${ORDER}${key}`];
+  return Array.isArray(order) ? order : items;
 }
 
 /**
- * Items that the client names go in its order. The others keep their place before those that they were before in the
- * target, as the server's merge does it.
+ * Items that the patch names go in its order. The others keep their place before those that they were before in the
+ * target; so what is new goes first, as in the server's merge.
  */
-function inOrder(merged: readonly Json[], order: readonly Json[], target: readonly Json[], mergeKey: string): Json[] {
-  const wanted = new Map(order.map((item, at) => [item[mergeKey], at]));
-  const was = new Map(target.map((item, at) => [item[mergeKey], at]));
-  const named = merged.filter((item) => wanted.has(item[mergeKey]));
-  named.sort((left, right) => wanted.get(left[mergeKey])! - wanted.get(right[mergeKey])!);
-  const others = merged.filter((item) => !wanted.has(item[mergeKey]));
-  const result: Json[] = [];
+function inOrder<T>(merged: readonly T[], order: readonly T[], target: readonly T[], keyOf: (item: T) => unknown): T[] {
+  const wanted = new Map(order.map((item, at) => [keyOf(item), at]));
+  const was = new Map(target.map((item, at) => [keyOf(item), at]));
+  const named = merged.filter((item) => wanted.has(keyOf(item)));
+  named.sort((left, right) => wanted.get(keyOf(left))! - wanted.get(keyOf(right))!);
+  const others = merged.filter((item) => !wanted.has(keyOf(item)));
+  const result: T[] = [];
   let next = 0;
   for (const item of named) {
-    const place = was.get(item[mergeKey]) ?? -1;
-    while (next < others.length && was.get(others[next]![mergeKey])! < place) {
+    const place = was.get(keyOf(item)) ?? -1;
+    while (next < others.length && was.get(keyOf(others[next]!))! < place) {
       result.push(others[next++]!);
     }
     result.push(item);
@@ -154,11 +226,9 @@ interface Operation extends Json {
 }
 
 /** RFC 6902. */
-function jsonPatch(target: Json, patch: unknown): Json {
-  if (!Array.isArray(patch)) throw badRequest('json patch: expected a list of operations');
-  if (patch.length > OPERATIONS_MAX) throw badRequest(`json patch: more than ${OPERATIONS_MAX} operations`);
+function jsonPatch(target: Json, patch: readonly Operation[]): Json {
   const holder: Json = { root: structuredClone(target) };
-  for (const operation of records(patch) as readonly Operation[]) {
+  for (const operation of patch) {
     const path = pointer(operation.path);
     switch (operation.op) {
       case 'add':
@@ -178,11 +248,10 @@ function jsonPatch(target: Json, patch: unknown): Json {
         addAt(holder, path, structuredClone(valueAt(holder, pointer(operation.from))));
         break;
       case 'test':
-        if (!equal(valueAt(holder, path), operation.value))
-          throw badRequest(`json patch: test failed: ${String(operation.path)}`);
+        if (!equal(valueAt(holder, path), operation.value)) throw rejected();
         break;
       default:
-        throw badRequest(`json patch: unexpected op ${JSON.stringify(operation.op)}`);
+        throw rejected();
     }
   }
   return holder['root'] as Json;
@@ -190,7 +259,7 @@ function jsonPatch(target: Json, patch: unknown): Json {
 
 function pointer(path: unknown): readonly string[] {
   if (typeof path !== 'string' || (path !== '' && !path.startsWith('/'))) {
-    throw badRequest(`json patch: bad path ${JSON.stringify(path)}`);
+    throw rejected();
   }
   return [
     'root',
@@ -204,7 +273,7 @@ function pointer(path: unknown): readonly string[] {
 function valueAt(holder: Json, path: readonly string[]): unknown {
   let value: unknown = holder;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) throw missing(path);
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) throw rejected();
     value = (value as Json)[step];
   }
   return value;
@@ -215,12 +284,12 @@ function addAt(holder: Json, path: readonly string[], value: unknown): void {
   const step = path.at(-1)!;
   if (Array.isArray(parent)) {
     const at = step === '-' ? parent.length : Number(step);
-    if (!Number.isInteger(at) || at < 0 || at > parent.length) throw missing(path);
+    if (!Number.isInteger(at) || at < 0 || at > parent.length) throw rejected();
     parent.splice(at, 0, value);
   } else if (isRecord(parent)) {
     setKey(parent, step, value);
   } else {
-    throw missing(path);
+    throw rejected();
   }
 }
 
@@ -232,8 +301,9 @@ function removeAt(holder: Json, path: readonly string[]): unknown {
   return value;
 }
 
-function missing(path: readonly string[]): Error {
-  return badRequest(`json patch: no such path: /${path.slice(1).join('/')}`);
+/** Whatever is wrong with an operation, the server says no more than this. */
+function rejected(): ApiError {
+  return new ApiError(failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {}));
 }
 
 function isRecord(value: unknown): value is Json {

@@ -30,6 +30,7 @@ const VERSION = {
 /** Answers on paths that name no resource: health, version, discovery, OpenAPI. @throws ApiError 404, 405, 406 */
 export function plainReply(path: string, request: ApiRequest): ApiReply {
   if (HEALTH_PATHS.includes(path)) return { status: 200, headers: TEXT, body: Buffer.from('ok') };
+  if (path === '/openapi/v2') return openApiV2Reply(request);
   if (path === OPENAPI || path.startsWith(`${OPENAPI}/`)) return openApiReply(path, request);
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
   const document = documentOf(trimmed);
@@ -101,6 +102,22 @@ const NOTHING = new Uint8Array(0);
 
 function documentName(groupVersion: string): string {
   return `${groupVersion.includes('/') ? 'apis' : 'api'}/${groupVersion}`;
+}
+
+const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+/**
+ * An OpenAPI 2.0 document that describes nothing: kubectl looks there for kinds that version 3 does not know, and is
+ * content when they are not there either.
+ */
+function openApiV2Reply({ headers: { accept = '' } }: ApiRequest): ApiReply {
+  if (!accept.includes('com.github.proto-openapi')) {
+    const document = { swagger: '2.0', info: { title: 'Kubernetes', version: VERSION.gitVersion }, paths: {} };
+    return { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(JSON.stringify(document)) };
+  }
+  // Document {1 swagger, 2 info {1 title, 2 version}}.
+  const body = Buffer.from(`\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07${VERSION.gitVersion}`, 'latin1');
+  return { status: 200, headers: { 'content-type': OPENAPI_V2_PROTOBUF }, body };
 }
 
 interface OpenApi {

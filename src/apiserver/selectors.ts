@@ -129,6 +129,7 @@ function parseFieldSelector(resource: Resource, text: string): readonly FieldReq
     if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     const [, path = '', operator = '', value = ''] = match;
     if (!known.includes(path)) {
+      if (resource.selectableFields.length > 0) throw badRequest(`field label not supported: ${path}`);
       const list = known.map((name) => JSON.stringify(name)).join(', ');
       throw badRequest(`"${path}" is not a known field selector: only ${list}`);
     }

@@ -10,12 +10,14 @@ import { messageOf } from '../kube/schema.ts';
 import type { Status } from '../kube/types.ts';
 import { ApiError, badRequest, invalidKind, methodNotAllowed, notAcceptable, notFound } from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
-import { fromJson, mediaType, readBody, readJson } from './body.ts';
+import { cannotBeHandled, decodeJson, mediaType, readBody, readJson } from './body.ts';
+import type { Body } from './body.ts';
 import { notSupported } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
 import { negotiate } from './negotiate.ts';
 import type { ApiObject } from './object.ts';
-import { applyPatch } from './patch.ts';
+import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import { listObjects, openWatch, tickWatches } from './read.ts';
 import { plainReply } from './plain.ts';
@@ -174,14 +176,22 @@ function getOne({ server, target, output }: Call): ApiReply {
   return recordReply(200, record, output);
 }
 
+const FIELD_VALIDATIONS: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
+
 /**
  * The server, or for a dry run a view of it on which nothing is kept.
  * @param options kind of the options, for messages
  * @throws ApiError 422
  */
 function writable({ server, query }: Call, options: string, dryRun: readonly string[] = query.getAll('dryRun')) {
-  if (dryRun.every((value) => value === 'All')) return dryRun.length === 0 ? server : { ...server, dryRun: true };
-  throw invalidKind(options, 'meta.k8s.io', '', [notSupported('dryRun', dryRun, ['All'])]);
+  const errors: FieldError[] = [];
+  if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
+  const validation = query.get('fieldValidation') ?? '';
+  if (options !== 'DeleteOptions' && !FIELD_VALIDATIONS.includes(validation)) {
+    errors.push(notSupported('fieldValidation', validation, FIELD_VALIDATIONS));
+  }
+  if (errors.length > 0) throw invalidKind(options, 'meta.k8s.io', '', errors);
+  return dryRun.length === 0 ? server : { ...server, dryRun: true };
 }
 
 function postOne(call: Call): ApiReply {
@@ -193,7 +203,8 @@ function postOne(call: Call): ApiReply {
     request.body,
     server.config.yaml,
   );
-  const warnings = checkUnknownFields(unknownFields, query);
+  const strict = (why: string): Error => badRequest(cannotBeHandled(target.resource, {}, why));
+  const warnings = checkUnknownFields(unknownFields, query, strict);
   const result = createObject(server, nowMs, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
@@ -218,7 +229,8 @@ function putOne(call: Call): ApiReply {
     request.body,
     server.config.yaml,
   );
-  const warnings = checkUnknownFields(unknownFields, query);
+  const strict = (why: string): Error => badRequest(cannotBeHandled(target.resource, {}, why));
+  const warnings = checkUnknownFields(unknownFields, query, strict);
   const result = updateObject(server, nowMs, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
@@ -227,16 +239,28 @@ function patchOne(call: Call): ApiReply {
   const { nowMs, request, target, query, output } = call;
   const server = writable(call, 'PatchOptions');
   const { resource, namespace, name } = target;
-  const contentType = mediaType(request.headers.contentType ?? '');
+  const patchType = patchTypeOf(mediaType(request.headers.contentType ?? ''));
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
-  const base = record === undefined ? {} : { kind: resource.kind, apiVersion: resource.apiVersion, ...record.object };
-  const patch = contentType.endsWith('-patch+json') ? readJson(resource.kind, request.body ?? new Uint8Array(0)) : null;
-  const merged = applyPatch(resource, record === undefined ? {} : base, contentType, patch);
   if (record === undefined) throw notFound(resource, name);
-  const { object, unknownFields } = fromJson(resource, merged);
-  const warnings = checkUnknownFields(unknownFields, query);
+  const patch = readPatch(patchType, request.body ?? new Uint8Array(0));
+  const base = { kind: resource.kind, apiVersion: resource.apiVersion, ...record.object };
+  const merged = applyPatch(resource, base, patchType, patch);
+  // A patch that leaves no valid object is shown in the error: a strategic one as it came, another with its outcome.
+  const shown = (): string => (patchType === 'strategic' ? goMap(patch) : JSON.stringify(merged));
+  const { object, unknownFields } = decodePatched(resource, merged, shown);
+  const strict = (why: string): Error => invalidPatch(shown(), why);
+  const warnings = checkUnknownFields(unknownFields, query, strict);
   const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request));
   return writeReply(result, output, warnings);
+}
+
+function decodePatched(resource: Resource, merged: object, shown: () => string): Body {
+  try {
+    return decodeJson(resource, merged);
+  } catch (error) {
+    if (error instanceof JsonTypeError) throw invalidPatch(shown(), error.message);
+    throw error;
+  }
 }
 
 function deleteOne(call: Call): ApiReply {
@@ -300,11 +324,15 @@ function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { rea
 }
 
 /** `fieldValidation`: Warn (the default) answers with a warning for each, Strict refuses, Ignore drops them silently. */
-function checkUnknownFields(paths: readonly string[], query: URLSearchParams): readonly string[] {
+function checkUnknownFields(
+  paths: readonly string[],
+  query: URLSearchParams,
+  strict: (why: string) => Error,
+): readonly string[] {
   if (paths.length === 0) return paths;
   const texts = paths.map((path) => `unknown field ${JSON.stringify(path)}`);
   const mode = query.get('fieldValidation') ?? '';
-  if (mode === 'Strict') throw badRequest(`strict decoding error: ${texts.join(', ')}`);
+  if (mode === 'Strict') throw strict(`strict decoding error: ${texts.join(', ')}`);
   return mode === 'Ignore' ? [] : texts;
 }
 

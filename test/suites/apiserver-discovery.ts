@@ -173,4 +173,11 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
       { group: '', version: 'v1', kind: 'Service' },
     ]);
   },
+
+  'OpenAPI: version 2 is there too': async ({ ok, call }) => {
+    assert.equal((await ok('GET', '/openapi/v2')).swagger, '2.0');
+    const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    const { status, contentType } = await call('GET', '/openapi/v2', undefined, { accept });
+    assert.deepEqual([status, contentType], [200, 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf']);
+  },
 };

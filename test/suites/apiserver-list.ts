@@ -280,6 +280,8 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
       'BadRequest',
       '"foo" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ]);
+    const { body } = await client.call('GET', '/api/v1/pods?fieldSelector=spec.foo%3Dbar');
+    assert.equal(body.message, 'field label not supported: spec.foo');
     assert.deepEqual(await listError(client, 'fieldSelector=foo'), [
       400,
       'BadRequest',

@@ -35,4 +35,30 @@ export const OPEN_CASES: Readonly<Record<string, Case>> = {
     });
     assert.ok(text.includes('HTTP'));
   },
+
+  'open: duplicate fields are warned of': async (client) => {
+    const text = '{"metadata":{"name":"a","name":"b"}}';
+    const { warnings } = await client.call('POST', await endpointsPath(client), text);
+    assert.ok(warnings.some((warning) => warning.startsWith('duplicate field')));
+  },
+
+  'open: unknown fields of what the protobuf tables skip': async (client) => {
+    const containers = [{ name: 'c', image: 'i', readinessProbe: { httpGet: { port: 80, colour: 'red' } } }];
+    const path = `/api/v1/namespaces/${await client.namespace()}/pods?fieldValidation=Strict`;
+    const { status } = await client.call('POST', path, { metadata: { name: 'p' }, spec: { containers } });
+    assert.equal(status, 400);
+  },
+
+  'open: a forbidden change of a pod is shown': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/pods`;
+    const pod = { metadata: { name: 'p' }, spec: { hostname: 'a', containers: [{ name: 'c', image: 'i' }] } };
+    await client.ok('POST', path, pod);
+    const { body } = await client.call('PUT', `${path}/p`, { ...pod, spec: { ...pod.spec, hostname: 'b' } });
+    assert.match(body.message, /"Hostname"/);
+  },
+
+  'open: quotas and limit ranges': async (client) => {
+    assert.equal((await client.call('GET', '/api/v1/namespaces/default/resourcequotas')).status, 200);
+    assert.equal((await client.call('GET', '/api/v1/namespaces/default/limitranges')).status, 200);
+  },
 };

@@ -14,6 +14,7 @@ import { DISCOVERY_CASES } from './apiserver-discovery.ts';
 import { DRY_RUN_CASES } from './apiserver-dry-run.ts';
 import { LIST_CASES } from './apiserver-list.ts';
 import { OPEN_CASES } from './apiserver-open.ts';
+import { PATCH_CASES } from './apiserver-patch.ts';
 import { PLAIN_CASES } from './apiserver-plain.ts';
 import { POD_CASES } from './apiserver-pods.ts';
 import { SERVICE_CASES } from './apiserver-services.ts';
@@ -29,6 +30,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'paths that are no objects': PLAIN_CASES,
   create: CREATE_CASES,
   update: UPDATE_CASES,
+  patch: PATCH_CASES,
   delete: DELETE_CASES,
   pods: POD_CASES,
   'services and others': SERVICE_CASES,

@@ -148,8 +148,20 @@ function podStatus(status: Json, old: Json): Json {
     condition['lastProbeTime'] ??= null;
     condition['lastTransitionTime'] ??= null;
   }
+  for (const list of CONTAINER_STATUSES) {
+    for (const container of items(next, list)) {
+      container['state'] ??= {};
+      container['lastState'] ??= {};
+    }
+  }
   return next;
 }
+
+const CONTAINER_STATUSES: readonly string[] = [
+  'initContainerStatuses',
+  'containerStatuses',
+  'ephemeralContainerStatuses',
+];
 
 function validatePodStatus(status: Json): readonly FieldError[] {
   const errors: FieldError[] = [];
