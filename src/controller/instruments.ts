@@ -92,6 +92,14 @@ export function readState(store: MetricStore, state: ControllerState): void {
     for (const { shard, inPlanner } of allServices(state)) if (inPlanner) counts[shard]!++;
     return counts.map((value, shard) => ({ labels: { shard: String(shard) }, value }));
   });
-  readMetric(store, 'endpointd_cache_objects', { resource: 'pods' }, () => podCount(state.index));
-  readMetric(store, 'endpointd_cache_objects', { resource: 'services' }, () => state.serviceCount);
+  readSeries(store, 'endpointd_cache_objects', () => {
+    let services = 0;
+    let endpoints = 0;
+    for (const { record, output } of allServices(state)) {
+      if (record !== null) services++;
+      if (output.record !== null) endpoints++;
+    }
+    const counts = { pods: podCount(state.index), services, endpoints };
+    return Object.entries(counts).map(([resource, value]) => ({ labels: { resource }, value }));
+  });
 }

@@ -392,6 +392,7 @@ function onEnded(state: ControllerState, reflector: Reflector, error: string | n
     retry(state, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
     // The ordinary end: the server's time limit, a slow reader, a server that shuts down.
+    reflector.downSinceMs = now.nowMs;
     state.instruments.watchRestarts(reflector.resource).inc();
     watch(state, reflector);
   }

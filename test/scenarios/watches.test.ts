@@ -52,6 +52,16 @@ describe('a watch that ends', () => {
     assert.deepEqual(podRequests(sim, from), ['watch 200']);
   });
 
+  it('counts as down until the next one runs: a server that is silent then must not look ready', () => {
+    const sim = settled();
+    const up = (): number[] => samples(sim.metrics!, 'endpointd_watch_up', 0).map(({ value }) => value);
+    sim.cutWatches();
+    sim.run(2.05);
+    assert.deepEqual(up(), [0, 0, 0]);
+    sim.run(10);
+    assert.deepEqual(up(), [1, 1, 1]);
+  });
+
   it('at its time limit goes on for hours without a list', () => {
     const sim = settled();
     const from = sim.exchanges.length;
