@@ -91,7 +91,6 @@ describe('a scrape', () => {
       'endpointd_orphans_kept_total 1',
       'endpointd_stuck_service{namespace="default",service="bad-one",class="poison"} 1',
       'endpointd_decode_errors_total{resource="pods"} 1',
-      'endpointd_problems_total{kind="bad-address"} 1',
       'endpointd_watch_up{resource="pods"} 1',
       'workqueue_depth{name="endpoint"} 0',
     ]) {
