@@ -1,4 +1,4 @@
-/** The menu: `npm run bench`, `npm run bench -- cluster`, `peers`, `memory`; BENCH_SIZE=tiny makes each small. */
+/** The menu: `npm run bench`, `npm run bench -- cluster`, `peers`, `apiserver`, `memory`; BENCH_SIZE=tiny makes each small. */
 import type { Size } from './support/micro-bench.ts';
 
 const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: readonly string[]) => Promise<void> }>> = {
@@ -14,6 +14,14 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'beside kube-controller-manager on a real API server',
     run: async (size) => (await import('./peers/run.ts')).runPeersBench(size),
   },
+  apiserver: {
+    what: 'what a request costs the embedded API server, beside the real one (--embedded-only: alone)',
+    run: async (size, rest) => (await import('./apiserver/run.ts')).runApiServerBench(size, rest),
+  },
+  'server-memory': {
+    what: 'bytes of the embedded API server for each of 100,000 pods',
+    run: async (size) => (await import('./apiserver/memory.ts')).runServerMemoryBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),
@@ -24,7 +32,7 @@ const [choice = 'micro', ...rest] = process.argv.slice(2);
 const size: Size = process.env['BENCH_SIZE'] === 'tiny' ? 'tiny' : 'full';
 const entry = MENU[choice];
 if (entry === undefined) {
-  const lines = Object.entries(MENU).map(([name, { what }]) => `  ${name.padEnd(8)}${what}`);
+  const lines = Object.entries(MENU).map(([name, { what }]) => `  ${name.padEnd(14)}${what}`);
   console.error(`unknown bench ${JSON.stringify(choice)}; there are\n${lines.join('\n')}`);
   process.exitCode = 2;
 } else {

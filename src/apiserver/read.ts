@@ -5,7 +5,7 @@ import type { ListMeta, StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
 import { parseSelection, selects } from './selectors.ts';
 import type { Selection } from './selectors.ts';
-import { storeOf } from './state.ts';
+import { addWatcher, removeWatcher, storeOf } from './state.ts';
 import type { ApiServer } from './state.ts';
 import { eventsAfter, recordsAt, recordsOf } from './store.ts';
 import type { Store } from './store.ts';
@@ -128,7 +128,6 @@ export function openWatch(
   const tooNew = options.sendInitialEvents === true && wanted > server.revision;
   const tooOld = !initial && !fromNow && wanted < store.droppedRevision;
   const sendsInitial = initial && !tooNew;
-  const watchers = server.watchers.get(resource.name)!;
   const watcher = createWatcher({
     resource,
     namespace,
@@ -143,9 +142,9 @@ export function openWatch(
     initial: sendsInitial ? recordsOf(store, namespace).filter((record) => selects(selection, record.object)) : [],
     initialEnd: sendsInitial && options.allowWatchBookmarks && config.watchList ? server.revision : null,
     outboxEventsMax: config.watchOutboxEventsMax,
-    onClose: (closed) => void watchers.delete(closed),
+    onClose: (closed) => removeWatcher(server, closed),
   });
-  watchers.add(watcher);
+  addWatcher(server, watcher);
   if (tooNew) watcher.finish(tooLargeResourceVersion(wanted, server.revision).status);
   else if (tooOld) {
     const message = `too old resource version: ${wanted} (${store.droppedRevision})`;

@@ -46,7 +46,8 @@ export interface ApiServer {
   /** Wall-clock milliseconds of the last request or tick. */
   nowMs: number;
   readonly stores: ReadonlyMap<ResourceName, Store>;
-  readonly watchers: ReadonlyMap<ResourceName, Set<Watcher>>;
+  /** Open watches by `watchersKey`, so that a write meets only those that may want to hear of it. No set is empty. */
+  readonly watchers: Map<string, Set<Watcher>>;
   readonly addresses: ServiceAddresses;
   /** Writes are checked and answered, but nothing is kept and nobody is told. */
   readonly dryRun: boolean;
@@ -69,7 +70,7 @@ export function createState(config: ApiServerConfig): ApiServer {
     revision: 1,
     nowMs: full.startWallMs,
     stores: new Map(RESOURCES.map((resource) => [resource.name, createStore(resource)])),
-    watchers: new Map(RESOURCES.map((resource) => [resource.name, new Set<Watcher>()])),
+    watchers: new Map(),
     addresses: createServiceAddresses(full.serviceClusterIPRanges, full.random),
     dryRun: false,
   };
@@ -112,5 +113,31 @@ export function remove(server: ApiServer, record: StoredRecord): StoredRecord {
 
 function publish(server: ApiServer, resource: Resource, event: StoreEvent): void {
   remember(storeOf(server, resource), event, server.config.historyEventsMax, server.config.historyBytesMax);
-  for (const watcher of server.watchers.get(resource.name)!) watcher.offer(event);
+  offer(server, watchersKey(resource, ''), event);
+  const { namespace = '' } = event.record.object.metadata;
+  if (namespace !== '') offer(server, watchersKey(resource, namespace), event);
+}
+
+function offer({ watchers }: ApiServer, key: string, event: StoreEvent): void {
+  const concerned = watchers.get(key);
+  if (concerned !== undefined) for (const watcher of concerned) watcher.offer(event);
+}
+
+/** @param namespace '' = watches of all namespaces */
+export function watchersKey(resource: Resource, namespace: string): string {
+  return `${resource.name}/${namespace}`;
+}
+
+export function addWatcher({ watchers }: ApiServer, watcher: Watcher): void {
+  const key = watchersKey(watcher.resource, watcher.namespace);
+  const others = watchers.get(key);
+  if (others === undefined) watchers.set(key, new Set([watcher]));
+  else others.add(watcher);
+}
+
+/** Does nothing when it is there no more. */
+export function removeWatcher({ watchers }: ApiServer, watcher: Watcher): void {
+  const key = watchersKey(watcher.resource, watcher.namespace);
+  const others = watchers.get(key);
+  if (others?.delete(watcher) === true && others.size === 0) watchers.delete(key);
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { failure } from '../apiserver/api-error.ts';
 import { apply, BODY_BYTES_MAX, tick } from '../apiserver/server.ts';
 import type { ApiServer, Watch } from '../apiserver/server.ts';
@@ -30,7 +31,7 @@ export interface ApiServerHttp {
 export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {}): Promise<ApiServerHttp> {
   const { host = '127.0.0.1', port = 0, token = '', faults } = options;
   const ticker = createTicker(api);
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
     if (token !== '' && !isAuthorised(request, token)) {
       request.resume();
       sendStatus(response, failure(401, 'Unauthorized', 'Unauthorized'));
@@ -47,6 +48,7 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
       });
     });
   });
+  server.on('clientError', refuseClient);
   // Clients keep their connections; an idle one costs next to nothing.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
@@ -65,6 +67,20 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
         server.closeAllConnections();
       }),
   };
+}
+
+/** As in Go's server, which the real one uses; Node's own limit is 16 KiB. */
+const HEADER_BYTES_MAX = 1024 * 1024;
+
+/** What is no HTTP request, answered in the words of Go's server. */
+function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const line = tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${line}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n${line}`);
 }
 
 /** A kubeconfig for that server. An empty token leaves the user without credentials. */

@@ -1,0 +1,120 @@
+/** A client that costs as little as can be, so that the server is what is measured: HTTP/1.1 on bare sockets. */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { connect as connectTls } from 'node:tls';
+
+export interface LoadTarget {
+  readonly url: string;
+  readonly token?: string;
+  readonly caFile?: string;
+}
+
+export interface LoadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
+
+/**
+ * Sends `count` requests over `connections`, the next one on each when the last is answered.
+ * @returns seconds
+ * @throws Error for an answer that is no success, or for a connection that breaks
+ */
+export async function sendAll(
+  target: LoadTarget,
+  connections: number,
+  count: number,
+  requestOf: (i: number) => LoadRequest,
+): Promise<number> {
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(target)));
+  const from = performance.now();
+  let next = 0;
+  const lanes = sockets.map(
+    (socket) =>
+      new Promise<void>((resolve, reject) => {
+        let received: Buffer = Buffer.alloc(0);
+        const send = (): void => {
+          if (next >= count) resolve();
+          else socket.write(encode(target, requestOf(next++)));
+        };
+        socket.on('error', reject);
+        socket.on('close', () => reject(new Error('the server has closed a connection')));
+        socket.on('data', (chunk: Buffer) => {
+          received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+          const length = answerLength(received);
+          if (length === -1 || received.length < length) return;
+          if (received[9] !== 0x32) reject(new Error(received.toString('latin1')));
+          received = received.subarray(length);
+          send();
+        });
+        send();
+      }),
+  );
+  try {
+    await Promise.all(lanes);
+    return (performance.now() - from) / 1000;
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+/** Bytes of the answer with its head; -1 = more must come before that can be told. */
+function answerLength(received: Buffer): number {
+  const end = received.indexOf(HEAD_END);
+  if (end < 0) return -1;
+  const head = received.toString('latin1', 0, end);
+  const length = /^content-length: (\d+)\r?$/im.exec(head);
+  // Only one answer is under way, so the last piece of one in pieces is at the end.
+  if (length === null) return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? received.length : -1;
+  return end + 4 + Number(length[1]);
+}
+
+export interface LoadWatch {
+  /** Received so far. */
+  readonly bytes: () => number;
+  readonly stop: () => void;
+}
+
+/** A watcher that drops what it gets. */
+export async function openLoadWatch(target: LoadTarget, path: string, accept: string): Promise<LoadWatch> {
+  const socket = await open(target);
+  let bytes = 0;
+  const started = new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      resolve();
+    });
+  });
+  socket.write(encode(target, { method: 'GET', path, accept, contentType: '', body: new Uint8Array(0) }));
+  await started;
+  return { bytes: () => bytes, stop: () => void socket.destroy() };
+}
+
+function encode({ url, token }: LoadTarget, { method, path, accept, contentType, body }: LoadRequest): Buffer {
+  const lines = [`${method} ${path} HTTP/1.1`, `host: ${new URL(url).host}`, `accept: ${accept}`];
+  if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
+  if (body.length > 0) lines.push(`content-type: ${contentType}`, `content-length: ${body.length}`);
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
+}
+
+async function open({ url, caFile }: LoadTarget): Promise<Socket> {
+  const { protocol, hostname, port } = new URL(url);
+  const ca = caFile === undefined ? undefined : readFileSync(caFile);
+  const secure = protocol === 'https:';
+  const address = { host: hostname, port: Number(port) };
+  const socket = secure ? connectTls({ ...address, ca: ca!, ALPNProtocols: ['http/1.1'] }) : connect(address);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once(secure ? 'secureConnect' : 'connect', resolve);
+  });
+  socket.setNoDelay(true);
+  return socket;
+}
