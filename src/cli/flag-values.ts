@@ -95,6 +95,24 @@ export function duration(minMs: number): (text: string) => number {
   };
 }
 
+/** What `parse` takes, and these spellings of a value outside its range that has a meaning of its own. */
+export function or(
+  spellings: readonly string[],
+  value: number,
+  meaning: string,
+  parse: (text: string) => number,
+): (text: string) => number {
+  return (text) => {
+    if (spellings.includes(text)) return value;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw new InvalidArgumentError(`${error.message.replace(/\.$/, '')}, or ${spellings[0]} for ${meaning}.`);
+    }
+  };
+}
+
 export function choice(allowed: readonly string[]): (text: string) => string {
   return (text) => {
     if (allowed.includes(text)) return text;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
-import { add, asText, bool, duration, integer, number, parseWith } from './flag-values.ts';
+import { add, asText, bool, duration, integer, number, or, parseWith } from './flag-values.ts';
 import { UsageError } from './usage.ts';
 
 /** What `endpointd run` is told. */
@@ -119,8 +119,8 @@ function runCommand(): Command {
   add(
     command,
     '--kube-api-qps <number>',
-    'requests a second to the API server, for each enabled controller',
-    number(0.001, 1e6),
+    'requests a second to the API server, for each enabled controller; -1 = no limit',
+    or(['-1'], -1, 'no limit', number(0.001, 1e6)),
     20,
   );
   add(
@@ -165,8 +165,8 @@ function runCommand(): Command {
   add(
     command,
     '--min-resync-period <duration>',
-    'every service is planned again after once to twice this time',
-    duration(1000),
+    'every service is planned again after once to twice this time; 0 = never',
+    or(['0', '0s'], 0, 'never', duration(1000)),
     43_200_000,
     '12h',
   );

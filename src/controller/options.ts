@@ -4,9 +4,10 @@ export interface ControllerOptions {
   readonly endpoints: boolean;
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
-  /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). */
+  /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;
+  /** 0 = no resync. */
   readonly minResyncPeriodMs: number;
   readonly tolerateUnreadyAnnotation: boolean;
   /** Most writes without an answer at a time, over all services. */

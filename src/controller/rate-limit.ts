@@ -14,7 +14,7 @@ export interface TokenBucket {
   pausedUntilMs: number;
 }
 
-/** `qps` 0 or less = no limit, as a negative QPS in client-go. The bucket starts full. */
+/** `qps` 0 or less = no limit, as client-go takes a negative one. The bucket starts full. */
 export function createTokenBucket(qps: number, burst: number): TokenBucket {
   return {
     intervalMs: qps > 0 ? 1000 / qps : 0,
