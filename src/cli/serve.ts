@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -9,6 +12,8 @@ import type { ApiClient } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { FAULTS_PATH } from '../node/fault-gate.ts';
+import { selfSigned } from '../node/self-signed.ts';
+import type { TlsIdentity } from '../node/self-signed.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
@@ -24,6 +29,10 @@ import { starting, UsageError } from './usage.ts';
 export interface ServeOptions {
   /** 0 = any free one. */
   readonly port: number;
+  /** An address of this machine; all but loopback need `secure`. */
+  readonly bindAddress: string;
+  /** HTTPS with a certificate made for this run, and a bearer token. */
+  readonly secure: boolean;
   /** Where the kubeconfig is written. */
   readonly kubeconfig: string;
   /** null = an empty cluster. */
@@ -54,7 +63,8 @@ const REQUESTS_AT_ONCE = 16;
 /** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
 export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
-  const { port, kubeconfig, profile, seed, watchList, faultAdmin } = options;
+  const { port, bindAddress, kubeconfig, profile, seed, watchList, faultAdmin } = options;
+  const access = options.secure ? secureAccess(bindAddress) : {};
   const stopped = new Promise<void>((stop) =>
     onStopSignals(
       () => stop(),
@@ -63,15 +73,20 @@ export async function serve(args: readonly string[]): Promise<number> {
   );
   const server = await starting(
     `serve on port ${port}`,
-    startApiServerThread({ port, seed, watchList, faults: options.fault, faultAdmin }),
+    startApiServerThread({ port, host: bindAddress, seed, watchList, faults: options.fault, faultAdmin, ...access }),
   );
-  const client = createApiClient({ url: server.url }, REQUESTS_AT_ONCE);
+  const url = reachable(server.url);
+  const { tls, token } = access;
+  const client = createApiClient(
+    { url, ...(tls === undefined ? {} : { ca: tls.cert }), ...(token === undefined ? {} : { token }) },
+    REQUESTS_AT_ONCE,
+  );
   const cluster = profile === null ? null : await fill(client, profile, seed);
   await createNodes(client, options.nodes);
   const lives = startLife(client, cluster, options);
-  const text = kubeconfigFor(server.url, '');
+  const text = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
   await starting('write --kubeconfig', writeFile(kubeconfig, text, { mode: 0o600 }));
-  process.stdout.write(`${text}# written to ${resolve(kubeconfig)}; serving at ${server.url} until Ctrl-C\n`);
+  process.stdout.write(`${text}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
   await Promise.race([stopped, ...lives.map(({ failed }) => failed)]);
   for (const life of lives) await life.stop();
   await client.close();
@@ -79,12 +94,36 @@ export async function serve(args: readonly string[]): Promise<number> {
   return 0;
 }
 
+interface SecureAccess {
+  readonly tls?: TlsIdentity;
+  readonly token?: string;
+}
+
+const CERTIFICATE_DAYS = 365;
+
+function secureAccess(bindAddress: string): SecureAccess {
+  const hosts = new Set(['localhost', '127.0.0.1', '::1', hostname(), bindAddress]);
+  const tls = selfSigned({ hosts: [...hosts], nowMs: Date.now(), days: CERTIFICATE_DAYS });
+  return { tls, token: randomBytes(24).toString('base64url') };
+}
+
+/** Where a client on this machine finds a server that listens on all addresses. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^127(\.[0-9]+){3}$/.test(address);
+}
+
 export function parseServeFlags(args: readonly string[], print: (text: string) => void): ServeOptions {
   const profiles = [EMPTY, ...PROFILES.map(({ name }) => name)];
   const command = new Command('endpointd serve')
-    .description('The embedded API server alone, over plain HTTP on loopback, in memory.')
+    .description('The embedded API server alone, in memory; by default over plain HTTP on loopback.')
     .usage('[--flag=value ...]');
-  add(command, '--port <n>', 'port on 127.0.0.1; 0 is any free one', integer(0, 65_535), 0);
+  add(command, '--port <n>', 'port to listen on; 0 is any free one', integer(0, 65_535), 0);
+  add(command, '--bind-address <ip>', 'address to listen on; any but loopback needs --secure', address, '127.0.0.1');
+  add(command, '--secure [bool]', 'HTTPS and a bearer token, both made anew and in the kubeconfig', bool, false);
   add(command, '--kubeconfig <path>', 'where the kubeconfig is written', asText, 'endpointd.kubeconfig');
   add(command, '--profile <name>', `cluster to fill it with: ${profiles.join(', ')}`, choice(profiles), EMPTY);
   add(command, '--seed <n>', 'the same seed makes the same cluster', integer(0, 2 ** 32 - 1), 1);
@@ -107,7 +146,17 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   if (flags.churnRate > 0 && profile === EMPTY) {
     throw new UsageError('--churn-rate needs a --profile: only its objects are changed');
   }
+  if (!flags.secure && !isLoopback(flags.bindAddress)) {
+    throw new UsageError(
+      `--bind-address=${flags.bindAddress} needs --secure: whoever reaches it could change everything`,
+    );
+  }
   return { ...flags, podStepMs: podStep, profile: profile === EMPTY ? null : findProfile(profile) };
+}
+
+function address(text: string): string {
+  if (isIP(text) === 0) throw new InvalidArgumentError('It has to be an IP address.');
+  return text;
 }
 
 const FAULT_EXAMPLE = 'verb=update,resource=endpoints,lose-reply=0.01,delay=exponential:50ms';

@@ -1,5 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { failure } from '../apiserver/api-error.ts';
@@ -8,6 +10,7 @@ import type { ApiServer, Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
 import { answersAdmin, FREE_PASSAGE, playFaults } from './fault-gate.ts';
 import type { FaultGate, Passage, WatchFaults } from './fault-gate.ts';
+import type { TlsIdentity } from './self-signed.ts';
 
 export interface ApiServerHttpOptions {
   /** Default 127.0.0.1. */
@@ -16,6 +19,8 @@ export interface ApiServerHttpOptions {
   readonly port?: number;
   /** When given, every request but health checks must carry it as a bearer token. */
   readonly token?: string;
+  /** When given, HTTPS is served instead of HTTP. */
+  readonly tls?: TlsIdentity;
   /** Default: none. */
   readonly faults?: FaultGate;
 }
@@ -27,11 +32,11 @@ export interface ApiServerHttp {
   close(): Promise<void>;
 }
 
-/** Serves an embedded API server over plain HTTP. @throws Error when the address cannot be listened on */
+/** Serves an embedded API server over HTTP/1.1. @throws Error when the address cannot be listened on */
 export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {}): Promise<ApiServerHttp> {
-  const { host = '127.0.0.1', port = 0, token = '', faults } = options;
+  const { host = '127.0.0.1', port = 0, token = '', tls, faults } = options;
   const ticker = createTicker(api);
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
+  const listener: RequestListener = (request, response) => {
     if (token !== '' && !isAuthorised(request, token)) {
       request.resume();
       sendStatus(response, failure(401, 'Unauthorized', 'Unauthorized'));
@@ -47,7 +52,9 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
         answer(api, ticker, request, response, body, passage);
       });
     });
-  });
+  };
+  const limits = { maxHeaderSize: HEADER_BYTES_MAX };
+  const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...limits, ...tls }, listener);
   server.on('clientError', refuseClient);
   // Clients keep their connections; an idle one costs next to nothing.
   server.keepAliveTimeout = 0;
@@ -58,7 +65,7 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
   });
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     port: bound,
     close: () =>
       new Promise((resolve) => {
@@ -83,14 +90,18 @@ function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${line}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n${line}`);
 }
 
-/** A kubeconfig for that server. An empty token leaves the user without credentials. */
-export function kubeconfigFor(url: string, token: string): string {
+/**
+ * A kubeconfig for that server. An empty token leaves the user without credentials.
+ * @param ca PEM of what signed the server's certificate; empty for HTTP
+ */
+export function kubeconfigFor(url: string, token: string, ca = ''): string {
+  const authority = ca === '' ? '' : `, certificate-authority-data: ${Buffer.from(ca).toString('base64')}`;
   const user = token === '' ? '{}' : `{ token: ${JSON.stringify(token)} }`;
   return [
     'apiVersion: v1',
     'kind: Config',
     'current-context: embedded',
-    `clusters: [{ name: embedded, cluster: { server: ${JSON.stringify(url)} } }]`,
+    `clusters: [{ name: embedded, cluster: { server: ${JSON.stringify(url)}${authority} } }]`,
     `users: [{ name: embedded, user: ${user} }]`,
     'contexts: [{ name: embedded, context: { cluster: embedded, user: embedded } }]',
     '',
@@ -100,7 +111,13 @@ export function kubeconfigFor(url: string, token: string): string {
 const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
 
 function isAuthorised(request: IncomingMessage, token: string): boolean {
-  return request.headers.authorization === `Bearer ${token}` || OPEN_PATHS.includes(request.url ?? '');
+  const given = request.headers.authorization ?? '';
+  return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(request.url ?? '');
+}
+
+/** Of one length, so that comparing tells nothing of the token. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 function readBody(request: IncomingMessage, response: ServerResponse, done: (body: Buffer | null) => void): void {

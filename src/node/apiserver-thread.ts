@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { TlsIdentity } from './self-signed.ts';
 
 /** `workerData`. The thread answers with an ApiServerThreadReady, and ends after any message. */
 export interface ApiServerThreadOptions {
@@ -6,6 +7,7 @@ export interface ApiServerThreadOptions {
   readonly port?: number;
   readonly host?: string;
   readonly token?: string;
+  readonly tls?: TlsIdentity;
   readonly watchList?: boolean;
   /** Rules as text. */
   readonly faults?: readonly string[];

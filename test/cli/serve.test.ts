@@ -10,6 +10,8 @@ function parse(...args: string[]) {
 test('an empty cluster on any port is the default', () => {
   assert.deepEqual(parse(), {
     port: 0,
+    bindAddress: '127.0.0.1',
+    secure: false,
     kubeconfig: 'endpointd.kubeconfig',
     profile: null,
     seed: 1,
@@ -44,4 +46,12 @@ test('bad values say what is allowed', () => {
   assert.throws(() => parse('--churn-rate=5'), /needs a --profile/);
   assert.throws(() => parse('--port=70000'), /from 0 to 65535/);
   assert.throws(() => parse('--help'), HelpShown);
+});
+
+test('beyond loopback only with HTTPS and a token', () => {
+  assert.throws(() => parse('--bind-address=0.0.0.0'), /--bind-address=0.0.0.0 needs --secure/);
+  const { bindAddress, secure } = parse('--bind-address=0.0.0.0', '--secure');
+  assert.deepEqual([bindAddress, secure], ['0.0.0.0', true]);
+  assert.equal(parse('--bind-address=::1').bindAddress, '::1');
+  assert.throws(() => parse('--bind-address=localhost'), /has to be an IP address/);
 });
