@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSim, deleteObject, NO_FAULTS, pick, writesOf, type Faults, type Sim } from '../support/sim.ts';
+import { createSim, deleteObject, pick, writesOf, type Sim } from '../support/sim.ts';
+import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
 import { expectedEndpoints, wrongEndpoints } from '../../src/cli/endpoints-check.ts';
 import { nextFloat, createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
@@ -24,13 +25,14 @@ function wrongOf(sim: Sim): string[] {
 }
 
 /** A mix of faults drawn from the seed: each kind may be missing, rare or frequent. */
-function drawFaults(prng: Prng): Faults {
+function drawFaults(prng: Prng): FaultChances {
   const draw = (): number => [0, 0.01, 0.1][nextInt(prng, 3)]!;
   return {
     loseRequest: draw(),
     loseReply: draw(),
     serverError: draw(),
     tooMany: draw() / 2,
+    gone: draw() / 2,
     cutWatch: draw() / 10,
     lag: draw(),
   };

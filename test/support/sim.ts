@@ -3,6 +3,8 @@
  * server's `apply`, and a network between them that delays, loses and refuses as the seed and the faults say.
  */
 import { simulatedShards, type SimShards } from './sim-shards.ts';
+import { faultStatus, NO_FAULTS } from '../../src/apiserver/faults.ts';
+import type { FaultChances } from '../../src/apiserver/faults.ts';
 import {
   apply,
   closeWatches,
@@ -43,24 +45,6 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   watchList: true,
 };
 
-/** Chances of one exchange, 0 to 1. */
-export interface Faults {
-  /** The request never arrives: connection reset. */
-  loseRequest: number;
-  /** It is done, but the answer never comes. */
-  loseReply: number;
-  /** 500 without being done. */
-  serverError: number;
-  /** 429 with Retry-After: 1. */
-  tooMany: number;
-  /** A watch is cut after a frame. */
-  cutWatch: number;
-  /** A request, a reply or a piece of a stream is under way for up to 20 s: past most time limits. */
-  lag: number;
-}
-
-export const NO_FAULTS: Faults = { loseRequest: 0, loseReply: 0, serverError: 0, tooMany: 0, cutWatch: 0, lag: 0 };
-
 /** Milliseconds on top of the usual latency, on the way to the server and back; of a stream: of each of its pieces. */
 export interface Lag {
   readonly toMs: number;
@@ -74,7 +58,8 @@ export interface SimConfig {
   readonly seed?: number;
   readonly options?: Partial<ControllerOptions>;
   readonly shards?: number;
-  readonly faults?: Partial<Faults>;
+  /** Lag is up to 20 s on one of the two ways, or of a piece of a stream: past most time limits. */
+  readonly faults?: Partial<FaultChances>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
   /** Virtual milliseconds that a shard takes for a batch. */
@@ -109,7 +94,7 @@ export interface Exchange {
 
 export interface Sim {
   readonly server: ApiServer;
-  readonly faults: Faults;
+  readonly faults: FaultChances;
   /** May be changed as the story goes. */
   refuse: Refuse;
   /** May be changed as the story goes. */
@@ -156,7 +141,7 @@ const LATENCY_MS = 1;
 
 export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
-  const faults: Faults = { ...NO_FAULTS, ...config.faults };
+  const faults: FaultChances = { ...NO_FAULTS, ...config.faults };
   const options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
   const tasks = createHeap<Task>((a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order));
   let now = 0;
@@ -338,6 +323,15 @@ export function createSim(config: SimConfig = {}): Sim {
       if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
       if (chance(faults.serverError)) return respond(id, 500, -1, delay());
       if (chance(faults.tooMany)) return respond(id, 429, 1, delay());
+      const reads = request.stream || request.lane === 'list';
+      if (reads && chance(faults.gone))
+        return respond(
+          id,
+          410,
+          -1,
+          delay(),
+          faultStatus('gone', () => nextFloat(prng)),
+        );
       const refused = sim.refuse(request);
       if (refused !== 0) {
         const status = typeof refused === 'number' ? refused : refused.code;
