@@ -16,8 +16,14 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${shown(value)}: ${detail}` };
 }
 
-export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const list = [...supported].sort().map((text) => JSON.stringify(text));
+/** The server mostly, but not always, sorts what is supported. */
+export function notSupported(
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+  sort: boolean = true,
+): FieldError {
+  const list = (sort ? [...supported].sort() : supported).map((text) => JSON.stringify(text));
   return {
     field,
     reason: 'FieldValueNotSupported',

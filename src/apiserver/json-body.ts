@@ -61,7 +61,7 @@ function readField(context: Context, field: Field, value: unknown, path: string)
   if (field.shape === 'map') {
     if (!isRecord(value)) throw mismatch(context, value, path, `map[string]${goType(field)}`);
     const map: Json = {};
-    for (const key of Object.keys(value)) setKey(map, key, readOne(context, field, value[key], `${path}.${key}`));
+    for (const key of Object.keys(value)) setKey(map, key, readOne(context, field, value[key], path));
     return Object.keys(map).length === 0 ? undefined : map;
   }
   const read = readOne(context, field, value, path);
@@ -89,8 +89,8 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       if (typeof value === 'number') return String(value);
       break;
     case 'IntOrString':
-      if (typeof value === 'string' || Number.isInteger(value)) return value;
-      break;
+      if (typeof value === 'string' || (Number.isInteger(value) && Math.abs(value as number) < 2 ** 31)) return value;
+      throw mismatch(context, value, path, 'int32');
     case 'Time':
     case 'MicroTime': {
       const exact = field.type === 'Time' || MICRO_TIME.test(String(value));
@@ -111,10 +111,11 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
 const MICRO_TIME = /\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
 function mismatch(context: Context, value: unknown, path: string, expected: string): JsonTypeError {
+  const unfit = typeof value === 'number' && expected.startsWith('int');
   const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
   const field = path.replaceAll(/\[[0-9]+\]/g, '');
   return new JsonTypeError(
-    `json: cannot unmarshal ${kind} into Go struct field ${context.owner}.${field} of type ${expected}`,
+    `json: cannot unmarshal ${unfit ? `number ${value}` : kind} into Go struct field ${context.owner}.${field} of type ${expected}`,
   );
 }
 

@@ -44,7 +44,7 @@ export function freeIp(addresses: ServiceAddresses, family: string): string | nu
   for (let step = 0; step < range.size; step++) {
     const offset = (start + step) % range.size;
     // The network's own address and the broadcast address are never given out.
-    if (offset === 0 || offset === range.size - 1) continue;
+    if (offset === 0 || isBroadcast(range, offset)) continue;
     const ip = formatIp(plus(range.base, offset));
     if (!addresses.ips.has(ip)) return ip;
   }
@@ -59,17 +59,23 @@ export function ipProblem(addresses: ServiceAddresses, text: string): string {
   const range = addresses.ranges.find((range) => range.family === ip?.family);
   if (ip === null || range === undefined) return OUT_OF_RANGE;
   const offset = minus(ip.bytes, range.base);
-  if (offset < 0 || offset >= range.size) {
-    return OUT_OF_RANGE;
-  }
+  if (offset <= 0 || offset >= range.size || isBroadcast(range, offset)) return OUT_OF_RANGE;
   return addresses.ips.has(formatIp(ip.bytes)) ? 'provided IP is already allocated' : '';
 }
 
+function isBroadcast({ family, size }: Range, offset: number): boolean {
+  return family === 'IPv4' && offset === size - 1;
+}
+
+/** The lowest ports are left to those who ask for one, while there are others. */
+const ASKED_FOR = 86;
+
 export function freeNodePort(addresses: ServiceAddresses, taken: ReadonlySet<number>): number | null {
   const size = NODE_PORT_MAX - NODE_PORT_MIN + 1;
-  const start = Math.floor(addresses.random() * size);
+  const upper = size - ASKED_FOR;
+  const start = Math.floor(addresses.random() * upper);
   for (let step = 0; step < size; step++) {
-    const port = NODE_PORT_MIN + ((start + step) % size);
+    const port = NODE_PORT_MIN + (step < upper ? ASKED_FOR + ((start + step) % upper) : step - upper);
     if (!addresses.nodePorts.has(port) && !taken.has(port)) return port;
   }
   return null;

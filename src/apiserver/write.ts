@@ -68,6 +68,8 @@ function insert(
   delete metadata.deletionGracePeriodSeconds;
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: false };
+  const unallocated = rules.allocate?.(object, null, context) ?? [];
+  if (unallocated.length > 0) throw invalidObject(resource, metadata.name ?? '', unallocated);
   rules.prepareCreate(object, context);
   const errors = [...validateMetadata(object, rules.name), ...rules.validateCreate(object, context)];
   if (errors.length > 0) throw invalidObject(resource, metadata.name ?? '', errors);
@@ -186,6 +188,8 @@ function replace(
     const finalizers = child(object, 'spec')['finalizers'];
     object = { ...old, metadata: { ...old.metadata }, spec: finalizers === undefined ? {} : { finalizers } };
   } else {
+    const unallocated = rules.allocate?.(object, old, context) ?? [];
+    if (unallocated.length > 0) throw invalidObject(resource, name, unallocated);
     rules.prepareUpdate(object, old, context);
     const errors = [...validateMetadata(object, rules.name), ...rules.validateUpdate(object, old, context)];
     if (errors.length > 0) throw invalidObject(resource, name, errors);

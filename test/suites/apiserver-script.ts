@@ -89,7 +89,9 @@ export async function play(client: Client, steps: readonly Step[]): Promise<stri
     let hidden = text.replaceAll(namespace, 'NS');
     if (resourceVersion !== '') hidden = hidden.replaceAll(new RegExp(`\\b${resourceVersion}\\b`, 'g'), 'RV');
     if (uid !== '') hidden = hidden.replaceAll(uid, 'UID');
-    return abbreviate(hidden.replaceAll(GIVEN, (given) => (sent.includes(given) ? given : '<given>')));
+    return abbreviate(
+      hidden.replaceAll(GIVEN, (given) => (sent.includes(given) || RANGE.includes(given) ? given : '<given>')),
+    );
   };
   for (const { method, path, body, options, shows } of steps) {
     const [resource = ''] = path.split(/[/?]/);
@@ -149,6 +151,9 @@ const USUAL: Readonly<Record<string, string>> = {
 
 /** Cluster IPs and node ports; those that no step names were given by the server. */
 const GIVEN = /\b10\.(?:9[6-9]|10[0-9]|11[01])\.[0-9]+\.[0-9]+\b|\b3[012][0-9]{3}\b/g;
+
+/** Ends of the range of node ports; they come in messages. */
+const RANGE: readonly string[] = ['30000', '32767'];
 
 /** The long texts of the server that come often; what they say is compared to the letter. */
 const ABBREVIATIONS: ReadonlyArray<readonly [string, string]> = [

@@ -19,6 +19,13 @@ import { PLAIN_CASES } from './apiserver-plain.ts';
 import { POD_CASES } from './apiserver-pods.ts';
 import { SERVICE_CASES } from './apiserver-services.ts';
 import { TABLE_CASES } from './apiserver-tables.ts';
+import { casesOf } from './apiserver-script.ts';
+import {
+  SERVICE_ADDRESS_SCRIPTS,
+  SERVICE_POLICY_SCRIPTS,
+  SERVICE_PORT_SCRIPTS,
+  SERVICE_TYPE_SCRIPTS,
+} from './apiserver-rules/services.ts';
 import { UPDATE_CASES } from './apiserver-update.ts';
 import { WATCH_CASES } from './apiserver-watch.ts';
 import { YAML_CASES } from './apiserver-yaml.ts';
@@ -41,6 +48,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   yaml: YAML_CASES,
   'dry run': DRY_RUN_CASES,
   binding: BINDING_CASES,
+  rules: casesOf({
+    ...SERVICE_PORT_SCRIPTS,
+    ...SERVICE_TYPE_SCRIPTS,
+    ...SERVICE_ADDRESS_SCRIPTS,
+    ...SERVICE_POLICY_SCRIPTS,
+  }),
   'not in the embedded server': OPEN_CASES,
 };
 

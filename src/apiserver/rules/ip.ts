@@ -112,3 +112,14 @@ export function specialIpProblems(text: string): readonly string[] {
   if (multicast) problems.push('may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)');
   return problems;
 }
+
+/** The same for `address/bits`. */
+export function cidrProblems(text: string): readonly string[] {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const ip = parseIp(address);
+  const known = ip !== null && rest.length === 0 && /^(0|[1-9][0-9]{0,2})$/.test(bits);
+  if (!known || Number(bits) > ip.bytes.length * 8) {
+    return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+  }
+  return ipProblems(address);
+}

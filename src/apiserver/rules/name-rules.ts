@@ -30,7 +30,9 @@ export const labelName: NameRule = (value) => {
   if (value.length <= 63 && LABEL.test(value)) return FINE;
   const problems: string[] = [];
   if (value.length > 63) problems.push('must be no more than 63 characters');
-  if (!LABEL.test(value)) problems.push(LABEL_MESSAGE);
+  // The server checks the length first, and has a word of its own for names that would do with dots.
+  else if (SUBDOMAIN.test(value)) problems.push('must not contain dots');
+  if (!LABEL.test(value) && problems.length === 0) problems.push(LABEL_MESSAGE);
   return problems;
 };
 
@@ -50,7 +52,7 @@ export const qualifiedName: NameRule = (value) => {
   let name = parts[0]!;
   if (parts.length > 2) {
     return [
-      `a qualified name ${QUALIFIED_NAME_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${QUALIFIED_NAME_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   if (parts.length === 2) {

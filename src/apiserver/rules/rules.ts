@@ -13,6 +13,11 @@ export interface RuleContext {
 /** Defaulting and validation of one resource. `object` is ours to change; `old` is in the store and is not. */
 export interface Rules {
   readonly name: NameRule;
+  /**
+   * Chooses what the server gives (addresses, ports), before the rest; `old` is null for a create. Errors of this step
+   * are answered alone.
+   */
+  readonly allocate?: (object: ApiObject, old: ApiObject | null, context: RuleContext) => readonly FieldError[];
   /** Fills in what the server fills in, and takes away what a create may not set. */
   readonly prepareCreate: (object: ApiObject, context: RuleContext) => void;
   /** The same for an update: also carries over what an update may not change. */
