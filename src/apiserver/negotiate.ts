@@ -5,6 +5,8 @@ import { notAcceptable } from './api-error.ts';
 /** How a reply is to look. */
 export interface Negotiated {
   readonly encoding: Encoding;
+  /** The client takes JSON as well. */
+  readonly jsonToo: boolean;
   /** The JSON is to be turned into YAML in the end. */
   readonly yaml: boolean;
   /** What objects become on the way out. */
@@ -13,7 +15,13 @@ export interface Negotiated {
   readonly tableVersion: 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 }
 
-export const PLAIN_JSON: Negotiated = { encoding: 'json', yaml: false, as: 'object', tableVersion: 'meta.k8s.io/v1' };
+export const PLAIN_JSON: Negotiated = {
+  encoding: 'json',
+  jsonToo: true,
+  yaml: false,
+  as: 'object',
+  tableVersion: 'meta.k8s.io/v1',
+};
 const NOT_ACCEPTABLE =
   '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ' +
   'application/vnd.kubernetes.protobuf';
@@ -46,7 +54,8 @@ function parseAccept(accept: string): Negotiated {
     if (encoding === null) continue;
     served = true;
     const given = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
-    const base: Negotiated = { ...PLAIN_JSON, encoding, yaml };
+    const jsonToo = accept.split(',').some((other) => JSON_TYPES.includes(other.trim()));
+    const base: Negotiated = { ...PLAIN_JSON, encoding, jsonToo, yaml };
     switch (given.get('as') ?? '') {
       case '':
         return base;

@@ -1,6 +1,7 @@
 import { decodeEnvelope, encodeEnvelope, encodeMessage, encodeObject } from '../kube/codec.ts';
 import type { Encoding } from '../kube/media-type.ts';
 import { messageOf } from '../kube/schema.ts';
+import type { Message } from '../kube/schema.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 
@@ -51,6 +52,22 @@ export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: b
     return (record[field] ??= encodeMetadata(record.object, encoding));
   }
   return (record[encoding] ??= encodeWhole(record.resource, record.object, encoding));
+}
+
+/** Something in the object is not in the tables, and is lost in protobuf: a pod's probes, volumes and the like. */
+export function isPartialInProtobuf({ resource, object }: StoredRecord): boolean {
+  return hasSkipped(messageOf(resource.apiVersion, resource.kind)!, object);
+}
+
+function hasSkipped(message: Message, object: object): boolean {
+  return message.fields.some((field) => {
+    const value = (object as Record<string, unknown>)[field.name];
+    if (typeof value !== 'object' || value === null) return false;
+    if (field.type === 'skip') return Object.keys(value).length > 0;
+    if (field.type !== 'message' || field.shape === 'map') return false;
+    if (field.shape === 'one') return hasSkipped(field.message!, value);
+    return (value as object[]).some((item) => hasSkipped(field.message!, item));
+  });
 }
 
 /** The same for an object that is in no store. */

@@ -21,6 +21,7 @@ import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import { listObjects, openWatch, tickWatches } from './read.ts';
 import { plainReply } from './plain.ts';
+import { isPartialInProtobuf } from './record.ts';
 import { goType, headersOf, listReply, PLAIN_OUTPUT, recordReply, statusReply } from './reply.ts';
 import type { Output } from './reply.ts';
 import { parseTarget } from './request.ts';
@@ -173,7 +174,11 @@ function getOne({ server, target, output }: Call): ApiReply {
   const { resource, namespace, name } = target;
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   if (record === undefined) throw notFound(resource, name);
-  return recordReply(200, record, output);
+  const { negotiated } = output;
+  const whole = negotiated.encoding === 'json' || negotiated.as !== 'object' || !negotiated.jsonToo;
+  if (whole || !isPartialInProtobuf(record)) return recordReply(200, record, output);
+  // kubectl describe asks for protobuf first: better the other encoding than half a pod.
+  return recordReply(200, record, { ...output, negotiated: { ...negotiated, encoding: 'json' } });
 }
 
 const FIELD_VALIDATIONS: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];

@@ -28,7 +28,6 @@ spec:
     resources: { requests: { cpu: 100m, memory: 64Mi } }
 `;
 
-/** Without probes and volumes, which the embedded server does not keep in protobuf (apiserver-differences.ts). */
 const PLAIN_POD = `
 apiVersion: v1
 kind: Pod
@@ -46,6 +45,9 @@ spec:
   selector: { app: web }
   ports: [{ name: http, port: 80, targetPort: http }, { name: admin, port: 81, targetPort: 9000 }]
 `;
+
+/** Where events are shown: a real server may complain about a cluster IP that it has only just given. */
+const HEADLESS = SERVICE.replace('spec:', 'spec:\n  clusterIP: None');
 
 const ENDPOINTS = `
 apiVersion: v1
@@ -114,8 +116,8 @@ export const KUBECTL_SCRIPT: Readonly<Record<string, readonly KubectlStep[]>> = 
     { args: 'create namespace life', fails: true },
     { args: 'get pods -n life' },
     { args: 'create -f -', stdin: NODE },
-    { args: 'create -n life -f -', stdin: `${POD}---${SERVICE}---${ENDPOINTS}---${SLICE}` },
-    { args: 'create -n life -f -', stdin: SERVICE, fails: true },
+    { args: 'create -n life -f -', stdin: `${POD}---${HEADLESS}---${ENDPOINTS}---${SLICE}` },
+    { args: 'create -n life -f -', stdin: HEADLESS, fails: true },
     { args: `patch pod web-1 -n life --subresource=status --type=merge -p '${READY_STATUS}'` },
     { args: 'get pods -n life' },
     { args: 'get pods -n life -o wide' },
@@ -152,6 +154,8 @@ export const KUBECTL_SCRIPT: Readonly<Record<string, readonly KubectlStep[]>> = 
   describe: [
     { args: 'create -n life -f -', stdin: PLAIN_POD },
     { args: 'describe pod plain -n life' },
+    { args: 'describe pods -n life' },
+    { args: 'describe pod web-1 -n life' },
     { args: 'describe svc web -n life' },
     { args: 'describe ep web -n life' },
     { args: 'describe endpointslice web-abcde -n life' },
