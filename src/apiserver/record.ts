@@ -2,6 +2,8 @@ import { decodeEnvelope, encodeEnvelope, encodeMessage, encodeObject } from '../
 import type { Encoding } from '../kube/media-type.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Message } from '../kube/schema.ts';
+import { keepBody } from './body-cache.ts';
+import type { Bodies, BodyCache } from './body-cache.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 
@@ -17,29 +19,27 @@ export interface StoredRecord {
   readonly object: ApiObject;
   /** About what it takes in memory, for the bound of the history. */
   readonly sizeBytes: number;
-  /** Whole bodies: with envelope in protobuf, with kind and apiVersion in JSON. */
-  protobuf: Uint8Array | null;
-  json: Uint8Array | null;
-  metadataProtobuf: Uint8Array | null;
-  metadataJson: Uint8Array | null;
+  readonly cache: BodyCache;
+  /** Null = nothing was encoded yet. */
+  bodies: Bodies | null;
 }
 
 export function createRecord(
+  cache: BodyCache,
   resource: Resource,
   key: string,
   revision: number,
   object: ApiObject,
   sizeBytes: number,
 ): StoredRecord {
-  const bytes = { protobuf: null, json: null, metadataProtobuf: null, metadataJson: null };
-  return { resource, key, revision, object, sizeBytes, ...bytes };
+  return { resource, key, revision, object, sizeBytes, cache, bodies: null };
 }
 
 /** The same content at another version: what a DELETED event shows. */
 export function atRevision(record: StoredRecord, revision: number): StoredRecord {
   const metadata = { ...record.object.metadata, resourceVersion: String(revision) };
   const object = { ...record.object, metadata };
-  return createRecord(record.resource, record.key, revision, object, record.sizeBytes);
+  return createRecord(record.cache, record.resource, record.key, revision, object, record.sizeBytes);
 }
 
 const METADATA_API_VERSION = 'meta.k8s.io/v1';
@@ -47,11 +47,14 @@ const METADATA_KIND = 'PartialObjectMetadata';
 
 /** The whole body of a reply with this object, cached. */
 export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: boolean): Uint8Array {
-  if (metadataOnly) {
-    const field = encoding === 'protobuf' ? 'metadataProtobuf' : 'metadataJson';
-    return (record[field] ??= encodeMetadata(record.object, encoding));
-  }
-  return (record[encoding] ??= encodeWhole(record.resource, record.object, encoding));
+  const field = metadataOnly ? (encoding === 'protobuf' ? 'metadataProtobuf' : 'metadataJson') : encoding;
+  const bodies = (record.bodies ??= { protobuf: null, json: null, metadataProtobuf: null, metadataJson: null });
+  const kept = bodies[field];
+  if (kept !== null) return kept;
+  const { object, resource, cache } = record;
+  const body = metadataOnly ? encodeMetadata(object, encoding) : encodeWhole(resource, object, encoding);
+  keepBody(cache, bodies, field, body);
+  return body;
 }
 
 /** Something in the object is not in the tables, and is lost in protobuf: a pod's probes, volumes and the like. */

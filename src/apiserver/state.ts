@@ -1,4 +1,6 @@
 import type { ResourceName } from '../kube/types.ts';
+import { createBodyCache } from './body-cache.ts';
+import type { BodyCache } from './body-cache.ts';
 import { RESOURCES } from './resource.ts';
 import type { Resource } from './resource.ts';
 import { createRecord } from './record.ts';
@@ -31,6 +33,8 @@ export interface ApiServerConfig {
   readonly historyEventsMax?: number;
   /** The same in bytes, about. Default 64 MiB. */
   readonly historyBytesMax?: number;
+  /** Most bytes of encoded objects that are kept to be sent again. Default 128 MiB. */
+  readonly bodyCacheBytesMax?: number;
   /** Most changes that wait for a watcher before it is closed. Default 10,000. */
   readonly watchOutboxEventsMax?: number;
   /** Bookmarks come this often. Default 60,000. */
@@ -49,6 +53,7 @@ export interface ApiServer {
   /** Open watches by `watchersKey`, so that a write meets only those that may want to hear of it. No set is empty. */
   readonly watchers: Map<string, Set<Watcher>>;
   readonly addresses: ServiceAddresses;
+  readonly bodies: BodyCache;
   /** Writes are checked and answered, but nothing is kept and nobody is told. */
   readonly dryRun: boolean;
 }
@@ -60,6 +65,7 @@ export function createState(config: ApiServerConfig): ApiServer {
     serviceClusterIPRanges: ['10.96.0.0/12'],
     historyEventsMax: 10_000,
     historyBytesMax: 64 * 1024 * 1024,
+    bodyCacheBytesMax: 128 * 1024 * 1024,
     watchOutboxEventsMax: 10_000,
     bookmarkPeriodMs: 60_000,
     yaml: null,
@@ -73,6 +79,7 @@ export function createState(config: ApiServerConfig): ApiServer {
     watchers: new Map(),
     addresses: createServiceAddresses(full.serviceClusterIPRanges, full.random),
     dryRun: false,
+    bodies: createBodyCache(full.bodyCacheBytesMax),
   };
 }
 
@@ -88,10 +95,10 @@ export function keyOf(resource: Resource, namespace: string, name: string): stri
 export function write(server: ApiServer, resource: Resource, object: ApiObject, sizeBytes: number): StoredRecord {
   const { namespace = '', name = '' } = object.metadata;
   const key = keyOf(resource, namespace, name);
-  if (server.dryRun) return createRecord(resource, key, server.revision, object, sizeBytes);
+  if (server.dryRun) return createRecord(server.bodies, resource, key, server.revision, object, sizeBytes);
   const revision = ++server.revision;
   object.metadata.resourceVersion = String(revision);
-  const record = createRecord(resource, key, revision, object, sizeBytes);
+  const record = createRecord(server.bodies, resource, key, revision, object, sizeBytes);
   const event = putRecord(storeOf(server, resource), record);
   publish(server, resource, event);
   RULES[resource.name].changed?.(object, event.previous?.object ?? null, {

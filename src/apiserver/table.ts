@@ -86,5 +86,5 @@ function encodeRow(resource: Resource, object: ApiObject, nowMs: number, shown: 
 function rowObject(record: StoredRecord, include: IncludeObject): Uint8Array {
   if (include === 'None') return NULL;
   if (include === 'Metadata') return bodyOf(record, 'json', true);
-  return record.json ?? encodeWhole(record.resource, record.object, 'json');
+  return record.bodies?.json ?? encodeWhole(record.resource, record.object, 'json');
 }

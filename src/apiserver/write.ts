@@ -198,7 +198,7 @@ function replace(
   if (mayGo(resource, object)) {
     // Removing the last finalizer deletes; the answer shows the object as it would have been.
     remove(server, existing);
-    return createRecord(resource, existing.key, existing.revision, object, sizeBytes);
+    return createRecord(server.bodies, resource, existing.key, existing.revision, object, sizeBytes);
   }
   // A write that changes nothing leaves the version alone and wakes no watcher.
   if (equal(object, old)) return existing;

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { weighServerInChild } from '../../bench/apiserver/memory.ts';
+
+const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
+
+test('the bench of the API server leaves the same objects however many watch', async () => {
+  const env = { ...process.env, BENCH_SIZE: 'tiny' };
+  const { stdout } = await promisify(execFile)(process.execPath, [RUN, 'apiserver', '--embedded-only'], { env });
+  const rows = stdout.split('\n').filter((line) => line.startsWith('embedded: '));
+  const hashes = rows.map((row) => row.split(/\s+/).at(-1));
+  assert.deepEqual(hashes, ['a88c6a8e8baa7d1a', 'a88c6a8e8baa7d1a', '34293ec3ec7bfe0e', '34293ec3ec7bfe0e']);
+});
+
+/** Objects, the history of their making, and some of their bytes; the larger the cluster, the less of it is history. */
+const BYTES_A_POD_MAX = 24_000;
+
+test('a pod of production size takes a bounded number of bytes', async () => {
+  const { pods, empty, filled, sent } = await weighServerInChild(1);
+  assert.ok(pods > 1000);
+  assert.ok((filled - empty) / pods < BYTES_A_POD_MAX, `${(filled - empty) / pods} bytes a pod`);
+  assert.ok(sent - empty < 140e6 + pods * BYTES_A_POD_MAX);
+});
