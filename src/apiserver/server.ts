@@ -15,6 +15,7 @@ import type { Body } from './body.ts';
 import { notSupported } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
+import { countRequest, METRICS_TYPE, metricsText } from './metrics.ts';
 import { negotiate } from './negotiate.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch.ts';
@@ -65,22 +66,31 @@ export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 /** Answers one request. Never throws for anything that a client can send. @param nowMs wall-clock milliseconds */
 export function apply(server: ApiServer, nowMs: number, request: ApiRequest): ApiReply {
   let output = PLAIN_OUTPUT;
-  let resource: Resource | null = null;
+  let target: Target | null = null;
+  let reply: ApiReply;
   server.nowMs = nowMs;
   try {
     const mark = request.path.indexOf('?');
     const path = mark < 0 ? request.path : request.path.slice(0, mark);
-    const target = parseTarget(path);
-    if (target === null) return plainReply(path, request);
-    resource = target.resource;
-    const query = new URLSearchParams(mark < 0 ? '' : request.path.slice(mark + 1));
-    output = outputOf(server, request, query);
-    return dispatch({ server, nowMs, request, target, query, output });
+    target = parseTarget(path);
+    if (target === null) {
+      reply = path === '/metrics' ? metricsReply(server) : plainReply(path, request);
+    } else {
+      const query = new URLSearchParams(mark < 0 ? '' : request.path.slice(mark + 1));
+      output = outputOf(server, request, query);
+      reply = dispatch({ server, nowMs, request, target, query, output });
+    }
   } catch (error) {
-    if (error instanceof ApiError) return statusReply(error.status, output, headersOf(resource));
-    if (error instanceof URIError) return statusReply(badRequest('malformed path').status, output, {});
-    throw error;
+    if (error instanceof ApiError) reply = statusReply(error.status, output, headersOf(target?.resource ?? null));
+    else if (error instanceof URIError) reply = statusReply(badRequest('malformed path').status, output, {});
+    else throw error;
   }
+  countRequest(server.requests, target, request, reply);
+  return reply;
+}
+
+function metricsReply(server: ApiServer): ApiReply {
+  return { status: 200, headers: { 'content-type': METRICS_TYPE }, body: Buffer.from(metricsText(server)) };
 }
 
 /** @throws ApiError 400 or 406 */

@@ -54,6 +54,8 @@ export interface ApiServer {
   readonly watchers: Map<string, Set<Watcher>>;
   readonly addresses: ServiceAddresses;
   readonly bodies: BodyCache;
+  /** Answers so far, by the labels of apiserver_request_total. */
+  readonly requests: Map<string, number>;
   /** Writes are checked and answered, but nothing is kept and nobody is told. */
   readonly dryRun: boolean;
 }
@@ -78,6 +80,7 @@ export function createState(config: ApiServerConfig): ApiServer {
     stores: new Map(RESOURCES.map((resource) => [resource.name, createStore(resource)])),
     watchers: new Map(),
     addresses: createServiceAddresses(full.serviceClusterIPRanges, full.random),
+    requests: new Map(),
     dryRun: false,
     bodies: createBodyCache(full.bodyCacheBytesMax),
   };

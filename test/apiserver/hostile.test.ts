@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { apply, createApiServer } from '../../src/apiserver/server.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
+import { YAML_FORMAT } from '../../src/node/yaml.ts';
 
 const SEED = 20_261_121;
 const CORE = '/api/v1/namespaces/default';
@@ -14,6 +15,11 @@ const path = fc.oneof(
     `${CORE}/pods`,
     `${CORE}/pods/p`,
     `${CORE}/pods/p/status`,
+    `${CORE}/pods/p/binding`,
+    '/api',
+    '/apis',
+    '/openapi/v3',
+    '/openapi/v3/api/v1',
     `${CORE}/services`,
     `${CORE}/services/s`,
     `${CORE}/services/s/status`,
@@ -45,9 +51,24 @@ const query = fc.dictionary(
     'timeoutSeconds',
     'gracePeriodSeconds',
     'fieldValidation',
+    'dryRun',
+    'includeObject',
+    'hash',
   ),
   fc.oneof(
-    fc.constantFrom('0', '1', 'true', 'Exact', 'NotOlderThan', 'a=b', 'metadata.name=p', 'a in (', '!'),
+    fc.constantFrom(
+      '0',
+      '1',
+      'true',
+      'All',
+      'Object',
+      'Exact',
+      'NotOlderThan',
+      'a=b',
+      'metadata.name=p',
+      'a in (',
+      '!',
+    ),
     fc.string(),
   ),
   { maxKeys: 3 },
@@ -58,6 +79,9 @@ const FIELDS = [
   'name',
   'namespace',
   'labels',
+  '$retainKeys',
+  '$setElementOrder/ports',
+  '$deleteFromPrimitiveList/finalizers',
   'annotations',
   'finalizers',
   'ownerReferences',
@@ -129,12 +153,16 @@ const CONTENT_TYPES = [
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
   'application/json-patch+json',
+  'application/apply-patch+yaml',
+  'application/yaml',
   PROTOBUF,
   'text/plain',
 ];
 
+const TABLE = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+
 test('every request gets an answer', () => {
-  const server = createApiServer({ random: () => 0.5, watchOutboxEventsMax: 10 });
+  const server = createApiServer({ random: () => 0.5, watchOutboxEventsMax: 10, yaml: YAML_FORMAT });
   const send = (
     method: string,
     target: string,
@@ -161,7 +189,16 @@ test('every request gets an answer', () => {
       query,
       fc.constantFrom(...CONTENT_TYPES),
       body,
-      fc.constantFrom(JSON_TYPE, PROTOBUF, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1', 'x/y', ''),
+      fc.constantFrom(
+        JSON_TYPE,
+        PROTOBUF,
+        TABLE,
+        'application/yaml',
+        'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+        'application/json;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2',
+        'x/y',
+        '',
+      ),
       (method, target, parameters, contentType, text, accept) => {
         for (const [resource, object] of valid) {
           send('POST', `${CORE}/${resource}`, JSON_TYPE, Buffer.from(JSON.stringify(object)), JSON_TYPE);
@@ -171,7 +208,7 @@ test('every request gets an answer', () => {
         assert.ok(status >= 200 && status < 600);
         // What is stored now can be listed and encoded.
         for (const [resource] of valid) {
-          for (const type of [JSON_TYPE, PROTOBUF]) {
+          for (const type of [JSON_TYPE, PROTOBUF, TABLE]) {
             assert.equal(send('GET', `${CORE}/${resource}`, '', null, type), 200);
           }
         }

@@ -171,4 +171,40 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     assert.equal(status, 413);
     assert.deepEqual([body.reason, body.message, body.code], ['RequestEntityTooLarge', message, 413]);
   },
+
+  'metrics count requests, watches and objects': async ({ call, ok, watch, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    await ok('POST', path, { metadata: { name: 'a' } });
+    await call('GET', `${path}/b`);
+    const open = await watch(`${path}?watch=1`);
+    await open.take(1);
+    const { status, contentType, text } = await call('GET', '/metrics');
+    open.close();
+    assert.equal(status, 200);
+    assert.match(contentType, /^text\/plain; version=0\.0\.4/);
+    const valueOf = (name: string, ...labels: string[]): number => {
+      const line = text.split('\n').find((candidate) => {
+        return candidate.startsWith(`${name}{`) && labels.every((label) => candidate.includes(label));
+      });
+      return Number(line?.slice(line.lastIndexOf(' ')));
+    };
+    const about = (verb: string, code: number, scope: string): number =>
+      valueOf(
+        'apiserver_request_total',
+        'resource="endpoints"',
+        `verb="${verb}"`,
+        `code="${code}"`,
+        `scope="${scope}"`,
+        'component="apiserver"',
+        'dry_run=""',
+        'group=""',
+        'subresource=""',
+        'version="v1"',
+      );
+    assert.ok(about('POST', 201, 'resource') >= 1);
+    assert.ok(about('GET', 404, 'resource') >= 1);
+    const scope = 'scope="namespace"';
+    assert.ok(valueOf('apiserver_longrunning_requests', 'resource="endpoints"', 'verb="WATCH"', scope) >= 1);
+    assert.ok(valueOf('apiserver_resource_objects', 'resource="namespaces"') >= 4);
+  },
 };

@@ -250,17 +250,28 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
       '<none>',
       '<none>',
     ]);
-    const nodePorts = [
-      { name: 'a', port: 80, nodePort: 30_881 },
-      { name: 'b', port: 53, protocol: 'UDP', nodePort: 30_882 },
+  },
+
+  'services: node ports and external addresses': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/services`;
+    const ports = [
+      { name: 'a', port: 80 },
+      { name: 'b', port: 53, protocol: 'UDP' },
     ];
-    const [, ip, ...rest] = await serviceCells(client, {
-      type: 'NodePort',
-      ports: nodePorts,
-      externalIPs: ['192.0.2.8', '192.0.2.7'],
+    const externalIPs = ['192.0.2.8', '192.0.2.7'];
+    const { spec } = await client.ok('POST', path, {
+      metadata: { name: 's' },
+      spec: { type: 'NodePort', ports, externalIPs },
     });
-    assert.match(String(ip), /^10\./);
-    assert.deepEqual(rest, ['192.0.2.8,192.0.2.7', '80:30881/TCP,53:30882/UDP', '<none>']);
+    const [, ...cells] = (await table(client, `${path}/s`)).rows[0].cells;
+    const [first, second] = spec.ports.map(({ nodePort }: Json) => nodePort);
+    assert.deepEqual(cells.toSpliced(4, 1), [
+      'NodePort',
+      spec.clusterIP,
+      '192.0.2.8,192.0.2.7',
+      `80:${first}/TCP,53:${second}/UDP`,
+      '<none>',
+    ]);
   },
 
   'services: a load balancer is pending until it has an address': async (client) => {
