@@ -21,6 +21,7 @@ import {
   takeDue,
 } from '../workload/kubelets.ts';
 import type { KubeletRequest, KubeletsOptions } from '../workload/kubelets.ts';
+import { create } from '../workload/request.ts';
 import { followCollection } from './follow-collection.ts';
 import { sendThrough } from './send-through.ts';
 
@@ -33,6 +34,21 @@ export interface ClusterLife {
 
 const REQUESTS_AT_ONCE = 16;
 const NAMESPACE_PAUSE_MS = 200;
+
+/** Nodes for the scheduler to put pods on. */
+export async function createNodes(client: Pick<ApiClient, 'send'>, count: number): Promise<void> {
+  for (let i = 1; i <= count; i++) {
+    const name = `node-${i}`;
+    const metadata = { name, labels: { 'kubernetes.io/hostname': name } };
+    const address = `192.168.${128 + (i >>> 8)}.${i & 255}`;
+    const status = {
+      capacity: { cpu: '16', memory: '64Gi', pods: '110' },
+      conditions: [{ type: 'Ready', status: 'True' }],
+      addresses: [{ type: 'InternalIP', address }],
+    };
+    await client.send(create({ apiVersion: 'v1', kind: 'Node', metadata, status }));
+  }
+}
 
 /** Scheduler and kubelets, until `stop`. */
 export function runKubelets(client: ApiClient, options: KubeletsOptions): ClusterLife {

@@ -8,7 +8,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseFaultRule } from '../apiserver/fault-text.ts';
 import { RESOURCES } from '../apiserver/resource.ts';
 import { createApiClient } from '../node/api-client.ts';
-import type { ApiClient } from '../node/api-client.ts';
+import type { ApiClient, ApiRequest } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { FAULTS_PATH } from '../node/fault-gate.ts';
@@ -19,11 +19,11 @@ import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
 import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
-import { create } from '../workload/request.ts';
-import { runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
+import { createNodes, runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
 import type { ClusterLife } from './cluster-life.ts';
 import { add, asText, bool, choice, duration, integer, number, parseWith } from './flag-values.ts';
 import { loadCluster } from './load-cluster.ts';
+import { sendThrough } from './send-through.ts';
 import { starting, UsageError } from './usage.ts';
 
 export interface ServeOptions {
@@ -81,8 +81,10 @@ export async function serve(args: readonly string[]): Promise<number> {
     { url, ...(tls === undefined ? {} : { ca: tls.cert }), ...(token === undefined ? {} : { token }) },
     REQUESTS_AT_ONCE,
   );
-  const cluster = profile === null ? null : await fill(client, profile, seed);
-  await createNodes(client, options.nodes);
+  // Faults meet these requests as any other.
+  const patient = { send: (request: ApiRequest) => sendThrough(client, request, new AbortController().signal) };
+  const cluster = profile === null ? null : await fill(patient, profile, seed);
+  await createNodes(patient, options.nodes);
   const lives = startLife(client, cluster, options);
   const text = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
   await starting('write --kubeconfig', writeFile(kubeconfig, text, { mode: 0o600 }));
@@ -170,26 +172,12 @@ function faultRule(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
 }
 
-async function fill(client: ApiClient, profile: Profile, seed: number): Promise<Cluster> {
+async function fill(client: Pick<ApiClient, 'send'>, profile: Profile, seed: number): Promise<Cluster> {
   const cluster = makeCluster(profile, seed);
   let total = 0;
   await loadCluster(client, cluster, REQUESTS_AT_ONCE, (created) => (total = created));
   process.stderr.write(`profile ${profile.name}, seed ${seed}: ${total} objects created\n`);
   return cluster;
-}
-
-async function createNodes(client: ApiClient, count: number): Promise<void> {
-  for (let i = 1; i <= count; i++) {
-    const name = `node-${i}`;
-    const metadata = { name, labels: { 'kubernetes.io/hostname': name } };
-    const address = `192.168.255.${i & 255}`;
-    const status = {
-      capacity: { cpu: '16', memory: '64Gi', pods: '110' },
-      conditions: [{ type: 'Ready', status: 'True' }],
-      addresses: [{ type: 'InternalIP', address }],
-    };
-    await client.send(create({ apiVersion: 'v1', kind: 'Node', metadata, status }));
-  }
 }
 
 /** While the profile's pods change, that workload is their scheduler and kubelet as well. */

@@ -91,14 +91,19 @@ describe('serve with a controller', () => {
   });
 });
 
-describe('serve with a profile that changes', () => {
-  before(() => start(['--profile=tiny', '--churn-rate=50', '--nodes=0']));
+const FAULTS =
+  'verb=create|update|watch,resource=endpoints,lose-request=0.05,lose-reply=0.1,too-many=0.05,server-error=0.1,' +
+  'cut-watch=0.05,lag=0.3,delay=exponential:5ms';
+
+describe('serve with a profile that changes, under faults', () => {
+  before(() => start(['--profile=tiny', '--churn-rate=20', '--nodes=0', `--fault=${FAULTS}`, '--fault-admin']));
   after(stop);
 
   it('the controller follows', async () => {
     const versions = async (): Promise<number> => Number((await client.list('/api/v1/pods')).resourceVersion);
     const from = await versions();
-    await eventually(versions, (version) => version > from + 60);
+    await eventually(versions, (version) => version > from + 40);
+    await fetch(`${serve.url}/endpointd/faults`, { method: 'DELETE' });
     // Between two changes there is a moment at which all objects are right.
     const wrong = async (): Promise<readonly string[]> => {
       const [services, pods, held] = await Promise.all(
