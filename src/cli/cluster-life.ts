@@ -105,14 +105,14 @@ export function runKubelets(client: ApiClient, options: KubeletsOptions): Cluste
   return until(stopping, Promise.all(following), () => clearTimeout(timer));
 }
 
-/**
- * Empties and finalizes namespaces that are being deleted, until `stop`.
- * @param contents path of every namespaced resource below a namespace, such as `/api/v1` and `pods`
- */
-export function runNamespaceController(
-  client: ApiClient,
-  contents: readonly { readonly root: string; readonly resource: string }[],
-): ClusterLife {
+/** Where a kind of content is: such as `/api/v1` and `pods`. */
+export interface NamespacedCollection {
+  readonly root: string;
+  readonly resource: string;
+}
+
+/** Empties and finalizes namespaces that are being deleted, until `stop`. */
+export function runNamespaceController(client: ApiClient, contents: readonly NamespacedCollection[]): ClusterLife {
   const stopping = new AbortController();
   const ending = new Map<string, AbortController>();
   const end = async (name: string, signal: AbortSignal): Promise<void> => {

@@ -20,7 +20,7 @@ import { makeCluster } from '../workload/cluster.ts';
 import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
 import { createNodes, runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
-import type { ClusterLife } from './cluster-life.ts';
+import type { ClusterLife, NamespacedCollection } from './cluster-life.ts';
 import { add, asText, bool, choice, duration, integer, number, parseWith } from './flag-values.ts';
 import { loadCluster } from './load-cluster.ts';
 import { sendThrough } from './send-through.ts';
@@ -187,13 +187,17 @@ function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOpt
   const lives: ClusterLife[] = [];
   if (options.life) {
     const leftAlone = new Set(churns ? cluster.namespaces : []);
-    const contents = RESOURCES.filter(({ namespaced }) => namespaced).map(({ apiVersion, group, name }) => ({
-      root: group === '' ? `/api/${apiVersion}` : `/apis/${apiVersion}`,
-      resource: name,
-    }));
     lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
-    lives.push(runNamespaceController(client, contents));
+    lives.push(runNamespaceController(client, namespacedCollections()));
   }
   if (churns) lives.push(runChurn(client, createChurn(cluster, CHURN_MIXES.steady, seed), churnRate));
   return lives;
+}
+
+/** Where a namespace's objects are: every namespaced resource that the embedded server has. */
+export function namespacedCollections(): readonly NamespacedCollection[] {
+  return RESOURCES.filter(({ namespaced }) => namespaced).map(({ apiVersion, group, name }) => ({
+    root: group === '' ? `/api/${apiVersion}` : `/apis/${apiVersion}`,
+    resource: name,
+  }));
 }
