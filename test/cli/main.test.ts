@@ -32,6 +32,7 @@ const shown: [args: string[], text: RegExp][] = [
   [['--help'], /Commands:\n {2}run /],
   [['run', '--help'], /Usage: endpointd run \[--flag=value/],
   [['serve', '-h'], /--profile <name>/],
+  [['demo', '--help'], /--churn-seconds <n>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],
 ];
 for (const [args, text] of shown) {
@@ -55,6 +56,7 @@ const refused: [args: string[], status: number, line: string][] = [
     2,
     "endpointd run: unknown option '--no-such-flag=1'. Allowed: the flags that --help lists.",
   ],
+  [['demo', '--rate=0'], 2, "endpointd demo: option '--rate <n>' argument '0' is invalid. Allowed: a whole number"],
   [['serve', '--port=x'], 2, "endpointd serve: option '--port <n>' argument 'x' is invalid."],
   [['run'], 1, 'endpointd run: no API server: neither --kubeconfig nor --master is given'],
   [['run', '--kubeconfig=/no/such'], 1, 'endpointd run: cannot read kubeconfig /no/such: ENOENT'],
@@ -69,6 +71,19 @@ for (const [args, expected, line] of refused) {
   });
 }
 
+test('without a place to write to, as in an image with a read-only root, it starts all the same', async () => {
+  // A file, for the superuser may write to any directory.
+  const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts') };
+  delete env['NODE_COMPILE_CACHE'];
+  const { status, stderr } = await untilReady(
+    ['run', '--master=http://127.0.0.1:1', '--shards=1', '--metrics-bind-address=0'],
+    'tried again',
+    env,
+  );
+  assert.equal(status, 0, stderr);
+  assert.ok(!stderr.includes('a shard was lost'), stderr);
+});
+
 test('a port that is taken is one line and status 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -82,8 +97,8 @@ test('a port that is taken is one line and status 1', async () => {
 });
 
 /** A command that runs until `ready` appears on a stream, then gets SIGTERM. */
-function untilReady(args: readonly string[], ready: string): Promise<Outcome> {
-  const child = spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+function untilReady(args: readonly string[], ready: string, env = process.env): Promise<Outcome> {
+  const child = spawn(execPath, [BIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   const look = (): void => {
     if (stdout.includes(ready) || stderr.includes(ready)) child.kill('SIGTERM');
