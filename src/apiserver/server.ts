@@ -258,20 +258,27 @@ function patchOne(call: Call): ApiReply {
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   if (record === undefined) throw notFound(resource, name);
   const patch = readPatch(patchType, request.body ?? new Uint8Array(0));
-  const base = { kind: resource.kind, apiVersion: resource.apiVersion, ...record.object };
+  const { kind, apiVersion } = resource;
+  const base: Record<string, unknown> = { kind, apiVersion, ...record.object };
   const merged = applyPatch(resource, base, patchType, patch);
   // A patch that leaves no valid object is shown in the error: a strategic one as it came, another with its outcome.
   const shown = (): string => (patchType === 'strategic' ? goMap(patch) : JSON.stringify(merged));
-  const { object, unknownFields } = decodePatched(resource, merged, shown);
+  // A write of the status keeps the stored spec; one that the patch has left alone need not be read again.
+  const spec = target.subresource === 'status' && merged['spec'] === base['spec'] ? base['spec'] : undefined;
+  const { object, unknownFields } = decodePatched(resource, merged, spec, shown);
   const strict = (why: string): Error => invalidPatch(shown(), why);
   const warnings = checkUnknownFields(unknownFields, query, strict);
   const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request));
   return writeReply(result, output, warnings);
 }
 
-function decodePatched(resource: Resource, merged: object, shown: () => string): Body {
+/** @param spec taken as it is; undefined = it is in `merged` */
+function decodePatched(resource: Resource, merged: object, spec: unknown, shown: () => string): Body {
   try {
-    return decodeJson(resource, merged);
+    if (spec === undefined) return decodeJson(resource, merged);
+    const { object, unknownFields } = decodeJson(resource, { ...merged, spec: null });
+    const { metadata, spec: _, ...others } = object;
+    return { object: { metadata, spec, ...others }, unknownFields };
   } catch (error) {
     if (error instanceof JsonTypeError) throw invalidPatch(shown(), error.message);
     throw error;
