@@ -59,7 +59,7 @@ export interface EventReply {
   readonly retryAfterSeconds: number;
 }
 
-export const EVENT_COMPONENT = 'endpoint-controller';
+const EVENT_COMPONENT = 'endpoint-controller';
 const TRIES_MAX = 12;
 const RETRY_MS = 10_000;
 /** client-go's defaults for a client. */

@@ -74,7 +74,7 @@ function podChanged(state: ControllerState, service: ServiceState, podName: stri
 }
 
 /** Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). */
-export function planningDiffers(a: PodRecord, b: PodRecord): boolean {
+function planningDiffers(a: PodRecord, b: PodRecord): boolean {
   return (
     a.uid !== b.uid ||
     a.ready !== b.ready ||

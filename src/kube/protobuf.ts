@@ -19,9 +19,9 @@ export class DecodeError extends Error {
 }
 
 export const WIRE_VARINT = 0;
-export const WIRE_FIXED64 = 1;
+const WIRE_FIXED64 = 1;
 export const WIRE_BYTES = 2;
-export const WIRE_FIXED32 = 5;
+const WIRE_FIXED32 = 5;
 
 export interface ProtoReader {
   readonly bytes: Uint8Array;

@@ -6,7 +6,7 @@ export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Shared, so that a pod without ports or addresses costs no list. */
 export const NO_PORTS: readonly ContainerPort[] = [];
-export const NO_STRINGS: readonly string[] = [];
+const NO_STRINGS: readonly string[] = [];
 
 // Every record of a kind is made here, with all its fields in one order: one hidden class, whatever the encoding.
 

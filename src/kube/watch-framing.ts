@@ -29,7 +29,7 @@ export interface WatchFrame {
 }
 
 /** As client-go: a longer frame is an error. */
-export const FRAME_BYTES_MAX = 16 * 1024 * 1024;
+const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface WatchReader {
   /** Takes the next bytes of the stream; they must not change until their frames were used. */

@@ -6,7 +6,7 @@ import type { App, Cluster, PodModel, ServiceModel } from './cluster.ts';
 /** When everything in a new cluster is said to have happened: 2026-01-01T00:00:00Z, in seconds since the epoch. */
 export const CLUSTER_EPOCH_SECONDS = 1_767_225_600;
 
-export const METRICS_PORT = 9090;
+const METRICS_PORT = 9090;
 const ZONES = ['zone-a', 'zone-b', 'zone-c'] as const;
 const ENVIRONMENT_SIZE = 20;
 
@@ -18,11 +18,11 @@ export function* clusterObjects(cluster: Cluster): Generator<KubeObject, void, v
   for (const pod of cluster.pods) yield podObject(cluster, pod);
 }
 
-export function namespaceObject(name: string): KubeObject {
+function namespaceObject(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }
 
-export function nodeObject(cluster: Cluster, index: number): KubeObject {
+function nodeObject(cluster: Cluster, index: number): KubeObject {
   const name = cluster.nodes[index]!;
   const zone = ZONES[index % ZONES.length]!;
   return {
@@ -62,7 +62,7 @@ export function serviceObject(service: ServiceModel): KubeObject {
   };
 }
 
-export function serviceLabels(service: ServiceModel): Record<string, string> {
+function serviceLabels(service: ServiceModel): Record<string, string> {
   const labels: Record<string, string> = { app: service.app.name };
   if (service.owner !== '') labels['owner'] = service.owner;
   return labels;
@@ -91,7 +91,7 @@ export function servicePorts(service: ServiceModel): Record<string, unknown>[] {
 }
 
 /** Pods of an odd and an even revision listen on different ports: half-way through an update a named port has two values. */
-export function containerPortOf(template: Pick<App, 'revision'>): number {
+function containerPortOf(template: Pick<App, 'revision'>): number {
   return 8080 + (template.revision % 2);
 }
 
