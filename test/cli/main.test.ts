@@ -73,8 +73,7 @@ for (const [args, expected, line] of refused) {
 
 test('without a place to write to, as in an image with a read-only root, it starts all the same', async () => {
   // A file, for the superuser may write to any directory.
-  const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts') };
-  delete env['NODE_COMPILE_CACHE'];
+  const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
   const { status, stderr } = await untilReady(
     ['run', '--master=http://127.0.0.1:1', '--shards=1', '--metrics-bind-address=0'],
     'tried again',
