@@ -18,7 +18,7 @@ type Json = Record<string, unknown>;
  * @throws JsonTypeError
  */
 export function normaliseJson(message: Message, value: unknown, unknown: string[]): Json {
-  return readMessage({ owner: message.name, unknown }, message, value, '');
+  return readMessage({ owner: goName(message), unknown }, message, value, '');
 }
 
 interface Context {
@@ -40,7 +40,7 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
       continue;
     }
     if (given === null || name === 'managedFields') continue;
-    context.owner = message.name;
+    context.owner = goName(message);
     const read = readField(context, field, given, fieldPath);
     if (read !== undefined) object[name] = read;
   }
@@ -48,6 +48,11 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
     if (field.required && object[field.name] === undefined) object[field.name] = zeroOf(field);
   }
   return object;
+}
+
+/** Our names tell apart what two groups call the same. */
+function goName({ name }: Message): string {
+  return name.replace(/^(Core|Discovery)(?=Endpoint)/, '');
 }
 
 /** Undefined = as good as absent. */
@@ -61,7 +66,8 @@ function readField(context: Context, field: Field, value: unknown, path: string)
   if (field.shape === 'map') {
     if (!isRecord(value)) throw mismatch(context, value, path, `map[string]${goType(field)}`);
     const map: Json = {};
-    for (const key of Object.keys(value)) setKey(map, key, readOne(context, field, value[key], path));
+    for (const key of Object.keys(value))
+      setKey(map, key, readOne(context, field, value[key] ?? (field.type === 'string' ? '' : undefined), path));
     return Object.keys(map).length === 0 ? undefined : map;
   }
   const read = readOne(context, field, value, path);
@@ -93,11 +99,12 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       throw mismatch(context, value, path, 'int32');
     case 'Time':
     case 'MicroTime': {
-      const exact = field.type === 'Time' || MICRO_TIME.test(String(value));
-      const time = typeof value === 'string' && exact ? parseMicroTime(value) : null;
+      if (typeof value !== 'string') throw mismatch(context, value, path, 'string');
+      const exact = field.type === 'Time' || MICRO_TIME.test(value);
+      const time = exact ? parseMicroTime(value) : null;
       if (time === null) {
         const layout = field.type === 'Time' ? '2006-01-02T15:04:05Z07:00' : '2006-01-02T15:04:05.000000Z07:00';
-        throw new JsonTypeError(`parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse`);
+        throw new JsonTypeError(timeProblem(value, layout));
       }
       return field.type === 'Time' ? formatTime(time.seconds) : formatMicroTime(time.seconds, time.nanos);
     }
@@ -105,6 +112,15 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       return value;
   }
   throw mismatch(context, value, path, goType(field));
+}
+
+function timeProblem(value: string, layout: string): string {
+  const month = /^[0-9]{4}-([0-9]{2})-/.exec(value)?.[1];
+  if (month !== undefined && (month === '00' || Number(month) > 12)) {
+    return `parsing time ${JSON.stringify(value)}: month out of range`;
+  }
+  const part = /^[0-9]{4}/.test(value) ? '' : ` ${JSON.stringify(value)} as "2006"`;
+  return `parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse${part}`;
 }
 
 /** Go's layout for these asks for all six digits. */

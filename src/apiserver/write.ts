@@ -12,7 +12,8 @@ import {
   namespaceTerminating,
   notFound,
 } from './api-error.ts';
-import { invalid } from './field-error.ts';
+import { invalid, notSupported } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
 import { child, equal, items, text } from './object.ts';
 import type { ApiObject } from './object.ts';
 import { createRecord } from './record.ts';
@@ -21,7 +22,12 @@ import type { Target } from './request.ts';
 import { ENDPOINTS, NAMESPACES } from './resource.ts';
 import type { Resource } from './resource.ts';
 import { RULES } from './rules/all.ts';
-import { validateMetadata } from './rules/metadata-rules.ts';
+import {
+  dropRepeatedOwners,
+  unqualifiedFinalizer,
+  validateMetadata,
+  validateMetadataUpdate,
+} from './rules/metadata-rules.ts';
 import { keyOf, remove, storeOf, write } from './state.ts';
 import type { ApiServer } from './state.ts';
 
@@ -66,6 +72,7 @@ function insert(
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
+  dropRepeatedOwners(metadata);
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: false };
   const unallocated = rules.allocate?.(object, null, context) ?? [];
@@ -120,13 +127,18 @@ function newUid(random: () => number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** PUT, also of a subresource. @throws ApiError */
+/**
+ * PUT or PATCH, also of a subresource.
+ * @param patched a patch that names another uid is invalid, a PUT that does conflicts
+ * @throws ApiError
+ */
 export function updateObject(
   server: ApiServer,
   nowMs: number,
   target: Target,
   object: ApiObject,
   sizeBytes: number,
+  patched: boolean = false,
 ): WriteResult {
   const { resource, namespace, name, subresource } = target;
   const { metadata } = object;
@@ -146,8 +158,12 @@ export function updateObject(
     return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
   }
   const old = existing.object;
-  if (uid !== '' && uid !== old.metadata.uid) throw uidConflict(resource, key, name, uid, old.metadata.uid!);
-  const resourceVersion = metadata.resourceVersion ?? '';
+  if (uid !== '' && uid !== old.metadata.uid && !patched)
+    throw uidConflict(resource, key, name, uid, old.metadata.uid!);
+  const resourceVersion = metadata.resourceVersion === '0' ? '' : (metadata.resourceVersion ?? '');
+  if (!/^[0-9]*$/.test(resourceVersion)) {
+    throw internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  }
   if (resourceVersion === '' && !resource.unconditionalUpdate) {
     const problem = invalid('metadata.resourceVersion', 0, 'must be specified for an update');
     throw invalidKind(resource.name, resource.group, name, [problem]);
@@ -177,15 +193,16 @@ function replace(
   sizeBytes: number,
 ): StoredRecord {
   const old = existing.object;
-  const given = object.metadata.deletionTimestamp;
+  const fixed = validateMetadataUpdate(object.metadata, old.metadata);
+  if (fixed.length > 0) throw invalidObject(resource, name, fixed);
   keepMetadata(object, old);
-  if (given !== undefined && given !== old.metadata.deletionTimestamp) {
-    throw invalidObject(resource, name, [invalid('metadata.deletionTimestamp', given, 'field is immutable')]);
-  }
+  dropRepeatedOwners(object.metadata);
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: subresource === 'status' };
   if (subresource === 'finalize') {
-    const finalizers = child(object, 'spec')['finalizers'];
+    const finalizers = child(object, 'spec')['finalizers'] as string[] | undefined;
+    const unqualified = (finalizers ?? []).flatMap((item, at) => unqualifiedFinalizer(`spec.finalizers[${at}]`, item));
+    if (unqualified.length > 0) throw invalidObject(resource, name, unqualified);
     object = { ...old, metadata: { ...old.metadata }, spec: finalizers === undefined ? {} : { finalizers } };
   } else {
     const unallocated = rules.allocate?.(object, old, context) ?? [];
@@ -226,6 +243,8 @@ function mayGo(resource: Resource, object: ApiObject): boolean {
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly orphanDependents?: boolean;
+  readonly propagationPolicy?: string;
 }
 
 export interface DeleteResult {
@@ -243,6 +262,8 @@ export function deleteObject(
   { resource, namespace, name }: Target,
   options: DeleteOptions,
 ): DeleteResult {
+  const wrong = propagationErrors(options);
+  if (wrong.length > 0) throw invalidKind('DeleteOptions', 'meta.k8s.io', '', wrong);
   if (resource === NAMESPACES && KEPT_NAMESPACES.includes(name)) {
     throw forbiddenRequest(resource, name, 'this namespace may not be deleted');
   }
@@ -250,13 +271,40 @@ export function deleteObject(
   if (record === undefined) throw notFound(resource, name);
   checkPreconditions(record, name, options);
   if (resource === NAMESPACES) return deleteNamespace(server, nowMs, record);
-  const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record);
+  const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record, options);
   if (result.gone && resource.name === 'services') {
     // The server's Service storage does this itself, whether or not a controller runs.
     const endpoints = storeOf(server, ENDPOINTS).records.get(record.key);
-    if (endpoints !== undefined) endNow(server, nowMs, endpoints);
+    if (endpoints !== undefined) endNow(server, nowMs, endpoints, {});
   }
   return result;
+}
+
+/** In the order of the server's message. */
+const PROPAGATION: readonly string[] = ['Foreground', 'Background', 'Orphan', 'nil'];
+
+function propagationErrors({ propagationPolicy, orphanDependents }: DeleteOptions): readonly FieldError[] {
+  if (propagationPolicy === undefined) return [];
+  const errors: FieldError[] = [];
+  if (orphanDependents !== undefined) {
+    const why = 'orphanDependents and deletionPropagation cannot be both set';
+    errors.push(invalid('propagationPolicy', propagationPolicy, why));
+  }
+  if (!PROPAGATION.slice(0, 3).includes(propagationPolicy)) {
+    errors.push(notSupported('propagationPolicy', propagationPolicy, PROPAGATION, false));
+  }
+  return errors;
+}
+
+/** The finalizers after such a delete: the garbage collector works off what it asks for. */
+function finalizersAfter({ object }: StoredRecord, options: DeleteOptions): readonly string[] {
+  const { finalizers = [] } = object.metadata;
+  const orphan = options.orphanDependents === undefined ? '' : options.orphanDependents ? 'Orphan' : 'Background';
+  const policy = options.propagationPolicy ?? orphan;
+  if (policy === '') return finalizers;
+  const wanted = policy === 'Orphan' ? 'orphan' : policy === 'Foreground' ? 'foregroundDeletion' : '';
+  const kept = finalizers.filter((item) => item === wanted || (item !== 'orphan' && item !== 'foregroundDeletion'));
+  return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
 }
 
 function checkPreconditions(record: StoredRecord, name: string, { preconditions = {} }: DeleteOptions): void {
@@ -288,11 +336,12 @@ function deleteNamespace(server: ApiServer, nowMs: number, record: StoredRecord)
 }
 
 /** Without a grace period: gone at once, or marked while finalizers hold it. */
-function endNow(server: ApiServer, nowMs: number, record: StoredRecord): DeleteResult {
+function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { finalizers = [], deletionTimestamp } = record.object.metadata;
-  if (finalizers.length === 0) return { record: remove(server, record), gone: true };
-  if (deletionTimestamp !== undefined) return { record, gone: false };
-  return { record: mark(server, record, nowMs, 0), gone: false };
+  const left = finalizersAfter(record, options);
+  if (left.length === 0) return { record: remove(server, record), gone: true };
+  if (deletionTimestamp !== undefined && equal(left, finalizers)) return { record, gone: false };
+  return { record: mark(server, record, nowMs, 0, left), gone: false };
 }
 
 /** More would be beyond what a timestamp can say. */
@@ -308,7 +357,7 @@ function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options:
   graceSeconds = graceSeconds < 0 ? 1 : Math.min(graceSeconds, GRACE_SECONDS_MAX);
   let current = record;
   if (metadata.deletionTimestamp === undefined) {
-    current = mark(server, record, nowMs, graceSeconds);
+    current = mark(server, record, nowMs, graceSeconds, finalizersAfter(record, options));
   } else {
     const leftSeconds = metadata.deletionGracePeriodSeconds ?? 0;
     if (leftSeconds > 0 && (options.gracePeriodSeconds === undefined || graceSeconds >= leftSeconds)) {
@@ -320,7 +369,13 @@ function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options:
   return { record: remove(server, current), gone: true };
 }
 
-function mark(server: ApiServer, record: StoredRecord, nowMs: number, graceSeconds: number): StoredRecord {
+function mark(
+  server: ApiServer,
+  record: StoredRecord,
+  nowMs: number,
+  graceSeconds: number,
+  finalizers: readonly string[] = record.object.metadata.finalizers ?? [],
+): StoredRecord {
   const { metadata } = record.object;
   const again = metadata.deletionTimestamp !== undefined;
   const generation = metadata.generation === undefined || again ? metadata.generation : metadata.generation + 1;
@@ -331,6 +386,7 @@ function mark(server: ApiServer, record: StoredRecord, nowMs: number, graceSecon
       deletionTimestamp: formatTime(Math.floor(nowMs / 1000) + graceSeconds),
       deletionGracePeriodSeconds: graceSeconds,
       ...(generation === undefined ? {} : { generation }),
+      ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
     },
   };
   return write(server, record.resource, object, record.sizeBytes);

@@ -87,8 +87,11 @@ export async function play(client: Client, steps: readonly Step[]): Promise<stri
       .replaceAll(/\bUID\b/g, uid);
   const hide = (text: string): string => {
     let hidden = text.replaceAll(namespace, 'NS');
-    if (resourceVersion !== '') hidden = hidden.replaceAll(new RegExp(`\\b${resourceVersion}\\b`, 'g'), 'RV');
+    if (resourceVersion !== '') {
+      hidden = hidden.replaceAll(`"${resourceVersion}"`, '"RV"').replaceAll(`(${resourceVersion})`, '(RV)');
+    }
     if (uid !== '') hidden = hidden.replaceAll(uid, 'UID');
+    hidden = hidden.replaceAll(GENERATED, '<given>');
     return abbreviate(
       hidden.replaceAll(GIVEN, (given) => (sent.includes(given) || RANGE.includes(given) ? given : '<given>')),
     );
@@ -111,7 +114,12 @@ function linesOf({ status, body, text, contentType }: Answer, shows: readonly st
   if (body === undefined) return [`${contentType}: ${text}`];
   if (body.kind === 'Status') return statusLines(body);
   if (status >= 300) return [text];
-  const paths = shows ?? Object.keys(body).filter((key) => !['metadata', 'kind', 'apiVersion'].includes(key));
+  if (Array.isArray(body.items)) return [`items = ${body.items.map((item: Json) => item.metadata.name).join(', ')}`];
+  const paths =
+    shows ??
+    Object.keys(body)
+      .filter((key) => !['metadata', 'kind', 'apiVersion'].includes(key))
+      .sort();
   return paths.map((path) => {
     let value = body;
     for (const step of path.split('.')) value = value?.[step];
@@ -131,11 +139,13 @@ function sorted(value: Json): Json {
 
 function statusLines({ code, reason, message, details }: Json): string[] {
   if (code !== 422 || details?.causes === undefined) return [`${reason ?? 'no reason'}: ${message ?? 'no message'}`];
-  return details.causes.map((cause: Json) => {
+  const lines = details.causes.map((cause: Json) => {
     assert.ok(message.includes(`${cause.field}: ${cause.message}`), `${cause.field} is missing in ${message}`);
     const usual = cause.message.startsWith(USUAL[cause.reason] ?? '-');
-    return `${usual ? '' : `(${cause.reason}) `}${cause.field}: ${cause.message}`;
+    return `${usual ? '' : `(${cause.reason}) `}${cause.field}: ${cause.message.replace(/\n[^]*/, '')}`;
   });
+  // The server says some things twice.
+  return [...new Set<string>(lines)];
 }
 
 /** How the message of a cause starts. */
@@ -151,6 +161,9 @@ const USUAL: Readonly<Record<string, string>> = {
 
 /** Cluster IPs and node ports; those that no step names were given by the server. */
 const GIVEN = /\b10\.(?:9[6-9]|10[0-9]|11[01])\.[0-9]+\.[0-9]+\b|\b3[012][0-9]{3}\b/g;
+
+/** The end of a generated name. */
+const GENERATED = /(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=")/g;
 
 /** Ends of the range of node ports; they come in messages. */
 const RANGE: readonly string[] = ['30000', '32767'];

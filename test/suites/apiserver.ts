@@ -20,6 +20,10 @@ import { POD_CASES } from './apiserver-pods.ts';
 import { SERVICE_CASES } from './apiserver-services.ts';
 import { TABLE_CASES } from './apiserver-tables.ts';
 import { casesOf } from './apiserver-script.ts';
+import { ENDPOINT_SLICE_SCRIPTS, ENDPOINTS_SCRIPTS } from './apiserver-rules/endpoints.ts';
+import { METADATA_SCRIPTS } from './apiserver-rules/metadata.ts';
+import { OTHER_SCRIPTS } from './apiserver-rules/others.ts';
+import { POD_SCRIPTS } from './apiserver-rules/pods.ts';
 import {
   SERVICE_ADDRESS_SCRIPTS,
   SERVICE_POLICY_SCRIPTS,
@@ -49,6 +53,11 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'dry run': DRY_RUN_CASES,
   binding: BINDING_CASES,
   rules: casesOf({
+    ...METADATA_SCRIPTS,
+    ...ENDPOINTS_SCRIPTS,
+    ...ENDPOINT_SLICE_SCRIPTS,
+    ...POD_SCRIPTS,
+    ...OTHER_SCRIPTS,
     ...SERVICE_PORT_SCRIPTS,
     ...SERVICE_TYPE_SCRIPTS,
     ...SERVICE_ADDRESS_SCRIPTS,

@@ -3,13 +3,14 @@ import type { FieldError } from '../field-error.ts';
 import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { ipProblems, parseIp, specialIpProblems } from './ip.ts';
-import { labelName, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
+import { labelName, labelValue, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
 const ADDRESS_TYPES: readonly string[] = ['FQDN', 'IPv4', 'IPv6'];
 const ENDPOINTS_MAX = 1000;
 const PORTS_MAX = 20_000;
 const ADDRESSES_MAX = 100;
+const HINTS_MAX = 8;
 
 interface SlicePort {
   name?: string;
@@ -25,6 +26,7 @@ interface SliceEndpoint {
   nodeName?: string;
   zone?: string;
   deprecatedTopology?: object;
+  hints?: { forZones?: { name?: string }[]; forNodes?: { name?: string }[] };
 }
 
 /** discovery.k8s.io/v1 EndpointSlice. */
@@ -39,9 +41,9 @@ export const ENDPOINT_SLICE_RULES: Rules = {
     const changed = !equal(object.metadata.labels, old.metadata.labels) || !sameContent(object, old);
     object.metadata.generation = (old.metadata.generation ?? 0) + (changed ? 1 : 0);
   },
-  validateCreate: (object) => validateSlice(object),
+  validateCreate: (object) => validateSlice(object, null),
   validateUpdate: (object, old) => {
-    const errors = validateSlice(object);
+    const errors = validateSlice(object, old);
     if (text(object, 'addressType') !== text(old, 'addressType')) {
       errors.push(invalid('addressType', object['addressType'], 'field is immutable'));
     }
@@ -70,7 +72,7 @@ function sameContent(left: ApiObject, right: ApiObject): boolean {
   );
 }
 
-function validateSlice(object: ApiObject): FieldError[] {
+function validateSlice(object: ApiObject, old: ApiObject | null): FieldError[] {
   const errors: FieldError[] = [];
   const addressType = text(object, 'addressType');
   if (addressType === '') errors.push(required('addressType'));
@@ -80,7 +82,8 @@ function validateSlice(object: ApiObject): FieldError[] {
   else validatePorts(errors, ports);
   const endpoints = items<SliceEndpoint>(object, 'endpoints');
   if (endpoints.length > ENDPOINTS_MAX) errors.push(tooMany('endpoints', endpoints.length, ENDPOINTS_MAX));
-  else {
+  else if (old === null || !equal(endpoints, items(old, 'endpoints'))) {
+    // What was written under older rules may stay as it is.
     for (const [at, endpoint] of endpoints.entries()) {
       validateEndpoint(errors, `endpoints[${at}]`, endpoint, addressType);
     }
@@ -107,16 +110,39 @@ function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEn
   if (hostname !== undefined) {
     for (const problem of labelName(hostname)) errors.push(invalid(`${field}.hostname`, hostname, problem));
   }
+  validateHints(errors, `${field}.hints.forZones`, endpoint.hints?.forZones ?? [], labelValue);
+  validateHints(errors, `${field}.hints.forNodes`, endpoint.hints?.forNodes ?? [], subdomainName);
+}
+
+function validateHints(
+  errors: FieldError[],
+  field: string,
+  hints: readonly { name?: string }[],
+  rule: (name: string) => readonly string[],
+): void {
+  if (hints.length > HINTS_MAX) {
+    errors.push(tooMany(field, hints.length, HINTS_MAX));
+    return;
+  }
+  const names = new Set<string>();
+  for (const [at, { name = '' }] of hints.entries()) {
+    for (const problem of rule(name)) errors.push(invalid(`${field}[${at}].name`, name, problem));
+    if (names.has(name)) errors.push(duplicate(`${field}[${at}].name`, name));
+    names.add(name);
+  }
 }
 
 function validateAddress(errors: FieldError[], list: string, at: number, address: string, addressType: string): void {
   const field = `${list}[${at}]`;
   if (addressType === 'FQDN') {
-    for (const problem of subdomainName(address)) errors.push(invalid(field, address, problem));
+    if (address === '') errors.push(required(field));
+    else for (const problem of subdomainName(address)) errors.push(invalid(field, address, problem));
     return;
   }
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return;
-  for (const problem of ipProblems(address)) errors.push(invalid(field, address, problem));
+  const problems = ipProblems(address);
+  for (const problem of problems) errors.push(invalid(field, address, problem));
+  if (problems.length > 0) return;
   const ip = parseIp(address);
   if (ip !== null && ip.family !== addressType) {
     // The server names the list here, not the item.

@@ -1,8 +1,8 @@
-import { invalid } from '../field-error.ts';
+import { invalid, required } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { child, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
-import { subdomainName } from './name-rules.ts';
+import { qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
 /** core/v1 Event. */
@@ -26,6 +26,22 @@ function eventDefaults(object: ApiObject): void {
 }
 
 function validateEvent(object: ApiObject): readonly FieldError[] {
+  // Events of the newer kind are recognised by their time.
+  return [...validateInvolved(object), ...(object['eventTime'] === null ? [] : validateReport(object))];
+}
+
+function validateReport(object: ApiObject): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  const component = text(object, 'reportingComponent');
+  if (component === '') errors.push(required('reportingComponent'));
+  for (const problem of qualifiedName(component)) errors.push(invalid('reportingComponent', component, problem));
+  for (const field of ['reportingInstance', 'action', 'reason']) {
+    if (text(object, field) === '') errors.push(required(field));
+  }
+  return errors;
+}
+
+function validateInvolved(object: ApiObject): readonly FieldError[] {
   const namespace = object.metadata.namespace ?? '';
   const involved = text(child(object, 'involvedObject'), 'namespace');
   if (involved === '' ? namespace === 'default' || namespace === 'kube-system' : involved === namespace) return [];

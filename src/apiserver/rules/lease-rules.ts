@@ -8,11 +8,17 @@ import type { Rules } from './rules.ts';
 /** coordination.k8s.io/v1 Lease. */
 export const LEASE_RULES: Rules = {
   name: subdomainName,
-  prepareCreate: (object) => void (object['spec'] ??= {}),
-  prepareUpdate: (object) => void (object['spec'] ??= {}),
+  prepareCreate: prepareLease,
+  prepareUpdate: prepareLease,
   validateCreate: validateLease,
   validateUpdate: validateLease,
 };
+
+/** Coordinated leader election is off unless it is asked for, and with it these fields. */
+function prepareLease(object: ApiObject): void {
+  const { strategy: _, preferredHolder: __, ...spec } = child(object, 'spec');
+  object['spec'] = spec;
+}
 
 function validateLease(object: ApiObject): readonly FieldError[] {
   const errors: FieldError[] = [];

@@ -58,7 +58,10 @@ export const qualifiedName: NameRule = (value) => {
   if (parts.length === 2) {
     name = parts[1]!;
     if (parts[0] === '') problems.push('prefix part must be non-empty');
-    else problems.push(...subdomainName(parts[0]!).map((problem) => `prefix part ${problem}`));
+    else
+      problems.push(
+        ...subdomainName(parts[0]!).map((problem) => `prefix part ${problem.replace('253 characters', '253 bytes')}`),
+      );
   }
   if (name === '') problems.push('name part must be non-empty');
   else if (name.length > 63) problems.push('name part must be no more than 63 bytes');

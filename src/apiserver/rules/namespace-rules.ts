@@ -1,3 +1,5 @@
+import { invalid } from '../field-error.ts';
+import { child, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { labelName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
@@ -15,10 +17,19 @@ export const NAMESPACE_RULES: Rules = {
   prepareUpdate: (object, old, context) => {
     object['spec'] = old['spec'];
     if (!context.status) object['status'] = old['status'];
+    for (const condition of items(child(object, 'status'), 'conditions')) condition['lastTransitionTime'] ??= null;
     labelWithName(object);
   },
   validateCreate: () => [],
-  validateUpdate: () => [],
+  validateUpdate: (object) => {
+    const phase = text(child(object, 'status'), 'phase');
+    const deleting = object.metadata.deletionTimestamp !== undefined;
+    if (deleting ? phase === 'Terminating' : phase === 'Active') return [];
+    const why = deleting
+      ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+      : "may only be 'Active' if `deletionTimestamp` is empty";
+    return [invalid('status.Phase', phase, why)];
+  },
 };
 
 function labelWithName(object: ApiObject): void {

@@ -2,8 +2,8 @@ import { duplicate, forbidden, invalid, notSupported, required } from '../field-
 import type { FieldError } from '../field-error.ts';
 import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
-import { ipProblems } from './ip.ts';
-import { labelName, portName, portNumber, PROTOCOLS, subdomainName } from './name-rules.ts';
+import { ipProblems, parseIp } from './ip.ts';
+import { labelName, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
 type Json = Record<string, unknown>;
@@ -32,6 +32,8 @@ export const POD_RULES: Rules = {
   validateCreate: (object) => validatePodSpec(child(object, 'spec')),
   validateUpdate: (object, old, context) => {
     if (context.status) return validatePodStatus(child(object, 'status'));
+    const wrong = validatePodUpdate(child(object, 'spec'), child(old, 'spec'));
+    if (wrong.length > 0) return wrong;
     return equal(frozenPart(object), frozenPart(old)) ? [] : [forbidden('spec', UPDATE_MESSAGE)];
   },
 };
@@ -64,7 +66,7 @@ function podDefaults(spec: Json): Json {
   return {
     ...spec,
     restartPolicy: orElse(spec['restartPolicy'], 'Always'),
-    terminationGracePeriodSeconds: spec['terminationGracePeriodSeconds'] ?? 30,
+    terminationGracePeriodSeconds: gracePeriodSeconds(spec['terminationGracePeriodSeconds'] as number | undefined),
     dnsPolicy: orElse(spec['dnsPolicy'], 'ClusterFirst'),
     securityContext: spec['securityContext'] ?? {},
     schedulerName: orElse(spec['schedulerName'], 'default-scheduler'),
@@ -75,6 +77,44 @@ function podDefaults(spec: Json): Json {
   };
 }
 
+/** Less than none is the least there is. */
+function gracePeriodSeconds(given: number = 30): number {
+  return given < 0 ? 1 : given;
+}
+
+function validatePodUpdate(spec: Json, old: Json): readonly FieldError[] {
+  for (const field of ['containers', 'initContainers']) {
+    if (items(spec, field).length === items(old, field).length) continue;
+    return [forbidden(`spec.${field}`, 'pod updates may not add or remove containers')];
+  }
+  const errors: FieldError[] = [];
+  for (const [at, container] of items(spec, 'containers').entries()) {
+    validateImage(errors, `spec.containers[${at}].image`, text(container, 'image'));
+  }
+  const seconds = spec['activeDeadlineSeconds'] as number | undefined;
+  const before = old['activeDeadlineSeconds'] as number | undefined;
+  validateDeadline(errors, seconds);
+  if (errors.length > 0 || before === undefined) return errors;
+  if (seconds === undefined) {
+    errors.push(invalid(DEADLINE, null, 'must not update from a positive integer to nil value'));
+  } else if (seconds > before) errors.push(invalid(DEADLINE, seconds, 'must be less than or equal to previous value'));
+  return errors;
+}
+
+const DEADLINE = 'spec.activeDeadlineSeconds';
+
+function validateDeadline(errors: FieldError[], seconds: number | undefined): void {
+  if (seconds === undefined || (seconds >= 1 && seconds < 2 ** 31)) return;
+  errors.push(invalid(DEADLINE, seconds, 'must be between 1 and 2147483647, inclusive'));
+}
+
+function validateImage(errors: FieldError[], field: string, image: string): void {
+  if (image === '') errors.push(required(field));
+  else if (image !== image.trim()) {
+    errors.push(invalid(field, image, 'must not have leading or trailing whitespace'));
+  }
+}
+
 function containersOf(spec: Json): readonly Json[] {
   return [...items(spec, 'initContainers'), ...items(spec, 'containers')];
 }
@@ -83,7 +123,7 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
   const image = text(container, 'image');
   const tag = image.slice(image.lastIndexOf('/') + 1);
   const latest = !tag.includes('@') && (!tag.includes(':') || tag.endsWith(':latest'));
-  container['resources'] ??= {};
+  container['resources'] = withRequests(child(container, 'resources'));
   container['terminationMessagePath'] = orElse(container['terminationMessagePath'], '/dev/termination-log');
   container['terminationMessagePolicy'] = orElse(container['terminationMessagePolicy'], 'File');
   container['imagePullPolicy'] = orElse(container['imagePullPolicy'], latest ? 'Always' : 'IfNotPresent');
@@ -94,6 +134,12 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
   for (const probe of ['readinessProbe', 'livenessProbe', 'startupProbe']) {
     if (container[probe] !== undefined) probeDefaults(container[probe] as Json);
   }
+}
+
+/** What is limited and not requested is requested up to its limit. */
+function withRequests(resources: Json): Json {
+  if (resources['limits'] === undefined) return resources;
+  return { ...resources, requests: { ...child(resources, 'limits'), ...child(resources, 'requests') } };
 }
 
 function probeDefaults(probe: Json): void {
@@ -150,12 +196,22 @@ function podStatus(status: Json, old: Json): Json {
   }
   for (const list of CONTAINER_STATUSES) {
     for (const container of items(next, list)) {
-      container['state'] ??= {};
-      container['lastState'] ??= {};
+      for (const field of ['state', 'lastState']) {
+        const state = child(container, field);
+        container[field] = state;
+        if (state['running'] !== undefined) child(state, 'running')['startedAt'] ??= null;
+        if (state['terminated'] === undefined) continue;
+        for (const time of ['startedAt', 'finishedAt']) child(state, 'terminated')[time] ??= null;
+      }
     }
   }
   return next;
 }
+
+/** In the order of the server's message, as the next one. */
+const RESTART_POLICIES: readonly string[] = ['Always', 'OnFailure', 'Never'];
+const DNS_POLICIES: readonly string[] = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
+const PULL_POLICIES: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
 
 const CONTAINER_STATUSES: readonly string[] = [
   'initContainerStatuses',
@@ -168,6 +224,26 @@ function validatePodStatus(status: Json): readonly FieldError[] {
   for (const [at, { ip = '' }] of items<{ ip?: string }>(status, 'podIPs').entries()) {
     for (const problem of ipProblems(ip)) errors.push(invalid(`status.podIPs[${at}]`, ip, problem));
   }
+  const ips = items<{ ip?: string }>(status, 'podIPs');
+  const families = ips.map(({ ip = '' }) => parseIp(ip)?.family);
+  if (errors.length === 0 && ips.length > 1 && (ips.length > 2 || families[0] === families[1])) {
+    const shown = ips.map(({ ip }) => ({ IP: ip }));
+    errors.push(invalid('status.podIPs', shown, 'may specify no more than one IP for each IP family'));
+  }
+  const hostIp = items<{ ip?: string }>(status, 'hostIPs')[0]?.ip;
+  if (hostIp !== undefined && hostIp !== text(status, 'hostIP')) {
+    errors.push(invalid('status.hostIPs[0].ip', hostIp, 'must be equal to `hostIP`'));
+  }
+  for (const [at, condition] of items(status, 'conditions').entries()) {
+    const type = text(condition, 'type');
+    for (const problem of qualifiedName(type)) errors.push(invalid(`status.conditions[${at}].Type`, type, problem));
+  }
+  const nominated = text(status, 'nominatedNodeName');
+  if (nominated !== '') {
+    for (const problem of subdomainName(nominated)) {
+      errors.push(invalid('status.nominatedNodeName', nominated, problem));
+    }
+  }
   return errors;
 }
 
@@ -177,14 +253,30 @@ function validatePodSpec(spec: Json): readonly FieldError[] {
   if (containers.length === 0) errors.push(required('spec.containers'));
   const names = new Set<string>();
   for (const [at, container] of containers.entries()) {
-    validateContainer(errors, `spec.containers[${at}]`, container, names);
+    validateContainer(errors, `spec.containers[${at}]`, container, names, spec['hostNetwork'] === true);
   }
   for (const [at, container] of items(spec, 'initContainers').entries()) {
-    validateContainer(errors, `spec.initContainers[${at}]`, container, names);
+    validateContainer(errors, `spec.initContainers[${at}]`, container, names, spec['hostNetwork'] === true);
   }
   const nodeName = text(spec, 'nodeName');
   if (nodeName !== '') {
     for (const problem of subdomainName(nodeName)) errors.push(invalid('spec.nodeName', nodeName, problem));
+  }
+  validateDeadline(errors, spec['activeDeadlineSeconds'] as number | undefined);
+  const restarts = text(spec, 'restartPolicy');
+  if (!RESTART_POLICIES.includes(restarts)) {
+    errors.push(notSupported('spec.restartPolicy', restarts, RESTART_POLICIES, false));
+  }
+  const dnsPolicy = text(spec, 'dnsPolicy');
+  if (!DNS_POLICIES.includes(dnsPolicy)) errors.push(notSupported('spec.dnsPolicy', dnsPolicy, DNS_POLICIES, false));
+  for (const key of Object.keys(child(spec, 'nodeSelector'))) {
+    for (const problem of qualifiedName(key)) errors.push(invalid('spec.nodeSelector', key, problem));
+  }
+  for (const [at, gate] of items(spec, 'readinessGates').entries()) {
+    const type = text(gate, 'conditionType');
+    for (const problem of qualifiedName(type)) {
+      errors.push(invalid(`spec.readinessGates[${at}].conditionType`, type, problem));
+    }
   }
   for (const field of ['hostname', 'subdomain']) {
     const value = text(spec, field);
@@ -194,7 +286,13 @@ function validatePodSpec(spec: Json): readonly FieldError[] {
   return errors;
 }
 
-function validateContainer(errors: FieldError[], field: string, container: Json, names: Set<string>): void {
+function validateContainer(
+  errors: FieldError[],
+  field: string,
+  container: Json,
+  names: Set<string>,
+  hostNetwork: boolean,
+): void {
   const name = text(container, 'name');
   if (name === '') errors.push(required(`${field}.name`));
   else {
@@ -202,7 +300,10 @@ function validateContainer(errors: FieldError[], field: string, container: Json,
   }
   if (names.has(name)) errors.push(duplicate(`${field}.name`, name));
   else names.add(name);
-  if (text(container, 'image') === '') errors.push(required(`${field}.image`));
+  validateImage(errors, `${field}.image`, text(container, 'image'));
+  const pull = text(container, 'imagePullPolicy');
+  if (!PULL_POLICIES.includes(pull)) errors.push(notSupported(`${field}.imagePullPolicy`, pull, PULL_POLICIES));
+  const hostPorts = new Set<string>();
   const portNames = new Set<string>();
   for (const [at, port] of items(container, 'ports').entries()) {
     const portField = `${field}.ports[${at}]`;
@@ -218,8 +319,22 @@ function validateContainer(errors: FieldError[], field: string, container: Json,
       for (const problem of portNumber(number)) errors.push(invalid(`${portField}.containerPort`, number, problem));
     }
     const protocol = text(port, 'protocol');
+    validateHostPort(errors, `${portField}.hostPort`, port, hostPorts);
+    if (hostNetwork && port['hostPort'] !== port['containerPort']) {
+      const why = 'must match `containerPort` when `hostNetwork` is true';
+      errors.push(invalid(`${portField}.hostPort`, port['hostPort'], why));
+    }
     if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${portField}.protocol`, protocol, PROTOCOLS));
   }
+}
+
+function validateHostPort(errors: FieldError[], field: string, port: Json, taken: Set<string>): void {
+  const number = (port['hostPort'] as number | undefined) ?? 0;
+  if (number === 0) return;
+  for (const problem of portNumber(number)) errors.push(invalid(field, number, problem));
+  const triple = `${text(port, 'protocol')}/${text(port, 'hostIP')}/${number}`;
+  if (taken.has(triple)) errors.push(duplicate(field, triple));
+  taken.add(triple);
 }
 
 function orElse(value: unknown, fallback: unknown): unknown {

@@ -79,11 +79,11 @@ function serviceDefaults(given: ServiceSpec): ServiceSpec {
     spec['sessionAffinityConfig'] = { clientIP: { timeoutSeconds: timeoutSeconds ?? AFFINITY_SECONDS } };
   }
   if (!hasSelector(spec)) delete spec['selector'];
-  spec['ports'] = portsOf(spec).map((port) => {
+  for (const port of portsOf(spec)) {
+    port.protocol ??= 'TCP';
     const { targetPort } = port;
-    const none = targetPort === undefined || targetPort === 0 || targetPort === '';
-    return { ...port, protocol: port.protocol ?? 'TCP', targetPort: none ? (port.port ?? 0) : targetPort };
-  });
+    if (targetPort === undefined || targetPort === 0 || targetPort === '') port.targetPort = port.port ?? 0;
+  }
   if (portsOf(spec).length === 0) delete spec['ports'];
   if (needsClusterIp(spec)) spec['internalTrafficPolicy'] ??= 'Cluster';
   if (isExternal(spec)) spec['externalTrafficPolicy'] ??= 'Cluster';
