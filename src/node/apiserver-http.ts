@@ -161,6 +161,9 @@ function answer(
   if (loseReply) {
     if ('watch' in reply) reply.watch.close();
     request.socket.destroy();
+  } else if ('watch' in reply && response.destroyed) {
+    // The client has gone while a fault held its request.
+    reply.watch.close();
   } else if ('watch' in reply) {
     response.writeHead(reply.status, reply.headers);
     response.flushHeaders();

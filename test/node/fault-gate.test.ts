@@ -76,6 +76,14 @@ describe('faults on demand', () => {
     assert.ok(performance.now() - from >= 19);
   });
 
+  it('a late watch whose client has gone meanwhile leaves nothing behind', async () => {
+    await start(['delay=fixed:30ms']);
+    const gone = AbortSignal.timeout(10);
+    await assert.rejects(request(`${http.url}/api/v1/endpoints?watch=1&resourceVersion=1`, { signal: gone }));
+    await new Promise((resolve) => void setTimeout(resolve, 40));
+    assert.equal(api.watchers.size, 0);
+  });
+
   it('a lagging watch keeps the order and loses nothing', async () => {
     await start(['verb=watch,lag=0.5,delay=fixed:3ms']);
     const { body } = await request(`${http.url}/api/v1/endpoints?watch=1&resourceVersion=${api.revision}`);
