@@ -153,7 +153,7 @@ const EVENTS = resource({
   ],
 });
 
-const ENDPOINT_SLICES = resource({
+export const ENDPOINT_SLICES = resource({
   name: 'endpointslices',
   group: 'discovery.k8s.io',
   kind: 'EndpointSlice',

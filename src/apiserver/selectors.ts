@@ -60,47 +60,104 @@ const TOKEN = /\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)/y;
 
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. */
 function parseLabelSelector(text: string): readonly LabelRequirement[] {
-  const tokens = tokensOf(text);
+  const tokens: Tokens = { texts: tokensOf(text), at: 0 };
   const requirements: LabelRequirement[] = [];
-  let at = 0;
-  while (at < tokens.length) {
-    if (tokens[at] === '!') {
-      requirements.push({ key: word(tokens[at + 1]), operator: 'missing', values: [] });
-      at += 2;
-    } else {
-      at = parseRequirement(tokens, at, requirements);
+  if (tokens.texts.length === 0) return requirements;
+  for (;;) {
+    const start = peek(tokens);
+    if (start !== '!' && !isWord(start)) {
+      throw badRequest(`found '${start}', expected: !, identifier, or 'end of string'`);
     }
-    if (at === tokens.length) break;
-    if (tokens[at] !== ',') throw parseError(tokens[at]!);
-    at++;
+    requirements.push(parseRequirement(tokens));
+    const separator = peek(tokens);
+    if (separator === '') return requirements;
+    if (separator !== ',') throw badRequest(`found '${separator}', expected: ',' or 'end of string'`);
+    tokens.at++;
+    const next = peek(tokens);
+    if (next !== '!' && !isWord(next)) throw badRequest(`found '${next}', expected: identifier after ','`);
   }
-  return requirements;
 }
 
-function parseRequirement(tokens: readonly string[], start: number, requirements: LabelRequirement[]): number {
-  const key = word(tokens[start]);
-  const operator = tokens[start + 1];
-  if (operator === undefined || operator === ',') {
-    requirements.push({ key, operator: 'exists', values: [] });
-    return start + 1;
+interface Tokens {
+  readonly texts: readonly string[];
+  at: number;
+}
+
+/** The next token; empty = the end. */
+function peek({ texts, at }: Tokens): string {
+  return texts[at] ?? '';
+}
+
+function take(tokens: Tokens): string {
+  const text = peek(tokens);
+  tokens.at++;
+  return text;
+}
+
+function isWord(token: string): boolean {
+  return token !== '' && !/^[=!(),<>]/.test(token);
+}
+
+function parseRequirement(tokens: Tokens): LabelRequirement {
+  if (peek(tokens) === '!') {
+    tokens.at++;
+    const key = take(tokens);
+    if (!isWord(key)) throw unreadable(`found '${key}', expected: identifier`);
+    return { key, operator: 'missing', values: [] };
   }
-  if (operator === 'in' || operator === 'notin') {
-    if (tokens[start + 2] !== '(') throw badRequest(`unable to parse requirement: found '${tokens[start + 2] ?? ''}'`);
-    const end = tokens.indexOf(')', start);
-    if (end < 0) throw badRequest('unable to parse requirement: expected )');
-    const values = tokens.slice(start + 3, end).filter((token) => token !== ',');
-    requirements.push({ key, operator, values });
-    return end + 1;
+  const key = take(tokens);
+  if (peek(tokens) === '' || peek(tokens) === ',') return { key, operator: 'exists', values: [] };
+  const operator = take(tokens);
+  switch (operator) {
+    case 'in':
+    case 'notin':
+      return { key, operator, values: parseValues(tokens) };
+    case '=':
+    case '==':
+      return { key, operator: 'in', values: [parseValue(tokens)] };
+    case '!=':
+      return { key, operator: 'notin', values: [parseValue(tokens)] };
+    case '>':
+    case '<':
+      return { key, operator: operator === '>' ? 'gt' : 'lt', values: [parseInteger(tokens)] };
+    default:
+      throw unreadable(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
   }
-  const next = tokens[start + 2];
-  const value = next === undefined || next === ',' ? '' : next;
-  const end = next === undefined || next === ',' ? start + 2 : start + 3;
-  if (operator === '=' || operator === '==') requirements.push({ key, operator: 'in', values: [value] });
-  else if (operator === '!=') requirements.push({ key, operator: 'notin', values: [value] });
-  else if (operator === '>') requirements.push({ key, operator: 'gt', values: [value] });
-  else if (operator === '<') requirements.push({ key, operator: 'lt', values: [value] });
-  else throw parseError(operator);
-  return end;
+}
+
+/** One value; none is an empty one. */
+function parseValue(tokens: Tokens): string {
+  if (peek(tokens) === '' || peek(tokens) === ',') return '';
+  const value = take(tokens);
+  if (!isWord(value)) throw unreadable(`found '${value}', expected: identifier`);
+  return value;
+}
+
+function parseInteger(tokens: Tokens): string {
+  const value = parseValue(tokens);
+  if (/^[+-]?[0-9]+$/.test(value)) return value;
+  const shown = JSON.stringify(value);
+  throw unreadable(`values[0]: Invalid value: ${shown}: for 'Gt', 'Lt' operators, the value must be an integer`);
+}
+
+/** `(a,b)`: between commas, and in empty parentheses, an empty value. */
+function parseValues(tokens: Tokens): readonly string[] {
+  const open = take(tokens);
+  if (open !== '(') throw unreadable(`found '${open}' expected: '('`);
+  const first = peek(tokens);
+  if (first !== ',' && first !== ')' && !isWord(first)) {
+    throw unreadable(`found '${first}', expected: ',', ')' or identifier`);
+  }
+  const values: string[] = [];
+  for (;;) {
+    const value = peek(tokens);
+    if (value === ',' || value === ')') values.push('');
+    else if (isWord(value)) values.push(take(tokens));
+    else throw unreadable(`found '${value}', expected: ',', or identifier`);
+    const separator = take(tokens);
+    if (separator === ')') return values;
+    if (separator !== ',') throw unreadable(`found '${separator}', expected: ',' or ')'`);
+  }
 }
 
 function tokensOf(text: string): readonly string[] {
@@ -110,15 +167,8 @@ function tokensOf(text: string): readonly string[] {
   return tokens;
 }
 
-function word(token: string | undefined): string {
-  if (token === undefined || /^[=!(),<>]/.test(token)) {
-    throw badRequest(`unable to parse requirement: found '${token ?? ''}', expected: identifier`);
-  }
-  return token;
-}
-
-function parseError(found: string): Error {
-  return badRequest(`unable to parse requirement: found '${found}', expected: in, notin, =, ==, !=, gt, lt`);
+function unreadable(why: string): Error {
+  return badRequest(`unable to parse requirement: ${why}`);
 }
 
 function parseFieldSelector(resource: Resource, text: string): readonly FieldRequirement[] {

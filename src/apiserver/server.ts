@@ -27,7 +27,7 @@ import { goType, headersOf, listReply, PLAIN_OUTPUT, recordReply, statusReply } 
 import type { Output } from './reply.ts';
 import { parseTarget } from './request.ts';
 import type { ApiReply, ApiRequest, Target } from './request.ts';
-import { ENDPOINTS, NAMESPACES, PODS, SERVICES } from './resource.ts';
+import { ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, PODS, SERVICES } from './resource.ts';
 import type { Resource } from './resource.ts';
 import { createState, keyOf, storeOf } from './state.ts';
 import type { ApiServer, ApiServerConfig } from './state.ts';
@@ -56,6 +56,12 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
   create(ENDPOINTS, 'default', {
     metadata: { name: 'kubernetes', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
     subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'https', port: 6443, protocol: 'TCP' }] }],
+  });
+  create(ENDPOINT_SLICES, 'default', {
+    metadata: { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['192.0.2.1'], conditions: { ready: true } }],
+    ports: [{ name: 'https', port: 6443, protocol: 'TCP' }],
   });
   return server;
 }
@@ -268,7 +274,7 @@ function patchOne(call: Call): ApiReply {
   const { object, unknownFields } = decodePatched(resource, merged, spec, shown);
   const strict = (why: string): Error => invalidPatch(shown(), why);
   const warnings = checkUnknownFields(unknownFields, query, strict);
-  const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request));
+  const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request), true);
   return writeReply(result, output, warnings);
 }
 

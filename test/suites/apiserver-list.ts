@@ -269,6 +269,46 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
+  'label selectors: what is wrong with them': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
+    const prefix = 'unable to parse requirement: ';
+    for (const [selector, message] of [
+      ['x in (', `${prefix}found '', expected: ',', ')' or identifier`],
+      ['x in a', `${prefix}found 'a' expected: '('`],
+      ['x in (a', `${prefix}found '', expected: ',' or ')'`],
+      ['x notin (a,', `${prefix}found '', expected: ',', or identifier`],
+      ['!', `${prefix}found '', expected: identifier`],
+      ['=a', `found '=', expected: !, identifier, or 'end of string'`],
+      [',', `found ',', expected: !, identifier, or 'end of string'`],
+      ['x==a,', `found '', expected: identifier after ','`],
+      ['x=a=b', `found '=', expected: ',' or 'end of string'`],
+      ['x in (a)b', `found 'b', expected: ',' or 'end of string'`],
+      ['x!a', `${prefix}found '!', expected: in, notin, =, ==, !=, gt, lt`],
+      ['x>a', `${prefix}values[0]: Invalid value: "a": for 'Gt', 'Lt' operators, the value must be an integer`],
+    ] as const) {
+      const { status, body } = await client.call('GET', `${path}?labelSelector=${encodeURIComponent(selector)}`);
+      assert.deepEqual([status, body.message], [400, message], selector);
+    }
+  },
+
+  'label selectors: empty values and words that are operators': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
+    await client.ok('POST', path, { metadata: { name: 'empty', labels: { x: '' } } });
+    await client.ok('POST', path, { metadata: { name: 'in', labels: { in: 'in', x: '7' } } });
+    for (const [selector, expected] of [
+      ['x=', ['empty']],
+      ['x in ()', ['empty']],
+      ['x in (7,,8)', ['empty', 'in']],
+      ['in in (in)', ['in']],
+      ['x>6,x<8', ['in']],
+      ['!in', ['empty']],
+      ['in!=in', ['empty']],
+    ] as const) {
+      const list = await client.ok('GET', `${path}?labelSelector=${encodeURIComponent(selector)}`);
+      assert.deepEqual(names(list), expected, selector);
+    }
+  },
+
   'selectors that cannot be read': async (client) => {
     assert.deepEqual(await listError(client, `labelSelector=${encodeURIComponent('a b c')}`), [
       400,
