@@ -385,6 +385,8 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
 
 function onEnded(state: ControllerState, reflector: Reflector, error: string | null, now: Now): void {
   if (reflector.phase === 'initial') {
+    // What does not know WatchList and refuses nothing streams on, and never says that the list is complete.
+    if (now.nowMs - reflector.openedAtMs >= STREAM_SILENCE_MS) reflector.watchListSupported = false;
     retry(state, reflector, 'list', error ?? 'the stream ended before its initial events', now);
   } else if (error !== null) {
     retry(state, reflector, 'watch', error, now);

@@ -100,7 +100,8 @@ function untilReady(args: readonly string[], ready: string, env = process.env): 
   const child = spawn(execPath, [BIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   const look = (): void => {
-    if (stdout.includes(ready) || stderr.includes(ready)) child.kill('SIGTERM');
+    // Once: a second signal would end it at once.
+    if (!child.killed && (stdout.includes(ready) || stderr.includes(ready))) child.kill('SIGTERM');
   };
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();

@@ -134,6 +134,18 @@ describe('a server without WatchList', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 422', 'page 200', 'watch 200']);
   });
 
+  it('is asked for pages, too, if it answers with a watch that never says that the list is complete', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.tamper = (bytes, { path }) =>
+      path.startsWith('/api/v1/pods') && Buffer.from(bytes).includes('initial-events-end') ? new Uint8Array(0) : bytes;
+    sim.start();
+    sim.run(650_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
   it('is asked for more than one page where there is more than one', () => {
     const sim = createSim({ serverWatchList: false });
     createService(sim, { name: 'web', spec: { publishNotReadyAddresses: true } });
