@@ -80,7 +80,7 @@ export async function runApiServerBench(size: Size, rest: readonly string[]): Pr
 }
 
 async function embedded(): Promise<Server> {
-  const serve = await startServe(['--life=false', '--nodes=0']);
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
   const client = createApiClient({ url: serve.url }, CONNECTIONS);
   const cpuSeconds = (): number => usageOf(serve.pid).cpuSeconds;
   return { name: 'embedded', target: { url: serve.url }, cpuSeconds, client, stop: () => serve.stop() };

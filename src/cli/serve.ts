@@ -39,8 +39,10 @@ export interface ServeOptions {
   readonly profile: Profile | null;
   readonly seed: number;
   readonly watchList: boolean;
-  /** Scheduler, kubelets and namespace controller run. */
+  /** Scheduler and kubelets run. */
   readonly life: boolean;
+  /** So does a namespace controller. */
+  readonly endNamespaces: boolean;
   /** What a step of a pod takes on average. */
   readonly podStepMs: number;
   /** Nodes to create beside those of the profile. */
@@ -129,7 +131,9 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   add(command, '--kubeconfig <path>', 'where the kubeconfig is written', asText, 'endpointd.kubeconfig');
   add(command, '--profile <name>', `cluster to fill it with: ${profiles.join(', ')}`, choice(profiles), EMPTY);
   add(command, '--seed <n>', 'the same seed makes the same cluster', integer(0, 2 ** 32 - 1), 1);
-  add(command, '--life [bool]', 'schedule, start and end pods, and end namespaces, as a cluster does', bool, true);
+  add(command, '--life [bool]', 'schedule, start and end pods, as a cluster does', bool, true);
+  const ends = 'empty and finalize deleted namespaces, as kube-controller-manager does where it runs';
+  add(command, '--end-namespaces [bool]', ends, bool, true);
   add(command, '--pod-step <duration>', 'what each step of a pod takes on average', duration(0), 300, '300ms');
   add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
   add(command, '--churn-rate <n>', "changes of the profile's pods and services a second", number(0, 10_000), 0);
@@ -188,8 +192,8 @@ function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOpt
   if (options.life) {
     const leftAlone = new Set(churns ? cluster.namespaces : []);
     lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
-    lives.push(runNamespaceController(client, namespacedCollections()));
   }
+  if (options.endNamespaces) lives.push(runNamespaceController(client, namespacedCollections()));
   if (churns) lives.push(runChurn(client, createChurn(cluster, CHURN_MIXES.steady, seed), churnRate));
   return lives;
 }

@@ -16,6 +16,7 @@ test('an empty cluster on any port is the default', () => {
     profile: null,
     seed: 1,
     life: true,
+    endNamespaces: true,
     podStepMs: 300,
     nodes: 3,
     churnRate: 0,

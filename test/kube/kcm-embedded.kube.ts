@@ -74,7 +74,7 @@ describe('kube-controller-manager on the embedded API server', () => {
   });
 
   async function startEmbedded(flags: readonly string[]): Promise<Side> {
-    const serve: ServeProcess = await startServe(['--life=false', '--nodes=0', ...flags]);
+    const serve: ServeProcess = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', ...flags]);
     const client = createApiClient({ url: serve.url }, 16);
     const managers: ControllerManager[] = [];
     const { directory, binaries } = real;
