@@ -69,6 +69,7 @@ export function bool(text: string): boolean {
   throw new InvalidArgumentError('Allowed: true or false.');
 }
 
+/** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -77,6 +78,7 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
+/** A decimal number from `min` to `max`, both included, as Go's ParseFloat reads it but for hexadecimals. */
 export function number(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
@@ -85,6 +87,7 @@ export function number(min: number, max: number): (text: string) => number {
   };
 }
 
+/** Go's duration text, at least `minMs`; gives milliseconds. */
 export function duration(minMs: number): (text: string) => number {
   return (text) => {
     const ms = parseDuration(text);

@@ -85,6 +85,7 @@ export function createEventRecorder(queueMax: number): EventRecorder {
   };
 }
 
+/** Queues an event, or counts it in one that still waits, by client-go's aggregation and spam limits (spec/wire.md 3.4). */
 export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
   const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
   if (correlated === null) {
@@ -122,6 +123,7 @@ export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventR
   return request(pending);
 }
 
+/** Tried again on 429, 5xx and no answer, up to twelve times; whatever else the server refuses is given up. */
 export function onEventReply(recorder: EventRecorder, reply: EventReply, prng: Prng, nowMs: number): void {
   const pending = ringFirst(recorder.queue);
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');

@@ -128,6 +128,7 @@ export function wakeReflector(state: ControllerState, reflector: Reflector, now:
   else watch(state, reflector);
 }
 
+/** Whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
 export function onReflectorEvent(state: ControllerState, reflector: Reflector, event: TransportEvent, now: Now): void {
   switch (event.type) {
     case 'response':

@@ -35,6 +35,7 @@ const STUCK_FAILURES = 6;
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 
+/** A service that the queue has handed out: planned, taken for an orphan, forgotten, or put off while it must wait. */
 export function startSync(state: ControllerState, service: ServiceState, chore: boolean, now: Now): void {
   assert(service.sync === null, `${keyOf(service)} is synced twice at once`);
   if (now.nowMs < service.notBeforeMs) {
@@ -96,6 +97,7 @@ export function beginPlan(state: ControllerState, service: ServiceState, now: No
   );
 }
 
+/** The answer to the GET that `beginPlan` sent. */
 export function onOutputRead(state: ControllerState, service: ServiceState, event: TransportEvent, now: Now): void {
   const failure = takeRead(state, service, event);
   service.output.inFlight--;
@@ -121,6 +123,7 @@ function takeRead(state: ControllerState, service: ServiceState, event: Transpor
   }
 }
 
+/** The planner's answer: its writes of phase 1 are queued, those of phase 2 wait until all of these are applied. */
 export function onPlanned(state: ControllerState, service: ServiceState, result: ServiceResult, now: Now): void {
   const sync = service.sync;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
@@ -233,6 +236,7 @@ export function fail(state: ControllerState, service: ServiceState, failure: Fai
   finish(state, service, now);
 }
 
+/** Gives the slot back. A sync with a failure is tried again by the back-off of its class, never dropped. */
 export function finish(state: ControllerState, service: ServiceState, now: Now): void {
   const sync = service.sync!;
   assert(sync.open === 0, `${keyOf(service)} is finished with open writes`);
@@ -396,6 +400,7 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   });
 }
 
+/** The server's word on whether the Service of an orphan exists: deleted only if it does not. */
 export function onOrphanConfirmed(
   state: ControllerState,
   service: ServiceState,
