@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
-import { after, before, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServe, type ServeProcess } from '../support/serve-process.ts';
 
@@ -12,12 +12,12 @@ const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 
 describe('a stop under way', () => {
   let server: ServeProcess;
-  before(async () => {
+  beforeEach(async () => {
     server = await startServe(['--profile=tiny', '--fault=verb=create|update,resource=endpoints,delay=fixed:1500ms']);
   });
-  after(() => server.stop());
+  afterEach(() => server.stop());
 
-  /** A controller that has sent its first writes, and how long it takes to end from then on. */
+  /** A controller that has sent its first writes. */
   async function controller(): Promise<{ child: ChildProcess; said: () => string }> {
     const flags = [`--kubeconfig=${server.kubeconfig}`, '--shards=0', '--metrics-bind-address=127.0.0.1:0'];
     const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
