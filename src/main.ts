@@ -74,7 +74,7 @@ async function main(args: readonly string[]): Promise<number> {
  * Worker threads learn of it by the variable alone.
  */
 function cacheCompiledCode(): void {
-  const directory = (process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache'));
+  const directory = (process.env['NODE_COMPILE_CACHE'] ||= join(tmpdir(), 'node-compile-cache'));
   enableCompileCache(directory);
 }
 
