@@ -221,6 +221,40 @@ describe('an error instead of a stream', () => {
   });
 });
 
+describe('an error in the middle of a list', () => {
+  it('410 on a later page: the list begins anew, and what the first page brought stays', () => {
+    let expired = 0;
+    const sim = createSim({ options: { watchList: false } });
+    sim.refuse = ({ path }) =>
+      path.includes('continue=') && expired++ === 0
+        ? makeStatus(410, 'Expired', 'The provided continue is too old')
+        : 0;
+    createService(sim, { name: 'web' });
+    for (let i = 1; i <= 600; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
+    sim.start();
+    sim.run(10_000);
+    assert.deepEqual(podRequests(sim, 0), ['page 200', 'page 410', 'page 200', 'page 200', 'watch 200']);
+    assert.equal(samples(sim.metrics!, 'endpointd_cache_objects', 0)[0]!.value, 600);
+    assert.equal(writesOf(sim).length, 1, 'nothing is written before a list is complete');
+  });
+
+  it('410 among the initial events of a WatchList: begun anew, and nothing is written before it is complete', () => {
+    let sent = 0;
+    const sim = createSim();
+    sim.tamper = (bytes, { path }) =>
+      path.startsWith('/api/v1/pods') && sent++ === 0
+        ? encodeWatchFrame(PROTOBUF_WATCH, 'ERROR', encodeObject(makeStatus(410, 'Expired', 'too old')))
+        : bytes;
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(10_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'watch-list 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    assert.equal(writesOf(sim).length, 1);
+  });
+});
+
 describe('an ERROR in the middle of a watch', () => {
   /** The first event of a pod is replaced by the error: it has to be got in another way. */
   function brokenOffWith(status: Status): string[] {
