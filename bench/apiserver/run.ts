@@ -42,7 +42,8 @@ interface Scale {
   readonly realEvery: number;
 }
 
-const CONNECTIONS = 8;
+/** Divides the numbers of services and pods. */
+const CONNECTIONS = 4;
 const WATCHERS = 4;
 const ADDRESSES = 5;
 /** A core's worth, from issue to issue: fewer is a fault. */

@@ -23,7 +23,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
- * Sends `count` requests over `connections`, the next one on each when the last is answered.
+ * Sends `count` requests over `connections`: request i on connection i modulo their number, when the one before it there
+ * is answered. So requests for one object keep their order where the number of objects is a multiple of theirs.
  * @returns seconds
  * @throws Error for an answer that is no success, or for a connection that breaks
  */
@@ -35,14 +36,18 @@ export async function sendAll(
 ): Promise<number> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(target)));
   const from = performance.now();
-  let next = 0;
   const lanes = sockets.map(
-    (socket) =>
+    (socket, lane) =>
       new Promise<void>((resolve, reject) => {
         let received: Buffer = Buffer.alloc(0);
+        let next = lane;
         const send = (): void => {
-          if (next >= count) resolve();
-          else socket.write(encode(target, requestOf(next++)));
+          if (next >= count) {
+            resolve();
+            return;
+          }
+          socket.write(encode(target, requestOf(next)));
+          next += connections;
         };
         socket.on('error', reject);
         socket.on('close', () => reject(new Error('the server has closed a connection')));

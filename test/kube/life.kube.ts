@@ -107,7 +107,8 @@ for (const [name, start] of Object.entries(SERVERS)) {
       const untilMs = Date.now() + SHOWN_MS_MAX;
       for (let said = ''; ; await sleep(POLL_MS)) {
         said = await kubectl(...args).catch((error: Error) => error.message);
-        if (said === wanted) return;
+        // Names come in the order of their addresses, which any pod may get first.
+        if (said.split(' ').toSorted().join(' ') === wanted) return;
         if (Date.now() > untilMs) assert.equal(said, wanted);
       }
     }
