@@ -47,33 +47,40 @@ const MATCHES: readonly string[] = ['Exact', 'NotOlderThan'];
 
 function listErrors({ resourceVersionMatch: match, ...options }: ListOptions): FieldError[] {
   const errors: FieldError[] = [];
+  if (match !== '') matchErrors(errors, match, options);
   if (options.sendInitialEvents !== null) errors.push(forbidden(SEND, 'sendInitialEvents is forbidden for list'));
-  if (match === '') return errors;
+  return errors;
+}
+
+function matchErrors(errors: FieldError[], match: string, options: Omit<ListOptions, typeof MATCH>): void {
   if (options.resourceVersion === '') {
     errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
   }
   if (options.continueToken !== '') {
     errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden when continue is provided'));
   }
-  if (!MATCHES.includes(match)) errors.push(notSupported(MATCH, match, ['', ...MATCHES]));
+  if (!MATCHES.includes(match)) errors.push(notSupported(MATCH, match, [...MATCHES, ''], false));
   if (match === 'Exact' && options.resourceVersion === '0') {
     errors.push(forbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
-  return errors;
 }
 
 function watchErrors({ resourceVersionMatch: match, ...options }: ListOptions, watchListServed: boolean): FieldError[] {
-  if (options.sendInitialEvents === null) {
-    if (match === '') return [];
-    return [forbidden(MATCH, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided')];
-  }
-  if (!watchListServed) {
+  if (options.sendInitialEvents !== null && !watchListServed) {
     const why = 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled';
     return [forbidden(SEND, why)];
   }
   const errors: FieldError[] = [];
-  if (match !== 'NotOlderThan') {
+  if (options.sendInitialEvents !== null && match !== 'NotOlderThan') {
     errors.push(forbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  }
+  if (match === '') return errors;
+  if (options.sendInitialEvents === null) {
+    errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  }
+  if (match !== 'NotOlderThan') errors.push(notSupported(MATCH, match, ['NotOlderThan']));
+  if (options.continueToken !== '') {
+    errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return errors;
 }
@@ -84,7 +91,7 @@ function flag(value: string | null): boolean {
 }
 
 function integer(value: string | null): number {
-  if (value === null || value === '') return 0;
+  if (value === null) return 0;
   if (!/^[+-]?[0-9]+$/.test(value))
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
   return Number(value);

@@ -146,7 +146,7 @@ export function updateObject(
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
   }
   if ((metadata.name ?? '') === '') {
-    throw badRequest('the name of the object (based on URL) was undeterminable: name must be provided');
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   }
   fillNamespace(resource, namespace, object);
   const key = keyOf(resource, namespace, name);

@@ -101,6 +101,13 @@ export async function play(client: Client, steps: readonly Step[]): Promise<stri
     const prefix = path.startsWith('/') ? '' : (NAMESPACED[resource] ?? '/api/v1/namespaces/NS/');
     const raw = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const filled = typeof raw === 'string' ? fill(raw) : undefined;
+    if (/[?&]watch=(1|true)/.test(path)) {
+      const events = await watched(client, fill(prefix + path));
+      if (events !== null) {
+        lines.push('200', ...events.map((event) => `  ${hide(event)}`));
+        continue;
+      }
+    }
     const answer = await client.call(method, fill(prefix + path), filled, options);
     if (answer.status < 300 && answer.body?.metadata?.uid !== undefined) {
       ({ resourceVersion, uid } = answer.body.metadata);
@@ -108,6 +115,17 @@ export async function play(client: Client, steps: readonly Step[]): Promise<stri
     lines.push(String(answer.status), ...linesOf(answer, shows).map((line) => `  ${hide(line)}`));
   }
   return lines;
+}
+
+/** What a watch sees until it times out; null when there is none. */
+async function watched(client: Client, path: string): Promise<string[] | null> {
+  const watch = await client.watch(path).catch(() => null);
+  if (watch === null) return null;
+  return (await watch.rest()).map(({ type, object }) => {
+    const { name, annotations } = object.metadata ?? {};
+    if (type === 'ERROR') return `ERROR ${object.code} ${object.reason}: ${object.message}`;
+    return [type, name, ...Object.keys(type === 'BOOKMARK' ? (annotations ?? {}) : {})].filter(Boolean).join(' ');
+  });
 }
 
 function linesOf({ status, body, text, contentType }: Answer, shows: readonly string[] | undefined): string[] {

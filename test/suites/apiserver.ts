@@ -24,6 +24,7 @@ import { ENDPOINT_SLICE_SCRIPTS, ENDPOINTS_SCRIPTS } from './apiserver-rules/end
 import { METADATA_SCRIPTS } from './apiserver-rules/metadata.ts';
 import { OTHER_SCRIPTS } from './apiserver-rules/others.ts';
 import { POD_SCRIPTS } from './apiserver-rules/pods.ts';
+import { REQUEST_SCRIPTS } from './apiserver-rules/requests.ts';
 import {
   SERVICE_ADDRESS_SCRIPTS,
   SERVICE_POLICY_SCRIPTS,
@@ -58,6 +59,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     ...ENDPOINT_SLICE_SCRIPTS,
     ...POD_SCRIPTS,
     ...OTHER_SCRIPTS,
+    ...REQUEST_SCRIPTS,
     ...SERVICE_PORT_SCRIPTS,
     ...SERVICE_TYPE_SCRIPTS,
     ...SERVICE_ADDRESS_SCRIPTS,
