@@ -141,12 +141,13 @@ interface Call {
 function dispatch(call: Call): ApiReply {
   const { target, request } = call;
   const collection = target.name === '';
+  const ofAllNamespaces = collection && target.resource.namespaced && target.namespace === '';
   if (target.subresource === 'binding') return bindOne(call);
   switch (request.method) {
     case 'GET':
       return collection ? listOrWatch(call) : getOne(call);
     case 'POST':
-      if (!collection || (target.resource.namespaced && target.namespace === '')) throw methodNotAllowed();
+      if (!collection || ofAllNamespaces) throw methodNotAllowed();
       return postOne(call);
     case 'PUT':
       if (collection) throw methodNotAllowed();
@@ -156,7 +157,8 @@ function dispatch(call: Call): ApiReply {
       return patchOne(call);
     case 'DELETE':
       if (target.subresource !== '') throw methodNotAllowed();
-      if (collection && !target.resource.verbs.includes('deletecollection')) throw methodNotAllowed();
+      if (collection && (ofAllNamespaces || !target.resource.verbs.includes('deletecollection')))
+        throw methodNotAllowed();
       return collection ? deleteMany(call) : deleteOne(call);
     default:
       throw methodNotAllowed();

@@ -9,6 +9,17 @@ const B = create('endpoints', { metadata: { name: 'b', labels: { x: '2', y: '' }
 const C = create('endpoints', { metadata: { name: 'c' } }, 'kind');
 
 export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
+  'delete: a collection of all namespaces at once is no request': {
+    steps: [A, send('DELETE', '/api/v1/endpoints'), list('')],
+    sees: [
+      '201',
+      '  kind = "Endpoints"',
+      '405',
+      '  MethodNotAllowed: the server does not allow this method on the requested resource',
+      '200',
+      '  items = a',
+    ],
+  },
   'list: selectors by equality': {
     steps: [
       A,
