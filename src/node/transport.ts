@@ -49,9 +49,21 @@ const CALLS_MAX = 16_384;
 
 /** Most events delivered at once: a step stays short. */
 const EVENTS_TOGETHER_MAX = 64;
+/** Pieces of a stream are put together up to about this size, which holds some hundred pods. */
+const CHUNK_BYTES_MAX = 256 * 1024;
 
 /** A second 401 within this time does not read the credentials again. */
 const UNAUTHORIZED_REREAD_MS = 1000;
+
+/** What waits for its macrotask: an event, or pieces of a stream that will be one. */
+type Outgoing =
+  | { readonly call: Call; readonly event: TransportEvent }
+  | { readonly call: Call; readonly pieces: Uint8Array[]; bytes: number };
+
+function chunkOf({ call, pieces }: Outgoing & { pieces: Uint8Array[] }): TransportEvent {
+  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  return { type: 'chunk', id: call.request.id, bytes };
+}
 
 interface Call {
   readonly request: HttpRequest;
@@ -90,11 +102,24 @@ export function createTransport(
   let closed = false;
 
   /** Events wait here for a macrotask of their own, so that `deliver` is never called from inside send or cancel. */
-  let outbox: { call: Call; event: TransportEvent }[] = [];
+  let outbox: Outgoing[] = [];
 
   function emit(call: Call, event: TransportEvent): void {
     if (outbox.length === 0) setImmediate(flush);
     outbox.push({ call, event });
+  }
+
+  /** A server flushes a stream in many small pieces: those that come in one turn of the event loop are one chunk. */
+  function emitPiece(call: Call, piece: Uint8Array): void {
+    const last = outbox.at(-1);
+    if (last !== undefined && 'pieces' in last && last.call === call && last.bytes < CHUNK_BYTES_MAX) {
+      last.pieces.push(piece);
+      last.bytes += piece.byteLength;
+      return;
+    }
+    call.timer.refresh();
+    if (outbox.length === 0) setImmediate(flush);
+    outbox.push({ call, pieces: [piece], bytes: piece.byteLength });
   }
 
   function flush(): void {
@@ -102,8 +127,10 @@ export function createTransport(
     outbox = [];
     for (let from = 0; from < entries.length; from += EVENTS_TOGETHER_MAX) {
       const events: TransportEvent[] = [];
-      for (const { call, event } of entries.slice(from, from + EVENTS_TOGETHER_MAX)) {
+      for (const outgoing of entries.slice(from, from + EVENTS_TOGETHER_MAX)) {
+        const { call } = outgoing;
         if (call.cancelled || closed) continue;
+        const event = 'pieces' in outgoing ? chunkOf(outgoing) : outgoing.event;
         if (call.settled && event.type !== 'chunk' && !(event.type === 'response' && isOpenStream(call))) {
           calls.delete(call.request.id);
         }
@@ -184,8 +211,7 @@ export function createTransport(
       onResponseData(_controller, chunk) {
         if (call.settled) return;
         if (isOpenStream(call)) {
-          call.timer.refresh();
-          emit(call, { type: 'chunk', id: call.request.id, bytes: chunk });
+          emitPiece(call, chunk);
           return;
         }
         call.bytes += chunk.byteLength;

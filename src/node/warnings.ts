@@ -14,12 +14,17 @@ export type WarningFilter = (header: string | readonly string[], nowMs: number) 
 
 export function createWarningFilter(): WarningFilter {
   const loggedAtMs = new Map<string, number>();
+  /** A header that says nothing but what is known; nearly all are that one, word for word. */
+  let quiet: string | readonly string[] = '';
   return (header, nowMs) => {
+    if (header === quiet) return [];
     const due: string[] = [];
+    let isQuiet = true;
     for (const value of typeof header === 'string' ? [header] : header) {
       for (const match of value.matchAll(WARNING)) {
         const text = match[1]!.replaceAll(/\\(.)/g, '$1').slice(0, TEXT_CHARS_MAX);
         if (KNOWN.test(text)) continue;
+        isQuiet = false;
         const lastMs = loggedAtMs.get(text);
         if (lastMs !== undefined && nowMs - lastMs < REPEAT_MS) continue;
         loggedAtMs.delete(text);
@@ -28,6 +33,7 @@ export function createWarningFilter(): WarningFilter {
         due.push(text);
       }
     }
+    if (isQuiet) quiet = header;
     return due;
   };
 }
