@@ -217,17 +217,22 @@ function writable({ server, query }: Call, options: string, dryRun: readonly str
   return dryRun.length === 0 ? server : { ...server, dryRun: true };
 }
 
+/**
+ * The whole object that a POST or PUT carries, and what there is to warn of in it.
+ * @throws ApiError 400 for a body that is none, or has unknown fields where that is forbidden
+ */
+function readObject({ request, target, query }: Call, server: ApiServer) {
+  const { resource } = target;
+  const { headers, body } = request;
+  const { object, unknownFields } = readBody(resource, headers.contentType ?? '', body, server.config.yaml);
+  const strict = (why: string): Error => badRequest(cannotBeHandled(resource, {}, why));
+  return { object, warnings: checkUnknownFields(unknownFields, query, strict) };
+}
+
 function postOne(call: Call): ApiReply {
-  const { nowMs, request, target, query, output } = call;
+  const { nowMs, request, target, output } = call;
   const server = writable(call, 'CreateOptions');
-  const { object, unknownFields } = readBody(
-    target.resource,
-    request.headers.contentType ?? '',
-    request.body,
-    server.config.yaml,
-  );
-  const strict = (why: string): Error => badRequest(cannotBeHandled(target.resource, {}, why));
-  const warnings = checkUnknownFields(unknownFields, query, strict);
+  const { object, warnings } = readObject(call, server);
   const result = createObject(server, nowMs, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
@@ -244,16 +249,9 @@ function bindOne(call: Call): ApiReply {
 }
 
 function putOne(call: Call): ApiReply {
-  const { nowMs, request, target, query, output } = call;
+  const { nowMs, request, target, output } = call;
   const server = writable(call, 'UpdateOptions');
-  const { object, unknownFields } = readBody(
-    target.resource,
-    request.headers.contentType ?? '',
-    request.body,
-    server.config.yaml,
-  );
-  const strict = (why: string): Error => badRequest(cannotBeHandled(target.resource, {}, why));
-  const warnings = checkUnknownFields(unknownFields, query, strict);
+  const { object, warnings } = readObject(call, server);
   const result = updateObject(server, nowMs, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
