@@ -11,6 +11,22 @@ export const TOLERATE_UNREADY_ANNOTATION = 'service.alpha.kubernetes.io/tolerate
 export const TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
 export const TOPOLOGY_HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 
+/** On an EndpointSlice: the Service, and which controller owns the content (spec/endpointslice.md 1). */
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+export const SLICE_MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
+export const SLICE_MANAGED_BY_VALUE = 'endpointslice-controller.k8s.io';
+export const MIRROR_MANAGED_BY_VALUE = 'endpointslicemirroring-controller.k8s.io';
+/** On Endpoints, with the exact value "true": not mirrored. */
+export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+/** On a Node: the only source of an endpoint's zone. */
+export const ZONE_LABEL = 'topology.kubernetes.io/zone';
+/** On a Node, with any value: it is left out of the CPU shares. */
+export const CONTROL_PLANE_LABELS: readonly string[] = [
+  'node-role.kubernetes.io/control-plane',
+  'node-role.kubernetes.io/master',
+];
+
 /** The annotations of a Service that a ServiceRecord keeps, ascending. */
 export const SERVICE_ANNOTATIONS: readonly string[] = [
   TOLERATE_UNREADY_ANNOTATION,

@@ -171,6 +171,47 @@ export interface Endpoints {
   subsets?: readonly EndpointSubset[];
 }
 
+/** discovery.k8s.io/v1 Endpoint. Absent, null and empty lists are the same; absent and false conditions are not. */
+export interface Endpoint {
+  readonly addresses: readonly string[];
+  readonly conditions?: EndpointConditions;
+  readonly hostname?: string;
+  readonly targetRef?: ObjectReference;
+  readonly nodeName?: string;
+  readonly zone?: string;
+  readonly hints?: EndpointHints;
+  readonly deprecatedTopology?: Readonly<Record<string, string>>;
+}
+
+export interface EndpointConditions {
+  readonly ready?: boolean;
+  readonly serving?: boolean;
+  readonly terminating?: boolean;
+}
+
+export interface EndpointHints {
+  readonly forZones?: readonly { readonly name: string }[];
+  readonly forNodes?: readonly { readonly name: string }[];
+}
+
+/** discovery.k8s.io/v1 EndpointPort. Absent and empty differ for `name` (always written) and `appProtocol`. */
+export interface SlicePort {
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly port?: number;
+  readonly appProtocol?: string;
+}
+
+export interface EndpointSlice {
+  apiVersion: 'discovery.k8s.io/v1';
+  kind: 'EndpointSlice';
+  metadata: ObjectMeta;
+  /** `IPv4` or `IPv6`; `FQDN` and the ancient `IP` are only ever read. */
+  addressType: string;
+  endpoints?: readonly Endpoint[] | null;
+  ports?: readonly SlicePort[] | null;
+}
+
 export interface StatusCause {
   reason?: string;
   message?: string;

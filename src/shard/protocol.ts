@@ -3,7 +3,10 @@
  *
  * The protocol carries three outputs per service (Endpoints, slices, mirrored slices); `output` names one.
  */
+import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { Problem } from '../core/problem.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
+import type { SlicesFacts } from '../core/slices/facts.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 
 /** Bits of `BatchEntry.outputs`. */
@@ -14,6 +17,10 @@ export const OUTPUT_MIRROR = 4;
 export interface Batch {
   /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */
   readonly wallMs: number;
+  /** Drawn at random: the suffixes of the names of new slices come from it. A 32-bit unsigned integer. */
+  readonly seed: number;
+  /** What topology hints are allotted by; undefined = the planner has the newest, null = there are none. */
+  readonly shares: CpuShares | null | undefined;
   readonly entries: readonly BatchEntry[];
 }
 
@@ -30,11 +37,20 @@ export interface BatchEntry {
   /** undefined = unchanged; null = the Service is gone: the planner forgets it, stored objects included. */
   readonly spec: ServiceRecord | null | undefined;
   /** Pods that match now and are new or changed (full snapshot: all that match). The name identifies a pod. */
-  readonly upserts: readonly PodRecord[];
+  readonly upserts: readonly Member[];
   /** Names of pods that match no more. */
   readonly removals: readonly string[];
   readonly acks: readonly Ack[];
+  /** Bits: of these outputs the planner forgets all stored objects first, for `observed` has all that there are. */
+  readonly relisted: number;
   readonly observed: readonly Observed[];
+}
+
+/** A pod of a service, and what the main thread knows of its node. */
+export interface Member {
+  readonly pod: PodRecord;
+  /** Label `topology.kubernetes.io/zone` of its node; '' = it has none; null = there is no such node. */
+  readonly zone: string | null;
 }
 
 /**
@@ -77,15 +93,14 @@ export interface ServiceResult {
   /** The planner has not the `base` of the entry (or no inputs at all): nothing was planned, send a full snapshot. */
   readonly needFull: boolean;
   readonly writes: readonly PlannedWrite[];
-  /** undefined when nothing was planned. */
-  readonly facts: ServiceFacts | undefined;
+  readonly facts: ServiceFacts;
   readonly problems: readonly Problem[];
   /** Planning threw: the service's state was dropped (needs a full snapshot), the others are unharmed. */
   readonly error: string | null;
 }
 
 export interface PlannedWrite {
-  /** Unique within the life of the planner; names the write in its ack. */
+  /** Unique within the life of the planner; names the write in its ack. Of one service: slices before Endpoints. */
   readonly id: number;
   readonly output: number;
   readonly verb: 'create' | 'update' | 'delete';
@@ -99,8 +114,15 @@ export interface PlannedWrite {
   readonly body: Uint8Array;
 }
 
-/** What the main thread keeps about a service's last plan, for gauges; survives a lost thread. */
+/** What the main thread keeps about a service's last plans, for gauges; survives a lost thread. */
 export interface ServiceFacts {
+  /** Each undefined when that output was not planned. */
+  readonly endpoints: EndpointsFacts | undefined;
+  readonly slices: SlicesFacts | undefined;
+  readonly mirror: MirrorFacts | undefined;
+}
+
+export interface EndpointsFacts {
   /** Addresses in the planned object after truncation. */
   readonly ready: number;
   readonly notReady: number;
@@ -112,4 +134,12 @@ export interface ServiceFacts {
 export interface PlannerConfig {
   /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyAnnotation: boolean;
+  /** Bits: what this planner may be asked to plan; of other outputs it keeps nothing. */
+  readonly outputs: number;
+  /** `--max-endpoints-per-slice` */
+  readonly endpointsPerSliceMax: number;
+  /** `--mirroring-max-endpoints-per-subset` */
+  readonly mirrorEndpointsPerSubsetMax: number;
+  /** `--mirroring-all-endpoints`: what is above that goes into further slices instead of being left out. */
+  readonly mirrorAll: boolean;
 }

@@ -1,0 +1,13 @@
+/** How much of the cluster's allocatable CPU each zone has (spec/endpointslice.md 9.1): what topology hints are allotted by. */
+
+export interface CpuShares {
+  /** Grows with every change; the same number means the same shares. */
+  readonly version: number;
+  /** Ascending by zone; shares in (0, 1], together 1. */
+  readonly zones: readonly ZoneShare[];
+}
+
+export interface ZoneShare {
+  readonly zone: string;
+  readonly share: number;
+}

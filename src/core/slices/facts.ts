@@ -1,0 +1,35 @@
+/** What a plan of a service's slices says beside its writes: for gauges, histograms, events, and for node changes. */
+import type { IpFamily } from '../../kube/types.ts';
+
+export interface SlicesFacts {
+  /** One for each wanted address family, IPv4 first. */
+  readonly families: readonly FamilyFacts[];
+  /** `Auto` (topology-mode) is in effect. */
+  readonly topology: boolean;
+  /** The value of spec.trafficDistribution that is in effect; '' = none. */
+  readonly trafficDistribution: string;
+  /** Pods that are left out because their node is not known. */
+  readonly waitingForNode: number;
+}
+
+export interface FamilyFacts {
+  readonly family: IpFamily;
+  /** Endpoints that there should be, over all port groups. */
+  readonly endpoints: number;
+  /** Slices after the writes of this plan. */
+  readonly slices: number;
+  /** The fewest that would do: for each port group endpoints / max, rounded up; at least 1. */
+  readonly slicesDesired: number;
+  /** Endpoints newly placed and dropped by this plan (spec/endpointslice.md 8.2, 13). */
+  readonly added: number;
+  readonly removed: number;
+  /** Ready endpoints by the zone that hints send them to; null = no hints by CPU shares are in effect. */
+  readonly hints: readonly ZoneCount[] | null;
+  /** Why there are none although wanted, in upstream's words without the address type; '' = not so. */
+  readonly hintsFailure: string;
+}
+
+export interface ZoneCount {
+  readonly zone: string;
+  readonly count: number;
+}

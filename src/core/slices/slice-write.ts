@@ -1,0 +1,21 @@
+import type { EndpointSlice } from '../../kube/types.ts';
+
+/** A planned write of one slice, of the EndpointSlice or of the mirroring controller. */
+export interface SliceWrite {
+  readonly verb: 'create' | 'update' | 'delete';
+  readonly name: string;
+  /** Preconditions of updates and deletes, also inside `object`; empty for creates. */
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** 1 = goes first; 2 = only after all of phase 1 succeeded (design, section 6 "Order of writes"). */
+  readonly phase: 1 | 2;
+  /** The whole new object; null for deletes. Must not be changed by anyone. */
+  readonly object: EndpointSlice | null;
+}
+
+/** What became of a write; `uid` and `resourceVersion` of the object after an applied one, else empty. */
+export interface SliceAck {
+  readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
