@@ -2,8 +2,19 @@
 export interface ControllerOptions {
   /** Which controllers run. */
   readonly endpoints: boolean;
+  readonly slices: boolean;
+  readonly mirroring: boolean;
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
+  readonly concurrentServiceEndpointSyncs: number;
+  readonly endpointSliceUpdatesBatchPeriodMs: number;
+  readonly endpointsPerSliceMax: number;
+  readonly mirroringConcurrentSyncs: number;
+  /** Delays reactions to slice events only, as upstream. */
+  readonly mirroringBatchPeriodMs: number;
+  readonly mirroringEndpointsPerSubsetMax: number;
+  /** Addresses above that maximum go into further slices instead of being left out. */
+  readonly mirroringAll: boolean;
   /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;

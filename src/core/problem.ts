@@ -6,7 +6,10 @@ export interface Problem {
     | 'truncated'
     | 'bad-annotation'
     | 'undecodable-object'
-    | 'unknown-field';
+    | 'unknown-field'
+    | 'unknown-node'
+    | 'mirror-bad-address'
+    | 'mirror-truncated';
   /** The object at fault, such as `pod ns/name`. */
   readonly object: string;
   /** The field at fault, such as `status.podIPs[0].ip`. */

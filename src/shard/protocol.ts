@@ -4,10 +4,11 @@
  * The protocol carries three outputs per service (Endpoints, slices, mirrored slices); `output` names one.
  */
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
+import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
-import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+import type { ServiceRecord } from '../kube/types.ts';
 
 /** Bits of `BatchEntry.outputs`. */
 export const OUTPUT_ENDPOINTS = 1;
@@ -44,13 +45,6 @@ export interface BatchEntry {
   /** Bits: of these outputs the planner forgets all stored objects first, for `observed` has all that there are. */
   readonly relisted: number;
   readonly observed: readonly Observed[];
-}
-
-/** A pod of a service, and what the main thread knows of its node. */
-export interface Member {
-  readonly pod: PodRecord;
-  /** Label `topology.kubernetes.io/zone` of its node; '' = it has none; null = there is no such node. */
-  readonly zone: string | null;
 }
 
 /**
