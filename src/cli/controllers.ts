@@ -2,14 +2,12 @@
 interface KnownController {
   readonly name: string;
   readonly alias: string;
-  /** False = its flag values are understood, but this version cannot run it. */
-  readonly here: boolean;
 }
 
 const KNOWN: readonly KnownController[] = [
-  { name: 'endpoints-controller', alias: 'endpoint', here: true },
-  { name: 'endpointslice-controller', alias: 'endpointslice', here: false },
-  { name: 'endpointslice-mirroring-controller', alias: 'endpointslicemirroring', here: false },
+  { name: 'endpoints-controller', alias: 'endpoint' },
+  { name: 'endpointslice-controller', alias: 'endpointslice' },
+  { name: 'endpointslice-mirroring-controller', alias: 'endpointslicemirroring' },
 ];
 
 export type EnabledControllers =
@@ -37,17 +35,9 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
         message: `"${name}" is not a known controller. Allowed: *, ${KNOWN.map((c) => c.name).join(', ')}, each also with a leading -.`,
       };
     }
-    if (enable && !known.here) {
-      return {
-        ok: false,
-        message: `"${name}" is not in this version. Allowed: *, ${KNOWN.filter((c) => c.here)
-          .map((c) => c.name)
-          .join(', ')}.`,
-      };
-    }
     if (!decided.has(known.name)) decided.set(known.name, enable);
   }
-  const names = new Set(KNOWN.filter((c) => decided.get(c.name) ?? (star && c.here)).map((c) => c.name));
+  const names = new Set(KNOWN.filter((c) => decided.get(c.name) ?? star).map((c) => c.name));
   if (names.size === 0) return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
   return { ok: true, names };
 }

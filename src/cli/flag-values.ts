@@ -78,6 +78,20 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
+/** A whole number from `min` to `max`, both included; out of range it is refused in kube-controller-manager's words. */
+export function within(name: string, min: number, max: number): (text: string) => number {
+  const parse = integer(min, max);
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError) || !/^[+-]?\d+$/.test(text)) throw error;
+      const bound = Number(text) < min ? `less than ${min}` : `more than ${max}`;
+      throw new InvalidArgumentError(`${name} must not be ${bound}, but got ${Number(text)}. ${error.message}`);
+    }
+  };
+}
+
 /** A decimal number from `min` to `max`, both included, as Go's ParseFloat reads it but for hexadecimals. */
 export function number(min: number, max: number): (text: string) => number {
   return (text) => {

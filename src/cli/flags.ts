@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
-import { add, asText, bool, duration, integer, number, or, parseWith } from './flag-values.ts';
+import { add, asText, bool, duration, integer, number, or, parseWith, within } from './flag-values.ts';
 import { UsageError } from './usage.ts';
 
 /** What `endpointd run` is told. */
@@ -35,6 +35,13 @@ interface RawFlags {
   controllers: string[];
   concurrentEndpointSyncs: number;
   endpointUpdatesBatchPeriod: number;
+  concurrentServiceEndpointSyncs: number;
+  endpointsliceUpdatesBatchPeriod: number;
+  maxEndpointsPerSlice: number;
+  mirroringConcurrentServiceEndpointSyncs: number;
+  mirroringEndpointsliceUpdatesBatchPeriod: number;
+  mirroringMaxEndpointsPerSubset: number;
+  mirroringAllEndpoints: boolean;
   kubeApiQps: number;
   kubeApiBurst: number;
   minResyncPeriod: number;
@@ -78,8 +85,17 @@ function toRunOptions(flags: RawFlags): RunOptions {
   return {
     controller: {
       endpoints: enabled.names.has('endpoints-controller'),
+      slices: enabled.names.has('endpointslice-controller'),
+      mirroring: enabled.names.has('endpointslice-mirroring-controller'),
       concurrentEndpointSyncs: flags.concurrentEndpointSyncs,
       endpointUpdatesBatchPeriodMs: flags.endpointUpdatesBatchPeriod,
+      concurrentServiceEndpointSyncs: flags.concurrentServiceEndpointSyncs,
+      endpointSliceUpdatesBatchPeriodMs: flags.endpointsliceUpdatesBatchPeriod,
+      endpointsPerSliceMax: flags.maxEndpointsPerSlice,
+      mirroringConcurrentSyncs: flags.mirroringConcurrentServiceEndpointSyncs,
+      mirroringBatchPeriodMs: flags.mirroringEndpointsliceUpdatesBatchPeriod,
+      mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
+      mirroringAll: flags.mirroringAllEndpoints,
       kubeApiQps: flags.kubeApiQps,
       kubeApiBurst: flags.kubeApiBurst,
       minResyncPeriodMs: flags.minResyncPeriod,
@@ -103,7 +119,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
 function runCommand(): Command {
   const command = new Command('endpointd run')
     .description(
-      'Keeps the Endpoints of every Service right. Flags are those of kube-controller-manager where it has them.',
+      'Keeps the Endpoints and EndpointSlices of every Service right. Flags are those of kube-controller-manager where it has them.',
     )
     .usage('[--flag=value ...]');
 
@@ -150,18 +166,20 @@ function runCommand(): Command {
   add(
     command,
     '--concurrent-endpoint-syncs <n>',
-    'services synced at the same time: from planning to the answer of the last write',
+    'services whose Endpoints are synced at the same time: from planning to the answer of the last write',
     integer(1, 10_000),
     5,
   );
   add(
     command,
     '--endpoint-updates-batch-period <duration>',
-    'how long pod changes of a service are collected before it is synced',
+    'how long pod changes of a service are collected before its Endpoints are synced',
     duration(0),
     0,
     '0s',
   );
+  sliceFlags(command);
+  mirroringFlags(command);
   add(
     command,
     '--min-resync-period <duration>',
@@ -238,6 +256,64 @@ function runCommand(): Command {
   );
   command.helpOption('-h, --help', 'this text');
   return command;
+}
+
+/** Names, defaults, ranges and the words of an error are upstream's (spec/endpointslice.md 15). */
+function sliceFlags(command: Command): void {
+  add(
+    command,
+    '--concurrent-service-endpoint-syncs <n>',
+    'services whose EndpointSlices are synced at the same time',
+    within('concurrent-service-endpoint-syncs', 1, 50),
+    5,
+  );
+  add(
+    command,
+    '--endpointslice-updates-batch-period <duration>',
+    'how long pod changes of a service are collected before its EndpointSlices are synced',
+    duration(0),
+    0,
+    '0s',
+  );
+  add(
+    command,
+    '--max-endpoints-per-slice <n>',
+    'most endpoints in one EndpointSlice',
+    within('max-endpoints-per-slice', 1, 1000),
+    100,
+  );
+}
+
+function mirroringFlags(command: Command): void {
+  add(
+    command,
+    '--mirroring-concurrent-service-endpoint-syncs <n>',
+    'Endpoints mirrored at the same time',
+    within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
+    5,
+  );
+  add(
+    command,
+    '--mirroring-endpointslice-updates-batch-period <duration>',
+    'how long changes of mirrored EndpointSlices by others are collected before they are put right',
+    duration(0),
+    0,
+    '0s',
+  );
+  add(
+    command,
+    '--mirroring-max-endpoints-per-subset <n>',
+    'most addresses of one subset in one mirrored EndpointSlice; further ones are left out',
+    within('mirroring-max-endpoints-per-subset', 1, 1000),
+    1000,
+  );
+  add(
+    command,
+    '--mirroring-all-endpoints [bool]',
+    'mirror addresses above --mirroring-max-endpoints-per-subset into further slices, where upstream leaves them out',
+    bool,
+    false,
+  );
 }
 
 /** Compared by identity: a first --controllers replaces the default, further ones add to it, as in upstream's flag. */

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
+import { plannerConfigOf } from '../controller/planner-config.ts';
 import { createMetricStore, gauge, readSeries, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
@@ -13,7 +14,6 @@ import { onStopSignals } from '../node/signals.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import type { Shards } from '../ports/shards.ts';
-import type { PlannerConfig } from '../shard/protocol.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { starting } from './usage.ts';
 
@@ -93,7 +93,7 @@ export async function run(args: readonly string[]): Promise<number> {
 async function shardsFactory(
   options: RunOptions,
 ): Promise<(deliver: (event: Event) => void, metrics: MetricStore) => ClosableShards> {
-  const config: PlannerConfig = { tolerateUnreadyAnnotation: options.controller.tolerateUnreadyAnnotation };
+  const config = plannerConfigOf(options.controller);
   if (options.shards === 0) {
     const { createInlineShards } = await import('../node/inline-shards.ts');
     return (deliver) => createInlineShards(config, deliver);

@@ -33,6 +33,8 @@ export interface Instruments {
   readonly quarantines: Counter;
 }
 
+const controller = 'endpoints';
+
 /** Looked up by labels once, by key from then on. */
 function kept<K, H>(lookUp: (key: K) => H): (key: K) => H {
   const handles = new Map<K, H>();
@@ -46,10 +48,10 @@ function kept<K, H>(lookUp: (key: K) => H): (key: K) => H {
 /** `host`: of the API server, as upstream's label has it. */
 export function createInstruments(store: MetricStore, host: string): Instruments {
   return {
-    stage: kept((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { stage })),
-    syncs: kept((result) => counter(store, 'endpointd_syncs_total', { result })),
-    writes: (verb, result) => counter(store, 'endpointd_writes_total', { verb, result }),
-    writeBytes: kept((verb) => counter(store, 'endpointd_write_bytes_total', { verb })),
+    stage: kept((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { controller, stage })),
+    syncs: kept((result) => counter(store, 'endpointd_syncs_total', { controller, result })),
+    writes: (verb, result) => counter(store, 'endpointd_writes_total', { controller, verb, result }),
+    writeBytes: kept((verb) => counter(store, 'endpointd_write_bytes_total', { controller, verb })),
     rateLimiter: kept((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
@@ -68,15 +70,18 @@ export function createInstruments(store: MetricStore, host: string): Instruments
 export function readState(store: MetricStore, state: ControllerState): void {
   const { queue } = state;
   exposeWorkQueue(store, queue);
-  exposeTokenBucket(store, state.tokens);
+  exposeTokenBucket(store, state.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
 
-  readMetric(store, 'endpointd_services', { state: 'known' }, () => state.serviceCount);
-  readMetric(store, 'endpointd_services', { state: 'syncing' }, () => queue.processing.length);
-  readMetric(store, 'endpointd_services', { state: 'stuck' }, () => state.stuck.size);
+  readMetric(store, 'endpointd_services', { controller, state: 'known' }, () => state.serviceCount);
+  readMetric(store, 'endpointd_services', { controller, state: 'syncing' }, () => queue.processing.length);
+  readMetric(store, 'endpointd_services', { controller, state: 'stuck' }, () => state.stuck.size);
   readSeries(store, 'endpointd_stuck_service', function* () {
     for (const [service, failureClass] of state.stuck) {
-      yield { labels: { namespace: service.namespace, service: service.name, class: failureClass }, value: 1 };
+      yield {
+        labels: { controller, namespace: service.namespace, service: service.name, class: failureClass },
+        value: 1,
+      };
     }
   });
   readMetric(store, 'endpointd_services_truncated', {}, () => state.truncatedServices);

@@ -1,6 +1,7 @@
 /** What the machines of the controller count anyway, served under the names of the catalogue. */
 import { attachHistogram, readMetric, type MetricStore } from '../metrics/store.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import type { ControllerOptions } from './options.ts';
 import { tokenUse, type TokenBucket } from './rate-limit.ts';
 import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } from './workqueue.ts';
 
@@ -15,8 +16,16 @@ export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): voi
   attachHistogram(store, 'workqueue_work_duration_seconds', labels, queue.workSeconds);
 }
 
-export function exposeTokenBucket(store: MetricStore, bucket: TokenBucket): void {
-  readMetric(store, 'endpoint_controller_rate_limiter_use', {}, (nowMs) => tokenUse(bucket, nowMs));
+/** Upstream has a bucket for each controller; here all that run share one, so that each of their names shows it. */
+export function exposeTokenBucket(
+  store: MetricStore,
+  bucket: TokenBucket,
+  running: Pick<ControllerOptions, 'endpoints' | 'slices' | 'mirroring'>,
+): void {
+  const use = (nowMs: number): number => tokenUse(bucket, nowMs);
+  if (running.endpoints) readMetric(store, 'endpoint_controller_rate_limiter_use', {}, use);
+  if (running.slices) readMetric(store, 'endpoint_slice_controller_rate_limiter_use', {}, use);
+  if (running.mirroring) readMetric(store, 'endpoint_slice_mirroring_controller_rate_limiter_use', {}, use);
 }
 
 export function exposeEventRecorder(store: MetricStore, recorder: EventRecorder): void {

@@ -2,7 +2,8 @@
  * Every metric that the controller serves, as data; the runtime's own (process_*, nodejs_*) come beside them.
  *
  * Names, labels and buckets without the prefix `endpointd_` are upstream's, so that existing dashboards and alerts work
- * (spec/endpoints.md 18). There `workqueue_retries_total` counts every delayed add; here it counts retries.
+ * (spec/endpoints.md 18, spec/endpointslice.md 13). Label `controller`: `endpoints`, `endpointslice` or
+ * `endpointslice-mirroring`. There `workqueue_retries_total` counts every delayed add; here it counts retries.
  */
 import { exponentialBounds } from '../lib/histogram.ts';
 
@@ -21,6 +22,11 @@ const REST_CLIENT_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 6
 const REST_CLIENT_BYTES = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;
 /** 1 ms to 131 s: from a change on an idle cluster to one behind a start-up. */
 const STAGE_SECONDS = exponentialBounds(0.001, 2, 18);
+/** Upstream's for the counts of one sync. */
+const COUNT_PER_SYNC = exponentialBounds(2, 2, 15);
+const MIRROR_SYNC_SECONDS = exponentialBounds(0.001, 2, 15);
+/** Prometheus' defaults, made for seconds: upstream counts writes in them, and dashboards expect it. */
+const CHANGES_PER_SYNC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 /** 10 us to 2.6 s. */
 const STEP_SECONDS = exponentialBounds(0.00001, 4, 10);
 
@@ -60,27 +66,109 @@ export const CATALOGUE = [
   ),
 
   gauge('endpoint_controller_rate_limiter_use', 'How much of the token bucket before the API server is used, 0 to 1'),
+  gauge(
+    'endpoint_slice_controller_rate_limiter_use',
+    'The same bucket, under the name of the EndpointSlice controller',
+  ),
+  gauge(
+    'endpoint_slice_mirroring_controller_rate_limiter_use',
+    'The same bucket, under the name of the EndpointSliceMirroring controller',
+  ),
+
+  histogram(
+    'endpoint_slice_controller_endpoints_added_per_sync',
+    'Endpoints newly placed by a sync, for each address family',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  histogram(
+    'endpoint_slice_controller_endpoints_removed_per_sync',
+    'Endpoints dropped by a sync, for each address family',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  gauge('endpoint_slice_controller_endpoints_desired', 'Endpoints that there should be, over all services'),
+  gauge('endpoint_slice_controller_num_endpoint_slices', 'Slices of all services'),
+  gauge(
+    'endpoint_slice_controller_desired_endpoint_slices',
+    'Fewest slices that would do; a service has at least one for each address family',
+  ),
+  gauge(
+    'endpoint_slice_controller_services_count_by_traffic_distribution',
+    'Services by the value of spec.trafficDistribution that is in effect',
+    ['traffic_distribution'],
+  ),
+  counter('endpoint_slice_controller_changes', 'Writes of slices that succeeded', ['operation']),
+  histogram(
+    'endpoint_slice_controller_endpointslices_changed_per_sync',
+    'Writes of one successful sync, for each address family',
+    ['topology', 'traffic_distribution'],
+    CHANGES_PER_SYNC,
+  ),
+  counter('endpoint_slice_controller_syncs', 'Syncs of services by how they ended: success, stale or error', [
+    'result',
+  ]),
+
+  histogram(
+    'endpoint_slice_mirroring_controller_endpoints_added_per_sync',
+    'Endpoints newly mirrored by a sync',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  histogram(
+    'endpoint_slice_mirroring_controller_endpoints_updated_per_sync',
+    'Mirrored endpoints changed by a sync',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  histogram(
+    'endpoint_slice_mirroring_controller_endpoints_removed_per_sync',
+    'Mirrored endpoints dropped by a sync',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  histogram(
+    'endpoint_slice_mirroring_controller_addresses_skipped_per_sync',
+    'Addresses that a sync left out: no IP addresses, or above the limit',
+    [],
+    COUNT_PER_SYNC,
+  ),
+  histogram(
+    'endpoint_slice_mirroring_controller_endpoints_sync_duration',
+    'Seconds from the start of a sync until its last answer',
+    [],
+    MIRROR_SYNC_SECONDS,
+  ),
+  gauge('endpoint_slice_mirroring_controller_endpoints_desired', 'Mirrored endpoints that there should be'),
+  gauge('endpoint_slice_mirroring_controller_num_endpoint_slices', 'Mirrored slices'),
+  gauge('endpoint_slice_mirroring_controller_desired_endpoint_slices', 'Fewest mirrored slices that would do'),
+  counter('endpoint_slice_mirroring_controller_changes', 'Writes of mirrored slices that succeeded', ['operation']),
 
   histogram(
     'endpointd_pod_change_duration_seconds',
     'Time that changes of pods spend in each stage: watch_in (from the Ready transition, in whole seconds, until it is seen), queue, plan, throttle, write; total is from seen to written',
-    ['stage'],
+    ['controller', 'stage'],
     STAGE_SECONDS,
   ),
   counter(
     'endpointd_syncs_total',
     'Syncs of services by how they ended: written, unchanged, or the class of the failure',
-    ['result'],
+    ['controller', 'result'],
   ),
-  counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['verb', 'result']),
-  counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['verb']),
+  counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['controller', 'verb', 'result']),
+  counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['controller', 'verb']),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter('endpointd_foreign_edits_total', 'Changes of our objects by somebody else, admission included'),
   counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),
   counter('endpointd_problems_total', 'Parts of objects that planning had to leave out, by kind', ['kind']),
 
-  gauge('endpointd_services', 'Services by state', ['state']),
+  gauge('endpointd_services', 'Services by state', ['controller', 'state']),
+  gauge(
+    'endpointd_services_waiting_for_node',
+    'Services with pods that are left out of the slices because their node is not known',
+  ),
   gauge('endpointd_stuck_service', 'A service that cannot be brought up to date (1), with the class of its failure', [
+    'controller',
     'namespace',
     'service',
     'class',

@@ -48,7 +48,7 @@ test('the bucket and the recorder', async () => {
   const store = createMetricStore();
   const bucket = createTokenBucket(1, 4);
   const recorder = createEventRecorder(10);
-  exposeTokenBucket(store, bucket);
+  exposeTokenBucket(store, bucket, { endpoints: true, slices: false, mirroring: true });
   exposeEventRecorder(store, recorder);
   tryTakeToken(bucket, 0);
   const involvedObject = {
@@ -63,7 +63,11 @@ test('the bucket and the recorder', async () => {
     recordEvent(recorder, { involvedObject, type: 'Warning', reason: 'EndpointsStuck', message: 'x' }, 0, 0);
   }
   const text = await createRegistry(store, () => 0).text();
-  assert.equal(linesOf(text, 'endpoint_controller_rate_limiter_use')[2], 'endpoint_controller_rate_limiter_use 0.25');
+  assert.deepEqual(
+    text.split('\n').filter((line) => /^endpoint_\w*rate_limiter_use/.test(line)),
+    ['endpoint_controller_rate_limiter_use 0.25', 'endpoint_slice_mirroring_controller_rate_limiter_use 0.25'],
+    'one bucket, under the name of each controller that runs',
+  );
   assert.deepEqual(linesOf(text, 'endpointd_events_total').slice(2), [
     'endpointd_events_total{result="sent"} 0',
     'endpointd_events_total{result="suppressed"} 2',

@@ -106,7 +106,7 @@ describe('a service that kills every thread it is planned on', () => {
     const names = endpointsTable(sim).map((line) => line.split(' ')[0]);
     assert.deepEqual(names, ['default/web-1', 'default/web-2', 'default/web-4', 'default/web-5']);
     const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
-    assert.deepEqual(stuck, [{ namespace: 'default', service: 'web-3', class: 'poison' }]);
+    assert.deepEqual(stuck, [{ controller: 'endpoints', namespace: 'default', service: 'web-3', class: 'poison' }]);
     assert.ok(metric(sim, 'endpointd_quarantines_total') >= 1);
   });
 
@@ -164,7 +164,7 @@ describe('a snapshot too big for a batch', () => {
     sim.run(5000);
     assert.deepEqual(endpointsTable(sim), ['default/small -']);
     const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
-    assert.deepEqual(stuck, [{ namespace: 'default', service: 'big', class: 'invalid' }]);
+    assert.deepEqual(stuck, [{ controller: 'endpoints', namespace: 'default', service: 'big', class: 'invalid' }]);
     const line = sim.logLines.find(({ message }) => message.startsWith('service is stuck'));
     assert.match(String(line?.fields['reason']), /--max-batch-bytes=10000/);
   });

@@ -98,7 +98,7 @@ describe('a refusal', () => {
     assert.deepEqual(endpointsTable(sim), ['good/web 10.0.0.1 : http:8080/TCP']);
     sim.run(600_000);
     const stuck = [...samples(sim.metrics!, 'endpointd_stuck_service', 0)].map(({ labels }) => labels);
-    assert.deepEqual(stuck, [{ namespace: 'bad', service: 'web', class: 'invalid' }]);
+    assert.deepEqual(stuck, [{ controller: 'endpoints', namespace: 'bad', service: 'web', class: 'invalid' }]);
     const tries = writesOf(sim).filter((line) => line.includes('/bad/')).length;
     assert.ok(tries <= 8, `${tries} tries in ten minutes`);
     const reasons = eventsOf(sim).map((line) => line.split(':')[0]);

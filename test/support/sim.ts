@@ -19,6 +19,7 @@ import type { LogEffect } from '../../src/controller/effect.ts';
 import type { Event } from '../../src/controller/event.ts';
 import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
+import { plannerConfigOf } from '../../src/controller/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
 import type { EndpointSubset, KubeObject, Status } from '../../src/kube/types.ts';
@@ -32,8 +33,17 @@ import { createPlanner, plan } from '../../src/shard/planner.ts';
 
 export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
+  slices: false,
+  mirroring: false,
   concurrentEndpointSyncs: 5,
   endpointUpdatesBatchPeriodMs: 0,
+  concurrentServiceEndpointSyncs: 5,
+  endpointSliceUpdatesBatchPeriodMs: 0,
+  endpointsPerSliceMax: 100,
+  mirroringConcurrentSyncs: 5,
+  mirroringBatchPeriodMs: 0,
+  mirroringEndpointsPerSubsetMax: 1000,
+  mirroringAll: false,
   kubeApiQps: 20,
   kubeApiBurst: 30,
   minResyncPeriodMs: 12 * 3600_000,
@@ -201,7 +211,7 @@ export function createSim(config: SimConfig = {}): Sim {
         random: { uint32: () => nextUint32(prng) },
         transport: (deliver) => simTransport(alive, deliver),
         shards: (deliver): Shards => {
-          const plannerConfig = { tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation };
+          const plannerConfig = plannerConfigOf(options);
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
