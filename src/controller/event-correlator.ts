@@ -3,7 +3,7 @@
  *
  * 1. Many messages for one reason on one object become one event with a prefixed message.
  * 2. An event seen before is counted up instead of created again.
- * 3. Each object has a small budget; what exceeds it is counted but not sent.
+ * 3. Each object has a small budget for the events of each component; what exceeds it is counted but not sent.
  */
 import { createLru, lruGet, lruSet, type Lru } from '../lib/lru.ts';
 import { createTokenBucket, tryTakeToken, type TokenBucket } from './rate-limit.ts';
@@ -19,6 +19,8 @@ export interface InvolvedObject {
 }
 
 export interface EventInput {
+  /** The controller that it comes from, such as `endpoint-controller`. */
+  readonly component: string;
   readonly involvedObject: InvolvedObject;
   readonly type: 'Warning' | 'Normal';
   readonly reason: string;
@@ -81,9 +83,9 @@ export function correlate(
   nowMs: number,
   wallMs: number,
 ): Correlated | null {
-  const { involvedObject, type, reason } = event;
+  const { component, involvedObject, type, reason } = event;
   const { kind, apiVersion, namespace, name, uid } = involvedObject;
-  const objectKey = `${kind}\n${apiVersion}\n${namespace}\n${name}\n${uid}`;
+  const objectKey = `${component}\n${kind}\n${apiVersion}\n${namespace}\n${name}\n${uid}`;
   const similarKey = `${objectKey}\n${type}\n${reason}`;
   const combined = isOneOfMany(correlator, similarKey, event.message, nowMs);
   const key = combined ? similarKey : `${similarKey}\n${event.message}`;

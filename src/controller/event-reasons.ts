@@ -1,12 +1,15 @@
-/** The events that this controller records about a Service, as data. */
+/** The events that the controllers record about a Service or its Endpoints, as data. */
 
 export interface EventReason {
   readonly type: 'Warning' | 'Normal';
-  /** `service`: `<namespace>/<name>`; `detail`: what went wrong, in one line. */
+  /** `service`: `<namespace>/<name>`; `detail`: one line, what went wrong unless the reason says otherwise. */
   readonly message: (service: string, detail: string) => string;
 }
 
-/** The first two are upstream's, word for word (spec/endpoints.md 17); a plain conflict is no event here. */
+/**
+ * The two of Endpoints and the five of slices at the beginning are upstream's, word for word (spec/endpoints.md 17,
+ * spec/endpointslice.md 14); a plain conflict is no event here.
+ */
 export const EVENT_REASONS = {
   FailedToCreateEndpoint: {
     type: 'Warning',
@@ -16,6 +19,21 @@ export const EVENT_REASONS = {
     type: 'Warning',
     message: (service, detail) => `Failed to update endpoint ${service}: ${detail}`,
   },
+  FailedToUpdateEndpointSlices: {
+    type: 'Warning',
+    message: (service, detail) => `Error updating Endpoint Slices for Service ${service}: ${detail}`,
+  },
+  /** `detail`: the address type. */
+  TopologyAwareHintsEnabled: {
+    type: 'Normal',
+    message: (_service, detail) => `Topology Aware Hints has been enabled, addressType: ${detail}`,
+  },
+  /** `detail`: the whole text, the address type included where upstream has it. */
+  TopologyAwareHintsDisabled: { type: 'Warning', message: (_service, detail) => detail },
+  /** On the Endpoints object, as the next one. `detail`: the whole text. */
+  InvalidIPAddress: { type: 'Warning', message: (_service, detail) => detail },
+  /** `detail`: the whole text. */
+  TooManyAddressesToMirror: { type: 'Warning', message: (_service, detail) => detail },
   /** Upstream cuts at 1,000 addresses in silence. */
   EndpointsTruncated: {
     type: 'Warning',
@@ -25,6 +43,21 @@ export const EVENT_REASONS = {
   EndpointsStuck: {
     type: 'Warning',
     message: (service, detail) => `Endpoints ${service} cannot be brought up to date: ${detail}`,
+  },
+  /** Upstream gives up after 15 tries, here and in the next one. */
+  EndpointSlicesStuck: {
+    type: 'Warning',
+    message: (service, detail) => `EndpointSlices of service ${service} cannot be brought up to date: ${detail}`,
+  },
+  MirroredEndpointSlicesStuck: {
+    type: 'Warning',
+    message: (service, detail) =>
+      `EndpointSlices that mirror Endpoints ${service} cannot be brought up to date: ${detail}`,
+  },
+  /** A pod is left out of the slices until its node is known; upstream fails the whole sync again and again. */
+  EndpointOnUnknownNode: {
+    type: 'Warning',
+    message: (service, detail) => `A pod of service ${service} was left out of its EndpointSlices: ${detail}`,
   },
   /** A pod's address is left out, so that it does not spoil the whole object. */
   EndpointAddressSkipped: {

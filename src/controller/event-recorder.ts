@@ -59,7 +59,6 @@ export interface EventReply {
   readonly retryAfterSeconds: number;
 }
 
-const EVENT_COMPONENT = 'endpoint-controller';
 const TRIES_MAX = 12;
 const RETRY_MS = 10_000;
 /** client-go's defaults for a client. */
@@ -182,13 +181,13 @@ function request(pending: PendingEvent): EventRequest {
     involvedObject: withoutEmpty(involvedObject),
     reason: event.reason,
     message,
-    source: { component: EVENT_COMPONENT },
+    source: { component: event.component },
     firstTimestamp: formatTime(observation.firstWallMs / 1000),
     lastTimestamp,
     count: observation.count,
     type: event.type,
     eventTime: null,
-    reportingComponent: EVENT_COMPONENT,
+    reportingComponent: event.component,
     reportingInstance: '',
   };
   return {

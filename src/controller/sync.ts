@@ -333,6 +333,9 @@ const PROBLEM_EVENTS: Readonly<Record<Problem['kind'], EventReasonName | null>> 
   'no-address-of-family': null,
   'undecodable-object': null,
   'unknown-field': null,
+  'unknown-node': 'EndpointOnUnknownNode',
+  'mirror-bad-address': 'InvalidIPAddress',
+  'mirror-truncated': 'TooManyAddressesToMirror',
 };
 
 /** Records an event on the Service, whose namespace is never missing (upstream's land in `default`). */
@@ -341,6 +344,7 @@ function emit(state: ControllerState, service: ServiceState, reason: EventReason
   recordEvent(
     state.recorder,
     {
+      component: 'endpoint-controller',
       involvedObject: {
         apiVersion: 'v1',
         kind: 'Service',

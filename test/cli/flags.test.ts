@@ -13,8 +13,17 @@ test('without flags: the defaults of kube-controller-manager', () => {
   assert.deepEqual(rest, {
     controller: {
       endpoints: true,
+      slices: true,
+      mirroring: true,
       concurrentEndpointSyncs: 5,
       endpointUpdatesBatchPeriodMs: 0,
+      concurrentServiceEndpointSyncs: 5,
+      endpointSliceUpdatesBatchPeriodMs: 0,
+      endpointsPerSliceMax: 100,
+      mirroringConcurrentSyncs: 5,
+      mirroringBatchPeriodMs: 0,
+      mirroringEndpointsPerSubsetMax: 1000,
+      mirroringAll: false,
       kubeApiQps: 20,
       kubeApiBurst: 30,
       minResyncPeriodMs: 43_200_000,
@@ -33,6 +42,10 @@ test('without flags: the defaults of kube-controller-manager', () => {
     loggingFormat: 'text',
   });
 });
+
+function running({ controller }: RunOptions): string {
+  return (['endpoints', 'slices', 'mirroring'] as const).filter((name) => controller[name]).join(' ');
+}
 
 const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--kubeconfig=/etc/k'], (o) => o.kubeconfig, '/etc/k'],
@@ -70,12 +83,25 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--metrics-bind-address=localhost:80'], (o) => o.metricsAddress, { host: 'localhost', port: 80 }],
   [['--metrics-bind-address=0'], (o) => o.metricsAddress, null],
   [['--shards=1', '--shards=2'], (o) => o.shards, 2],
-  [['--controllers=*'], (o) => o.controller.endpoints, true],
-  [['--controllers=endpoints-controller'], (o) => o.controller.endpoints, true],
-  [['--controllers=endpoint'], (o) => o.controller.endpoints, true],
-  [['--controllers=*,-endpointslice-controller'], (o) => o.controller.endpoints, true],
-  [['--controllers=-endpointslice', '--controllers=endpoint'], (o) => o.controller.endpoints, true],
-  [['--controllers=endpoint,-endpoint'], (o) => o.controller.endpoints, true],
+  [['--controllers=*'], running, 'endpoints slices mirroring'],
+  [['--controllers=endpoints-controller'], running, 'endpoints'],
+  [['--controllers=endpoint'], running, 'endpoints'],
+  [['--controllers=endpointslice-controller'], running, 'slices'],
+  [['--controllers=endpointslice'], running, 'slices'],
+  [['--controllers=endpointslice-mirroring-controller'], running, 'mirroring'],
+  [['--controllers=endpointslicemirroring'], running, 'mirroring'],
+  [['--controllers=endpoint,endpointslice'], running, 'endpoints slices'],
+  [['--controllers=*,-endpointslice-controller'], running, 'endpoints mirroring'],
+  [['--controllers=-endpoint,*'], running, 'slices mirroring'],
+  [['--controllers=-endpointslice', '--controllers=endpoint'], running, 'endpoints'],
+  [['--controllers=endpoint,-endpoint'], running, 'endpoints'],
+  [['--concurrent-service-endpoint-syncs=50'], (o) => o.controller.concurrentServiceEndpointSyncs, 50],
+  [['--endpointslice-updates-batch-period=500ms'], (o) => o.controller.endpointSliceUpdatesBatchPeriodMs, 500],
+  [['--max-endpoints-per-slice=1000'], (o) => o.controller.endpointsPerSliceMax, 1000],
+  [['--mirroring-concurrent-service-endpoint-syncs=1'], (o) => o.controller.mirroringConcurrentSyncs, 1],
+  [['--mirroring-endpointslice-updates-batch-period=1m'], (o) => o.controller.mirroringBatchPeriodMs, 60_000],
+  [['--mirroring-max-endpoints-per-subset=1'], (o) => o.controller.mirroringEndpointsPerSubsetMax, 1],
+  [['--mirroring-all-endpoints'], (o) => o.controller.mirroringAll, true],
 ];
 for (const [args, pick, expected] of good) {
   test(args.join(' '), () => assert.deepEqual(pick(parse(...args)), expected));
@@ -102,10 +128,25 @@ const bad: [string[], string[]][] = [
   [['--shard=1'], ["'--shard=1'", '--shards']],
   [['--controllers=nonsense'], ['--controllers', '"nonsense"', 'endpoints-controller']],
   [['--controllers=-nonsense,*'], ['--controllers', '"nonsense"', 'not a known controller']],
-  [['--controllers=endpointslice-controller'], ['--controllers', '"endpointslice-controller"', 'not in this version']],
-  [['--controllers=*,endpointslicemirroring'], ['--controllers', '"endpointslicemirroring"', 'not in this version']],
   [['--controllers=-endpoint'], ['--controllers', '"-endpoint"', 'at least one controller']],
   [['--controllers='], ['--controllers', '""', 'not a known controller']],
+  [['--controllers=endpoint,endpoints'], ['--controllers', '"endpoints"', 'endpointslice-mirroring-controller']],
+  ...(
+    [
+      ['concurrent-service-endpoint-syncs', 50],
+      ['max-endpoints-per-slice', 1000],
+      ['mirroring-concurrent-service-endpoint-syncs', 50],
+      ['mirroring-max-endpoints-per-subset', 1000],
+    ] as const
+  ).flatMap(([name, max]): typeof bad => [
+    [[`--${name}=0`], [`'--${name}`, `${name} must not be less than 1, but got 0.`, `from 1 to ${max}.`]],
+    [[`--${name}=-1`], [`'--${name}`, `${name} must not be less than 1, but got -1.`, `from 1 to ${max}.`]],
+    [[`--${name}=${max + 1}`], [`${name} must not be more than ${max}, but got ${max + 1}.`, `from 1 to ${max}.`]],
+    [[`--${name}=many`], [`'--${name}`, "'many'", `Allowed: a whole number from 1 to ${max}.`]],
+  ]),
+  [['--endpointslice-updates-batch-period=soon'], ['--endpointslice-updates-batch-period', "'soon'", 'a duration']],
+  [['--mirroring-endpointslice-updates-batch-period=3'], ['--mirroring-endpointslice-updates-batch-period', "'3'"]],
+  [['--mirroring-all-endpoints=1000'], ['--mirroring-all-endpoints', "'1000'", 'true or false']],
   [['extra'], ['extra', 'written --flag=value']],
 ];
 for (const [args, parts] of bad) {
@@ -131,6 +172,9 @@ test('--help shows every flag with its default, in groups', () => {
     'Shards and bounds:',
     'Observation:',
     '--concurrent-endpoint-syncs <n>',
+    '--max-endpoints-per-slice <n>',
+    '--mirroring-max-endpoints-per-subset <n>',
+    '(default: 1000)',
     '(default: 5)',
     '(default: 12h)',
     '(default: 127.0.0.1:10267)',

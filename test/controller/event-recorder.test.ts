@@ -22,10 +22,17 @@ function world(queueMax = 1000) {
     wait(ms: number): void {
       nowMs += ms;
     },
-    record(name: string, detail: string, reason: EventReasonName = 'FailedToUpdateEndpoint', namespace = 'shop'): void {
+    record(
+      name: string,
+      detail: string,
+      reason: EventReasonName = 'FailedToUpdateEndpoint',
+      namespace = 'shop',
+      component = 'endpoint-controller',
+    ): void {
       recordEvent(
         recorder,
         {
+          component,
           involvedObject: {
             kind: 'Service',
             apiVersion: 'v1',
@@ -183,6 +190,27 @@ test('an object has 25 events and one more every five minutes, of any reason; th
     [21],
     'the count knows of what was not sent',
   );
+});
+
+test('controllers do not share counts, combined messages or the budget of an object', () => {
+  const slices = 'endpoint-slice-controller';
+  const w = world();
+  for (let n = 1; n <= 9; n++) w.record('web', `error ${n}`);
+  w.record('web', 'error 1', 'FailedToUpdateEndpoint', 'shop', slices);
+  w.record('web', 'error 10', 'FailedToUpdateEndpoint', 'shop', slices);
+  assert.deepEqual(
+    w
+      .drain()
+      .slice(9)
+      .map(({ method, body }) => [method, body.count, body.source, body.reportingComponent, body.message]),
+    [
+      ['POST', 1, { component: slices }, slices, 'Failed to update endpoint shop/web: error 1'],
+      ['POST', 1, { component: slices }, slices, 'Failed to update endpoint shop/web: error 10'],
+    ],
+  );
+  for (let n = 0; n < 25; n++) w.record('other', 'no quota');
+  w.record('other', 'no quota', 'FailedToUpdateEndpoint', 'shop', slices);
+  assert.equal(w.recorder.suppressedTotal, 0);
 });
 
 test('a full queue drops new events and counts them', () => {

@@ -3,20 +3,19 @@ import { createInlineShards } from '../../src/node/inline-shards.ts';
 import type { ShardsEvent } from '../../src/ports/shards.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
+import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
 import { poisonous } from '../support/poison.ts';
-
-const CONFIG = { tolerateUnreadyAnnotation: false };
 
 shardsContract('inline', ['throw'], () => {
   const events: ShardsEvent[] = [];
   const shards = createInlineShards(
-    CONFIG,
+    ENDPOINTS_ONLY,
     (event) => {
       events.push(event);
       world.onEvent(event);
     },
     () => {
-      const planner = createPlanner(CONFIG);
+      const planner = createPlanner(ENDPOINTS_ONLY);
       return poisonous((bytes) => plan(planner, bytes), { throw: throwNow });
     },
   );

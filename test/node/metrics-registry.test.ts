@@ -60,12 +60,17 @@ test('the bucket and the recorder', async () => {
     resourceVersion: '',
   };
   for (let n = 0; n < 27; n++) {
-    recordEvent(recorder, { involvedObject, type: 'Warning', reason: 'EndpointsStuck', message: 'x' }, 0, 0);
+    const event = { component: 'endpoint-controller', involvedObject, reason: 'EndpointsStuck', message: 'x' };
+    recordEvent(recorder, { ...event, type: 'Warning' }, 0, 0);
   }
   const text = await createRegistry(store, () => 0).text();
   assert.deepEqual(
     text.split('\n').filter((line) => /^endpoint_\w*rate_limiter_use/.test(line)),
-    ['endpoint_controller_rate_limiter_use 0.25', 'endpoint_slice_mirroring_controller_rate_limiter_use 0.25'],
+    [
+      'endpoint_controller_rate_limiter_use 0.25',
+      'endpoint_slice_controller_rate_limiter_use 0',
+      'endpoint_slice_mirroring_controller_rate_limiter_use 0.25',
+    ],
     'one bucket, under the name of each controller that runs',
   );
   assert.deepEqual(linesOf(text, 'endpointd_events_total').slice(2), [

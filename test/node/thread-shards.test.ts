@@ -6,11 +6,12 @@ import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
 import { batchEntry, batchOf, serviceRecord } from '../support/batches.ts';
 import { poisonService } from '../support/poison.ts';
+import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
 
 const OPTIONS: ThreadShardsOptions = {
   count: 1,
   heapLimitMb: 32,
-  config: { tolerateUnreadyAnnotation: false },
+  config: ENDPOINTS_ONLY,
   workerUrl: new URL('../support/poisonous-worker.ts', import.meta.url),
 };
 

@@ -7,6 +7,7 @@ import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
 import { batchOf } from './batches.ts';
 import { poisonous } from './poison.ts';
 import { SimHang, simulatedShards, type SimShards } from './sim-shards.ts';
+import { ENDPOINTS_ONLY } from './planner-config.ts';
 
 shardsContract('simulated', ['throw', 'hang'], makeWorld);
 
@@ -31,7 +32,7 @@ suite('simulated shards, further', () => {
 });
 
 function makeWorld(): ShardsWorld & { readonly shards: SimShards } {
-  const config = { tolerateUnreadyAnnotation: false };
+  const config = ENDPOINTS_ONLY;
   const events: ShardsEvent[] = [];
   const agenda: { readonly atMs: number; readonly run: () => void }[] = [];
   let nowMs = 0;

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plannerConfigOf } from '../../src/controller/planner-config.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../src/shard/protocol.ts';
+import { DEFAULT_OPTIONS } from '../support/sim.ts';
+
+test('a planner is told the limits and what it may be asked to plan', () => {
+  const options = {
+    ...DEFAULT_OPTIONS,
+    endpoints: false,
+    slices: true,
+    mirroring: true,
+    tolerateUnreadyAnnotation: true,
+    endpointsPerSliceMax: 7,
+    mirroringEndpointsPerSubsetMax: 8,
+    mirroringAll: true,
+  };
+  assert.deepEqual(plannerConfigOf(options), {
+    tolerateUnreadyAnnotation: true,
+    outputs: OUTPUT_SLICES | OUTPUT_MIRROR,
+    endpointsPerSliceMax: 7,
+    mirrorEndpointsPerSubsetMax: 8,
+    mirrorAll: true,
+  });
+});
+
+test('each controller has a bit of its own', () => {
+  const off = { ...DEFAULT_OPTIONS, endpoints: false, slices: false, mirroring: false };
+  assert.deepEqual(
+    [
+      plannerConfigOf(off),
+      plannerConfigOf({ ...off, endpoints: true }),
+      plannerConfigOf({ ...off, slices: true }),
+      plannerConfigOf({ ...off, mirroring: true }),
+    ].map(({ outputs }) => outputs),
+    [0, OUTPUT_ENDPOINTS, OUTPUT_SLICES, OUTPUT_MIRROR],
+  );
+});
