@@ -36,7 +36,8 @@ function portEqual(a: EndpointPort, b: EndpointPort): boolean {
   );
 }
 
-function referenceEqual(a: ObjectReference, b: ObjectReference): boolean {
+/** But for the resourceVersion. */
+export function referenceEqual(a: ObjectReference, b: ObjectReference): boolean {
   return (
     (a.uid ?? '') === (b.uid ?? '') &&
     (a.name ?? '') === (b.name ?? '') &&

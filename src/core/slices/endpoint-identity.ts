@@ -1,0 +1,26 @@
+import type { Endpoint } from '../../kube/types.ts';
+import { referenceEqual } from '../endpoints/equality.ts';
+
+/**
+ * Endpoints of the same identity are the same endpoint, to be updated in place (spec/endpointslice.md 7.7): addresses in
+ * any order, hostname, namespace and name of the target. A pod that comes back with its name and IP keeps its place.
+ */
+export function endpointIdentity(endpoint: Endpoint): string {
+  const { addresses, targetRef } = endpoint;
+  const address = addresses.length === 1 ? addresses[0]! : addresses.toSorted().join(',');
+  return `${address}\0${endpoint.hostname ?? ''}\0${targetRef?.namespace ?? ''}\0${targetRef?.name ?? ''}`;
+}
+
+/** Whether two endpoints of the same identity say the same; hints are nobody's business here (spec/endpointslice.md 7.7). */
+export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
+  return (
+    a === b ||
+    (a.nodeName === b.nodeName &&
+      a.zone === b.zone &&
+      a.conditions?.ready === b.conditions?.ready &&
+      a.conditions?.serving === b.conditions?.serving &&
+      a.conditions?.terminating === b.conditions?.terminating &&
+      (a.targetRef === b.targetRef ||
+        (a.targetRef !== undefined && b.targetRef !== undefined && referenceEqual(a.targetRef, b.targetRef))))
+  );
+}

@@ -1,0 +1,18 @@
+export interface SliceName {
+  readonly generateName: string;
+  readonly name: string;
+}
+
+/** Where the API server cuts `generateName` before it appends its suffix. */
+const BASE_LENGTH_MAX = 58;
+
+/**
+ * The name of a new slice, made as the API server makes it from `generateName` (spec/endpointslice.md 2.2, 12.2). We
+ * draw it ourselves so that a create repeated after a lost reply meets its own object.
+ * @param owner the name of the Service, or of the Endpoints
+ * @param suffix 5 characters
+ */
+export function newSliceName(owner: string, suffix: string): SliceName {
+  const generateName = `${owner}-`;
+  return { generateName, name: generateName.slice(0, BASE_LENGTH_MAX) + suffix };
+}
