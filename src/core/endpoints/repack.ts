@@ -7,13 +7,18 @@ import { makeSubset, NO_PORT } from './subset.ts';
 /** Addresses by their number, each with whether it is ready. */
 type Readiness = Map<number, boolean>;
 
-/**
- * The one canonical layout of what `subsets` say (spec/endpoints.md 9): each port is in one subset, together with the
- * ports that have the same addresses in the same states; all lists sorted. Of addresses with the same ip and uid the
- * first is kept; one that is both ready and not, for a port, is not. Ports without addresses vanish. Never changes its
- * input; the address and port objects are reused.
- */
+/** The one canonical layout of what `subsets` say (spec/endpoints.md 9): that of `mergeSubsets`, in order. */
 export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+  return subsetsInOrder(mergeSubsets(subsets));
+}
+
+/**
+ * Each port is in one subset, together with the ports that have the same addresses in the same states; all lists but
+ * that of the subsets are sorted. Of addresses with the same ip and uid the first is kept; one that is both ready and
+ * not, for a port, is not. Ports without addresses vanish. Never changes its input; the address and port objects are
+ * reused.
+ */
+export function mergeSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   const addresses: EndpointAddress[] = [];
   const numbers = new Map<string, number>();
   const numberOf = (address: EndpointAddress): number => {
@@ -49,7 +54,7 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubse
     if (group === undefined) byAddresses.set(key, { states, ports: [...members] });
     else for (const port of members) group.ports.push(port);
   }
-  const packed = [...byAddresses.values()].map(({ states, ports }) => {
+  return [...byAddresses.values()].map(({ states, ports }) => {
     const ready: EndpointAddress[] = [];
     const notReady: EndpointAddress[] = [];
     for (const [number, isReady] of states) (isReady ? ready : notReady).push(addresses[number]!);
@@ -57,7 +62,6 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubse
     notReady.sort(compareAddresses);
     return makeSubset(ready, notReady, portsInOrder(ports.filter((port) => port.port > 0)));
   });
-  return subsetsInOrder(packed);
 }
 
 /** Not ready wins. */
