@@ -1,17 +1,14 @@
 /** Names that `--controllers` knows, with upstream's aliases (spec/wire.md 4.4). */
-interface KnownController {
-  readonly name: string;
-  readonly alias: string;
-}
-
-const KNOWN: readonly KnownController[] = [
+const KNOWN = [
   { name: 'endpoints-controller', alias: 'endpoint' },
   { name: 'endpointslice-controller', alias: 'endpointslice' },
   { name: 'endpointslice-mirroring-controller', alias: 'endpointslicemirroring' },
-];
+] as const;
+
+export type KnownController = (typeof KNOWN)[number]['name'];
 
 export type EnabledControllers =
-  | { readonly ok: true; readonly names: ReadonlySet<string> }
+  | { readonly ok: true; readonly names: ReadonlySet<KnownController> }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -19,7 +16,7 @@ export type EnabledControllers =
  * enables the rest, an unknown name is an error. Enabling nothing is an error here, since nothing would run.
  */
 export function enabledControllers(entries: readonly string[]): EnabledControllers {
-  const decided = new Map<string, boolean>();
+  const decided = new Map<KnownController, boolean>();
   let star = false;
   for (const entry of entries) {
     if (entry === '*') {

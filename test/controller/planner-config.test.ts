@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseRunFlags } from '../../src/cli/flags.ts';
 import { plannerConfigOf } from '../../src/controller/planner-config.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../src/shard/protocol.ts';
-import { DEFAULT_OPTIONS } from '../support/sim.ts';
+
+const DEFAULTS = parseRunFlags([], () => undefined).controller;
 
 test('a planner is told the limits and what it may be asked to plan', () => {
   const options = {
-    ...DEFAULT_OPTIONS,
+    ...DEFAULTS,
     endpoints: false,
     slices: true,
     mirroring: true,
@@ -25,7 +27,7 @@ test('a planner is told the limits and what it may be asked to plan', () => {
 });
 
 test('each controller has a bit of its own', () => {
-  const off = { ...DEFAULT_OPTIONS, endpoints: false, slices: false, mirroring: false };
+  const off = { ...DEFAULTS, endpoints: false, slices: false, mirroring: false };
   assert.deepEqual(
     [
       plannerConfigOf(off),
