@@ -28,7 +28,7 @@ export const EVENT_REASONS = {
     type: 'Normal',
     message: (_service, detail) => `Topology Aware Hints has been enabled, addressType: ${detail}`,
   },
-  /** `detail`: the whole text, the address type included where upstream has it. */
+  /** `detail`: the whole text, `, addressType: <t>` at its end included. */
   TopologyAwareHintsDisabled: { type: 'Warning', message: (_service, detail) => detail },
   /** On the Endpoints object, as the next one. `detail`: the whole text. */
   InvalidIPAddress: { type: 'Warning', message: (_service, detail) => detail },
