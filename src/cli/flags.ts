@@ -303,7 +303,7 @@ function mirroringFlags(command: Command): void {
   add(
     command,
     '--mirroring-max-endpoints-per-subset <n>',
-    'most addresses of one subset in one mirrored EndpointSlice; further ones are left out',
+    'most addresses that are mirrored of one subset, both families together; further ones are left out',
     within('mirroring-max-endpoints-per-subset', 1, 1000),
     1000,
   );
