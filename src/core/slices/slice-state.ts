@@ -3,29 +3,17 @@
  * endpoints in them are immutable and shared; whoever changes one puts another in its place.
  */
 import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
-import type { ZoneCount } from './facts.ts';
+import { summarizeHints, type HintSummary } from './hint-summary.ts';
 
 /** A slice on the server. Never changes: an acknowledged or observed version is another one. */
 export interface StoredSlice {
   readonly object: EndpointSlice;
-  readonly summary: SliceSummary;
+  /** What hints need of it, found once. */
+  readonly summary: HintSummary;
 }
 
-/** What hints need of a slice that is not written, found once. A ready endpoint is one with `conditions.ready` true. */
-export interface SliceSummary {
-  /** Ready endpoints. */
-  readonly ready: number;
-  /** Some endpoint, ready or not, has hints. */
-  readonly anyHints: boolean;
-  /** Every ready endpoint has at least one zone hint; true without ready endpoints. */
-  readonly everyReadyHasZoneHint: boolean;
-  /** Zone hints of ready endpoints, ascending by zone. */
-  readonly hintZones: readonly ZoneCount[];
-  /** Zones, ascending, that a ready endpoint of another zone is sent to. */
-  readonly crossZones: readonly string[];
-  /** Every ready endpoint has exactly the hints of PreferClose and PreferSameZone, or of PreferSameNode. */
-  readonly rightForZone: boolean;
-  readonly rightForNode: boolean;
+export function storeSlice(object: EndpointSlice): StoredSlice {
+  return { object, summary: summarizeHints(object.endpoints ?? []) };
 }
 
 /** A slice that will be written. */
