@@ -1,6 +1,7 @@
 import { podIPsOf } from '../kube/record.ts';
 import type { EndpointAddress, IpFamily, PodRecord, ServiceRecord } from '../kube/types.ts';
-import { forbiddenAddress, type Ip, parseIp } from './ip.ts';
+import { type Ip, parseIp } from './ip.ts';
+import { podFields, podIpAt, quoted } from './pod-fields.ts';
 import type { Problem } from './problem.ts';
 
 /** Whether the pod has a place in the endpoints at all (spec/endpoints.md 7.1). */
@@ -38,31 +39,20 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
   const wanted = family ?? familyOf(pod.podIP);
   let problem: Problem | null = null;
   let ip: Ip | null = null;
-  const podIPs = podIPsOf(pod);
-  for (let i = 0; i < podIPs.length; i++) {
-    const text = podIPs[i]!;
-    const parsed = parseIp(text);
-    if (parsed !== null && parsed.family !== wanted) continue;
-    const fault = parsed === null ? 'not an IP address' : forbiddenAddress(parsed);
-    if (fault === null) {
-      ip = parsed;
+  const podIPCount = podIPsOf(pod).length;
+  for (let i = 0; i < podIPCount; i++) {
+    const at = podIpAt(pod, i);
+    if (at.ip !== null && at.ip.family !== wanted) continue;
+    if (at.problem === null) {
+      ip = at.ip;
       break;
     }
-    problem ??= podProblem(pod, `status.podIPs[${i}].ip`, `${fault}, left out: ${quote(text)}`);
+    problem ??= at.problem;
   }
   if (ip === null) return { address: null, problem: problem ?? noAddress(pod, wanted) };
 
   const targetRef = { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid };
-  let hostname = '';
-  if (pod.hostname !== '' && pod.subdomain === service.name && pod.namespace === service.namespace) {
-    if (isDnsLabel(pod.hostname)) hostname = pod.hostname;
-    else problem ??= podProblem(pod, 'spec.hostname', `not a DNS label, left out: ${quote(pod.hostname)}`);
-  }
-  let nodeName = '';
-  if (isDnsSubdomain(pod.nodeName)) nodeName = pod.nodeName;
-  else if (pod.nodeName !== '') {
-    problem ??= podProblem(pod, 'spec.nodeName', `not a DNS subdomain, left out: ${quote(pod.nodeName)}`);
-  }
+  const { hostname, nodeName, problem: fieldProblem } = podFields(service, pod);
   const address: EndpointAddress =
     hostname === ''
       ? nodeName === ''
@@ -71,7 +61,7 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
       : nodeName === ''
         ? { ip: ip.canonical, hostname, targetRef }
         : { ip: ip.canonical, hostname, nodeName, targetRef };
-  return { address, problem };
+  return { address, problem: problem ?? fieldProblem };
 }
 
 /** Upstream asks only "is it IPv6?", so what is no address at all counts as IPv4. */
@@ -84,25 +74,6 @@ function noAddress(pod: PodRecord, wanted: IpFamily): Problem {
     kind: 'no-address-of-family',
     object: `pod ${pod.namespace}/${pod.name}`,
     field: 'status.podIPs',
-    message: `no ${wanted} address, left out: ${quote(podIPsOf(pod).join(','))}`,
+    message: `no ${wanted} address, left out: ${quoted(podIPsOf(pod).join(','))}`,
   };
-}
-
-function podProblem(pod: PodRecord, field: string, message: string): Problem {
-  return { kind: 'bad-address', object: `pod ${pod.namespace}/${pod.name}`, field, message };
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text);
-}
-
-const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-
-function isDnsLabel(text: string): boolean {
-  return text.length <= 63 && DNS_LABEL.test(text);
-}
-
-function isDnsSubdomain(text: string): boolean {
-  return text.length <= 253 && DNS_SUBDOMAIN.test(text);
 }
