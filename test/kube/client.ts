@@ -9,7 +9,7 @@ import type { Cluster } from './cluster.ts';
 
 const CONNECTIONS = 16;
 const POLL_MS = 50;
-const RIGHT_MS_MAX = 30_000;
+const RIGHT_MS_MAX = 120_000;
 const DIFFERENCES_SHOWN = 5;
 const LINES_SHOWN = 12;
 

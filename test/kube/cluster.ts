@@ -10,6 +10,7 @@ import { kubeBinaries } from './binaries.ts';
 import type { KubeBinaries } from './binaries.ts';
 import { startChild } from './child.ts';
 import type { Child } from './child.ts';
+import { parseMetrics } from './metrics.ts';
 
 export interface ClusterOptions {
   /** False starts kube-apiserver without the WatchList feature. Default true. */
@@ -44,8 +45,15 @@ export interface Cluster {
 }
 
 const TOKEN = 'endpointd-test-token';
-const READY_MS_MAX = 60_000;
+const READY_MS_MAX = 120_000;
 const READY_POLL_MS = 100;
+const ANSWER_MS_MAX = 5000;
+/** Ready says nothing about what it makes itself: of its namespaces `default` comes last, and then its Service. */
+const READY_PATHS: readonly string[] = [
+  '/readyz',
+  '/api/v1/namespaces/default',
+  '/api/v1/namespaces/default/services/kubernetes',
+];
 
 /** @throws Error when a program does not start, with the end of its log */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
@@ -80,9 +88,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const log = join(directory, 'kube-apiserver.log');
       apiserver = await startChild(binaries.kubeApiserver, apiserverArgs, log);
       await waitReady('kube-apiserver', apiserver, log, async () => {
-        // Ready says nothing about the namespaces that it makes itself.
-        for (const path of ['/readyz', '/api/v1/namespaces/default']) {
-          if ((await statusOf(url + path, caFile)) !== 200) return false;
+        for (const path of READY_PATHS) {
+          if ((await answerOf(url + path, caFile)).status !== 200) return false;
         }
         return true;
       });
@@ -116,6 +123,8 @@ const companions = new WeakMap<object, Child[]>();
 export interface ControllerManager {
   readonly pid: number;
   cpuSeconds(): number;
+  /** Nothing waits in the queue of the endpoints controller or is being worked on; delayed keys do not count. */
+  idle(): Promise<boolean>;
   /** SIGKILL. */
   stop(): Promise<void>;
 }
@@ -143,6 +152,7 @@ export async function startControllerManager(
 ): Promise<ControllerManager> {
   const [port] = await freePorts(1);
   const log = join(cluster.directory, `kube-controller-manager-${port}.log`);
+  const certDirectory = join(cluster.directory, `kcm-certs-${port}`);
   const child = await startChild(
     cluster.binaries.kubeControllerManager,
     [
@@ -152,7 +162,7 @@ export async function startControllerManager(
       '--use-service-account-credentials=false',
       `--secure-port=${port}`,
       '--bind-address=127.0.0.1',
-      `--cert-dir=${join(cluster.directory, `kcm-certs-${port}`)}`,
+      `--cert-dir=${certDirectory}`,
       '--authentication-skip-lookup=true',
       '--authorization-always-allow-paths=*',
       `--kube-api-qps=${qps}`,
@@ -162,7 +172,23 @@ export async function startControllerManager(
     log,
   );
   companions.set(cluster, [...(companions.get(cluster) ?? []), child]);
-  return { pid: child.pid, cpuSeconds: () => child.cpuSeconds(), stop: () => child.kill('SIGKILL') };
+  const metricsUrl = `https://127.0.0.1:${port}/metrics`;
+  const caFile = join(certDirectory, 'kube-controller-manager.crt');
+  return {
+    pid: child.pid,
+    cpuSeconds: () => child.cpuSeconds(),
+    async idle() {
+      const { status, text } = await answerOf(metricsUrl, caFile);
+      const metrics = parseMetrics(text);
+      const queue = 'name="endpoint"';
+      // Every add ends as work that is done, whatever comes of it; its gauges are taken twice a second only.
+      return (
+        status === 200 &&
+        metrics.sum('workqueue_adds_total', queue) === metrics.sum('workqueue_work_duration_seconds_count', queue)
+      );
+    },
+    stop: () => child.kill('SIGKILL'),
+  };
 }
 
 function etcdFlags(directory: string, port: number, peerPort: number): string[] {
@@ -263,14 +289,21 @@ async function waitReady(name: string, child: Child, log: string, check: () => P
   }
 }
 
-/** 0 = no answer. */
-async function statusOf(url: string, caFile: string): Promise<number> {
+/** Status 0 = no answer. */
+async function answerOf(url: string, caFile: string): Promise<{ readonly status: number; readonly text: string }> {
+  const none = { status: 0, text: '' };
   const ca = await readFile(caFile).catch(() => null);
-  if (ca === null) return 0;
+  if (ca === null) return none;
   return new Promise((resolve) => {
-    get(url, { ca, headers: { authorization: `Bearer ${TOKEN}` }, agent: false, timeout: 2000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    }).on('error', () => resolve(0));
+    const options = { ca, headers: { authorization: `Bearer ${TOKEN}` }, agent: false, timeout: ANSWER_MS_MAX };
+    const request = get(url, options, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', () => resolve(none));
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(none));
   });
 }

@@ -7,12 +7,16 @@ import { request, WebSocket } from 'undici';
 import { startChild } from './child.ts';
 import type { Child } from './child.ts';
 import type { Cluster } from './cluster.ts';
+import { parseMetrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 
 /** `endpointd run` as an operator starts it: a process of its own. */
 export interface Endpointd {
   readonly child: Child;
   readonly logPath: string;
   metrics(): Promise<Metrics>;
+  /** Nothing waits to be synced, and no sync runs; delayed ones do not count. */
+  idle(): Promise<boolean>;
   /** Resolves when /readyz says yes. */
   ready(): Promise<void>;
   /** SIGKILL. */
@@ -23,16 +27,9 @@ export interface Endpointd {
   killWorkers(count: number): Promise<void>;
 }
 
-export interface Metrics {
-  /** Sum of all series of a metric whose labels contain `labels`; 0 = there are none. */
-  sum(name: string, labels?: string): number;
-  /** The lines of a metric as they came, for messages. */
-  lines(name: string): string;
-}
-
-const READY_MS_MAX = 30_000;
+const READY_MS_MAX = 120_000;
 const POLL_MS = 20;
-const WORKERS_MS_MAX = 10_000;
+const WORKERS_MS_MAX = 60_000;
 const LOG_CHARS_SHOWN = 4000;
 const BIN = fileURLToPath(new URL('../../bin/endpointd.js', import.meta.url));
 
@@ -87,10 +84,16 @@ export async function startEndpointd(cluster: Cluster, flags: readonly string[] 
     }
   }
 
+  const metrics = async (): Promise<Metrics> => parseMetrics((await get('/metrics')).text);
+
   const endpointd: Endpointd = {
     child,
     logPath,
-    metrics: async () => parseMetrics((await get('/metrics')).text),
+    metrics,
+    async idle() {
+      const now = await metrics();
+      return now.sum('workqueue_depth') === 0 && now.sum('workqueue_unfinished_work_seconds') === 0;
+    },
     ready,
     kill9: () => child.kill('SIGKILL'),
     async term() {
@@ -102,23 +105,6 @@ export async function startEndpointd(cluster: Cluster, flags: readonly string[] 
   };
   await ready();
   return endpointd;
-}
-
-function parseMetrics(text: string): Metrics {
-  const series: { name: string; labels: string; value: number }[] = [];
-  for (const line of text.split('\n')) {
-    const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
-    if (match !== null) series.push({ name: match[1]!, labels: match[2] ?? '', value: Number(match[3]) });
-  }
-  return {
-    lines: (name) =>
-      text
-        .split('\n')
-        .filter((line) => line.startsWith(name))
-        .join('\n'),
-    sum: (name, labels = '') =>
-      series.reduce((sum, one) => (one.name === name && one.labels.includes(labels) ? sum + one.value : sum), 0),
-  };
 }
 
 interface InspectorMessage {

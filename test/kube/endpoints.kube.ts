@@ -14,15 +14,15 @@ import type { Cluster, ClusterOptions } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
 import { DUAL_STACK, leaveOrphans, SCRIPT } from './script.ts';
-import { createPod, createService, createWorld, forEach, read, setReady } from './world.ts';
+import { createPod, createService, createWorld, forEach, read, setReady, until } from './world.ts';
 
 const SEED = 20_261_121;
 const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500'];
 const CHURN_MS = 6000;
 /** A killed server may stay away this long before a change to the cluster gives up. */
-const AWAY_MS_MAX = 60_000;
+const AWAY_MS_MAX = 180_000;
 /** Back-off against a server that is away may have grown to this before it is back. */
-const RIGHT_AGAIN_MS_MAX = 60_000;
+const RIGHT_AGAIN_MS_MAX = 180_000;
 const TERM_MS_MAX = 12_000;
 
 interface Variant {
@@ -157,9 +157,10 @@ for (const variant of VARIANTS) {
     });
 
     it('has met nothing that it could not read, and holds nothing back', async () => {
+      // What the server's absence has delayed may still wait for its turn.
+      await until(async () => (await endpointd.metrics()).sum('endpointd_stuck_service') === 0);
       const metrics = await endpointd.metrics();
       assert.equal(metrics.sum('endpointd_decode_errors_total'), 0);
-      assert.equal(metrics.sum('endpointd_stuck_service'), 0);
     });
 
     it('ends on SIGTERM under way, and its successor goes on', async () => {
@@ -183,6 +184,7 @@ for (const variant of VARIANTS) {
       const world = await createWorld(client, 'canary');
       await createService(world, 'web');
       await expectRight(client);
+      await until(() => endpointd.idle());
       const metrics = await endpointd.metrics();
       const writes = metrics.lines('endpointd_writes_total');
       assert.equal(metrics.sum('endpointd_writes_total', 'result="applied"'), 1, writes);

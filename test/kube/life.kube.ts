@@ -19,7 +19,7 @@ import { kubeBinaries } from './binaries.ts';
 import { clientOf } from './client.ts';
 import { startCluster } from './cluster.ts';
 
-const SHOWN_MS_MAX = 20_000;
+const SHOWN_MS_MAX = 60_000;
 const POLL_MS = 100;
 
 const MANIFEST = `
@@ -119,7 +119,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
       const manifest = join(directory, 'shop.yaml');
       await writeFile(manifest, MANIFEST);
       await kubectl('apply', '-f', manifest);
-      await kubectl('-n=shop', 'wait', '--for=condition=Ready', 'pod', '--all', '--timeout=20s');
+      await kubectl('-n=shop', 'wait', '--for=condition=Ready', 'pod', '--all', '--timeout=60s');
       await eventually(ADDRESSES, 'web-1 web-2');
     });
 

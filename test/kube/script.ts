@@ -36,7 +36,10 @@ export interface Chapter {
   readonly difference?: string;
   /** Which addresses are cut off depends on the order of subsets, and that on uids, which no two servers share. */
   readonly cutByUid?: boolean;
-  /** `settled` resolves when the controller has taken in everything so far. */
+  /**
+   * `settled` resolves when the controller has written what it has to write so far. Whether it has also seen what needs no
+   * write (a selector that goes) is known only with a service after it that does: the marker.
+   */
   readonly tell: (world: World, settled: () => Promise<void>) => Promise<void>;
 }
 
@@ -264,6 +267,7 @@ export const SCRIPT: readonly Chapter[] = [
       await createPod(world, 'web-1', { ip: '10.1.0.1' });
       await settled();
       await patchService(world, 'web', { spec: { ...externalName, clusterIP: null, clusterIPs: null } });
+      await createService(world, 'marker');
       await settled();
       // Stays as it was.
       await createPod(world, 'web-2', { ip: '10.1.0.2' });
@@ -290,6 +294,7 @@ export const SCRIPT: readonly Chapter[] = [
       await settled();
       await remove(world, 'services/bare');
       await patchService(world, 'web', { spec: { selector: null } });
+      await createService(world, 'marker');
       await settled();
       await createPod(world, 'web-2', { ip: '10.1.0.2' });
       await settled();

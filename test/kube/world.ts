@@ -35,7 +35,7 @@ export interface ServiceSpec {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-const UNTIL_MS_MAX = 30_000;
+const UNTIL_MS_MAX = 120_000;
 const UNTIL_POLL_MS = 50;
 const SINCE = 1_767_225_600;
 

@@ -84,7 +84,7 @@ export function apiServerContract(name: string, embedded: boolean, start: () => 
     for (const [group, cases] of Object.entries(GROUPS)) {
       for (const [title, run] of Object.entries(cases)) {
         const difference = embedded ? DIFFERENCES[title] : undefined;
-        test(`${group}: ${title}`, { timeout: 30_000 }, async () => {
+        test(`${group}: ${title}`, { timeout: 120_000 }, async () => {
           if (difference === undefined) await run(client);
           else await assert.rejects(run(client), `no difference any more: ${difference}`);
         });
