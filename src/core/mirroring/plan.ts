@@ -1,3 +1,41 @@
+import { labelsGet } from '../../kube/labels.ts';
+import { SKIP_MIRROR_LABEL } from '../../kube/names.ts';
+import type { Endpoint, Endpoints, EndpointSlice, IpFamily, Labels, ObjectMeta, SlicePort } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Problem } from '../problem.ts';
+import { newSliceName } from '../slices/slice-name.ts';
+import type { SliceWrite } from '../slices/slice-write.ts';
+import { type SliceChange, writePhases } from '../slices/write-phases.ts';
+import { desiredGroups, groupKey } from './desired.ts';
+import { hasMetadata, type MirroredMetadata, mirroredMetadata, withMetadata } from './metadata.ts';
+import { packGroup } from './pack-group.ts';
+import { mirrorProblems } from './problems.ts';
+import { recycle } from './recycle.ts';
+
+export interface MirrorConfig {
+  /** `--mirroring-max-endpoints-per-subset` */
+  readonly endpointsPerSubsetMax: number;
+  /** What is above that goes into further slices of at most that many endpoints each, instead of being left out. */
+  readonly all: boolean;
+}
+
+export interface MirrorInput {
+  /** As stored on the server, whole but for managedFields. */
+  readonly endpoints: Endpoints;
+  /** All slices of ours for that name as stored, in any order. */
+  readonly stored: readonly EndpointSlice[];
+  readonly config: MirrorConfig;
+  /** Draws 5 characters for the name of a new slice. */
+  readonly suffix: () => string;
+}
+
+export interface MirrorPlan {
+  /** Creates, updates, deletes. Objects share parts with the input: they must not be changed. */
+  readonly writes: readonly SliceWrite[];
+  readonly facts: MirrorFacts;
+  readonly problems: readonly Problem[];
+}
+
 /** What a plan of mirrored slices says beside its writes (spec/endpointslice.md 11, 13). */
 export interface MirrorFacts {
   /** Endpoints that there should be, over all subsets and families. */
@@ -5,10 +43,132 @@ export interface MirrorFacts {
   /** Slices after the writes of this plan, and the fewest that would do. */
   readonly slices: number;
   readonly slicesDesired: number;
-  /** By this plan, against what is stored. */
+  /**
+   * By this plan, against what is stored; as upstream counts, without those of slices whose ports are wanted no more, or
+   * that are one too many.
+   */
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
   /** Addresses left out: above the limit, or no IP address. */
   readonly skipped: number;
+}
+
+/** Whether Endpoints are to be mirrored, if the Service has no selector (spec/endpointslice.md 11.2). */
+export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
+  return !leaderElection && labelsGet(labels, SKIP_MIRROR_LABEL) !== 'true';
+}
+
+/**
+ * What to write so that the slices say what the Endpoints say (spec/endpointslice.md 11.5 to 11.7). Whether the Endpoints
+ * are to be mirrored at all was decided before. A slice that is being deleted counts as absent (upstream #108779). Of
+ * several stored slices for the same ports and family the first by name is kept.
+ */
+export function planMirror(input: MirrorInput): MirrorPlan {
+  const { endpoints, config } = input;
+  const { endpointsPerSubsetMax: max } = config;
+  assert(max >= 1, 'a slice can hold an endpoint');
+  const metadata = mirroredMetadata(endpoints);
+  const outdated = (slice: EndpointSlice): boolean => !hasMetadata(slice, metadata);
+  const desired = desiredGroups(endpoints.subsets ?? [], config.all ? Infinity : max);
+  const storedByGroup = groupStored(input.stored);
+
+  const updates: Change[] = [];
+  const creates: Content[] = [];
+  const deletable: EndpointSlice[] = [];
+  const facts = { endpoints: 0, slices: 0, slicesDesired: 0, added: 0, updated: 0, removed: 0 };
+  for (const [key, group] of desired.groups) {
+    const stored = storedByGroup.get(key) ?? [];
+    storedByGroup.delete(key);
+    const usable = config.all || group.endpoints.size === 0 ? stored : stored.slice(0, 1);
+    const packed = packGroup(group.endpoints, usable, max, outdated);
+    const content = (held: readonly Endpoint[]): Content => ({
+      addressType: group.family,
+      ports: group.ports,
+      endpoints: held,
+    });
+    for (const kept of packed.kept) {
+      if (kept.changed) updates.push({ slice: kept.slice, content: content(kept.endpoints) });
+    }
+    creates.push(...packed.created.map(content));
+    deletable.push(...packed.dropped, ...stored.slice(usable.length));
+    facts.endpoints += group.endpoints.size;
+    facts.slices += packed.kept.length;
+    facts.slicesDesired += Math.ceil(group.endpoints.size / max);
+    facts.added += packed.added;
+    facts.updated += packed.updated;
+    facts.removed += packed.removed;
+  }
+  for (const slices of storedByGroup.values()) deletable.push(...slices);
+
+  const recycled = recycle(creates, deletable.sort(compareNames));
+  const inserts: Change[] = [];
+  creates.forEach((content, i) => {
+    const slice = recycled[i]!;
+    if (slice !== null) updates.push({ slice, content });
+    // What the Endpoints own is about to go with them.
+    else if (endpoints.metadata.deletionTimestamp === undefined) inserts.push({ slice: null, content });
+    else return;
+    facts.slices++;
+  });
+  const deletes = deletable
+    .filter((slice) => !recycled.includes(slice))
+    .map((slice): Change => ({ slice, content: null }));
+  return {
+    writes: toWrites([...inserts, ...updates, ...deletes], input, metadata),
+    facts: { ...facts, skipped: desired.skipped },
+    problems: mirrorProblems(endpoints, desired, max),
+  };
+}
+
+interface Content {
+  readonly addressType: IpFamily;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** What becomes of a stored slice; `slice` null = a new one, `content` null = it goes. */
+interface Change {
+  readonly slice: EndpointSlice | null;
+  readonly content: Content | null;
+}
+
+/** By `groupKey`, each list by name. */
+function groupStored(stored: readonly EndpointSlice[]): Map<string, EndpointSlice[]> {
+  const groups = new Map<string, EndpointSlice[]>();
+  for (const slice of stored.toSorted(compareNames)) {
+    if (slice.metadata.deletionTimestamp !== undefined) continue;
+    const key = groupKey(slice.addressType, slice.ports);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [slice]);
+    else group.push(slice);
+  }
+  return groups;
+}
+
+function compareNames(a: EndpointSlice, b: EndpointSlice): number {
+  return nameOf(a) < nameOf(b) ? -1 : 1;
+}
+
+function nameOf(slice: EndpointSlice): string {
+  return slice.metadata.name ?? '';
+}
+
+function toWrites(changes: readonly Change[], input: MirrorInput, wanted: MirroredMetadata): SliceWrite[] {
+  const { name = '', namespace = '' } = input.endpoints.metadata;
+  const results = changes.map(({ slice, content }): SliceChange => {
+    if (content === null) return { before: slice, after: null };
+    const base: ObjectMeta = slice?.metadata ?? { ...newSliceName(name, input.suffix()), namespace };
+    const metadata = withMetadata(base, wanted);
+    return { before: slice, after: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, ...content } };
+  });
+  const phases = writePhases(results);
+  return results.map(({ before, after }, i) => ({
+    verb: before === null ? 'create' : after === null ? 'delete' : 'update',
+    name: nameOf((after ?? before)!),
+    uid: before?.metadata.uid ?? '',
+    resourceVersion: before?.metadata.resourceVersion ?? '',
+    phase: phases[i]!,
+    object: after,
+  }));
 }

@@ -1,0 +1,98 @@
+import type { Endpoint, EndpointAddress, EndpointPort, EndpointSubset, IpFamily, SlicePort } from '../../kube/types.ts';
+import { mergeSubsets } from '../endpoints/repack.ts';
+import { forbiddenAddress, type Ip, parseIp } from '../ip.ts';
+import { endpointIdentity } from '../slices/endpoint-identity.ts';
+import { portMapKey, slicePortsInOrder } from '../slices/port-map-key.ts';
+
+/** What the slices of one family and one list of ports should hold together; perhaps nothing. */
+export interface DesiredGroup {
+  readonly family: IpFamily;
+  readonly ports: readonly SlicePort[];
+  /** By identity, in the order in which new ones are placed. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
+}
+
+export interface Desired {
+  /** By `groupKey`, in a fixed order. */
+  readonly groups: ReadonlyMap<string, DesiredGroup>;
+  /** Addresses that were looked at and cannot be in a slice. */
+  readonly invalid: number;
+  /** Those, and the ones above the limit. */
+  readonly skipped: number;
+  /** The merged subsets with addresses above the limit. */
+  readonly truncated: readonly EndpointSubset[];
+}
+
+/** Names a group of slices; `addressType` of a stored slice may be anything. */
+export function groupKey(addressType: string, ports: readonly SlicePort[] | null | undefined): string {
+  return `${addressType}\n${portMapKey(ports)}`;
+}
+
+/**
+ * The slices' content that subsets stand for (spec/endpointslice.md 11.5). Every merged subset has a group in each
+ * family, also an empty one, so that what a family had before is cleaned up as a change of this group.
+ * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
+ */
+export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: number): Desired {
+  const groups: [string, MutableGroup][] = [];
+  const truncated: EndpointSubset[] = [];
+  let invalid = 0;
+  let skipped = 0;
+  for (const subset of mergeSubsets(subsets)) {
+    const ports = slicePortsInOrder((subset.ports ?? []).map(slicePort));
+    const ipv4: MutableGroup = { family: 'IPv4', ports, endpoints: new Map() };
+    const ipv6: MutableGroup = { family: 'IPv6', ports, endpoints: new Map() };
+    groups.push([groupKey('IPv4', ports), ipv4], [groupKey('IPv6', ports), ipv6]);
+
+    const ready = subset.addresses ?? [];
+    const notReady = subset.notReadyAddresses ?? [];
+    const count = ready.length + notReady.length;
+    let accepted = 0;
+    let seen = 0;
+    // What comes after the limit is not even looked at, so an invalid address there counts as one too many.
+    for (; seen < count && accepted < acceptedMax; seen++) {
+      const isReady = seen < ready.length;
+      const address = isReady ? ready[seen]! : notReady[seen - ready.length]!;
+      const ip = usableIp(address.ip);
+      if (ip === null) {
+        invalid++;
+      } else {
+        accepted++;
+        // Addresses that are one endpoint to a slice: the last counts, so that not ready wins.
+        const endpoint = mirroredEndpoint(address, ip, isReady);
+        (ip.family === 'IPv4' ? ipv4 : ipv6).endpoints.set(endpointIdentity(endpoint), endpoint);
+      }
+    }
+    skipped += count - accepted;
+    if (seen < count) truncated.push(subset);
+  }
+  groups.sort(([a], [b]) => (a < b ? -1 : 1));
+  return { groups: new Map(groups), invalid, skipped, truncated };
+}
+
+/** Null when the API server would not have the address in a slice: it would refuse all of it (spec/endpointslice.md 2.3). */
+export function usableIp(text: string): Ip | null {
+  const ip = parseIp(text);
+  return ip === null || forbiddenAddress(ip) !== null ? null : ip;
+}
+
+interface MutableGroup extends DesiredGroup {
+  readonly endpoints: Map<string, Endpoint>;
+}
+
+function slicePort(port: EndpointPort): SlicePort {
+  const base = { name: port.name ?? '', protocol: port.protocol ?? 'TCP', port: port.port };
+  return port.appProtocol === undefined ? base : { ...base, appProtocol: port.appProtocol };
+}
+
+/** No zone and no hints, and of the conditions `ready` alone (spec/endpointslice.md 11.5). */
+function mirroredEndpoint(address: EndpointAddress, ip: Ip, ready: boolean): Endpoint {
+  const endpoint: { -readonly [K in keyof Endpoint]: Endpoint[K] } = {
+    addresses: [ip.canonical],
+    conditions: { ready },
+  };
+  if (address.hostname !== undefined && address.hostname !== '') endpoint.hostname = address.hostname;
+  if (address.targetRef !== undefined) endpoint.targetRef = address.targetRef;
+  if (address.nodeName !== undefined && address.nodeName !== '') endpoint.nodeName = address.nodeName;
+  return endpoint;
+}

@@ -1,0 +1,105 @@
+import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
+import { endpointContentEqual, endpointIdentity } from '../slices/endpoint-identity.ts';
+
+export interface PackedGroup {
+  /** Stored slices that stay, with all that they should hold. */
+  readonly kept: readonly PackedSlice[];
+  /** Stored slices that are of no use any more. */
+  readonly dropped: readonly EndpointSlice[];
+  /** What new slices should hold. */
+  readonly created: readonly (readonly Endpoint[])[];
+  /** Endpoints by what happened to them, against the slices that were looked at. */
+  readonly added: number;
+  readonly updated: number;
+  readonly removed: number;
+}
+
+export interface PackedSlice {
+  readonly slice: EndpointSlice;
+  readonly endpoints: readonly Endpoint[];
+  /** It must be written. */
+  readonly changed: boolean;
+}
+
+/**
+ * Lays out the endpoints of one group of slices in as few writes as possible: an endpoint that a slice holds stays
+ * there, new ones go into slices that are written anyway, the fullest first, then all into the one other slice where they
+ * fit best, else into new ones. No slice holds more than `endpointsPerSliceMax`, and none is left empty.
+ * @param stored in the order of preference; all are looked at
+ * @param outdated whether a slice must be written for something else than its endpoints
+ */
+export function packGroup(
+  desired: ReadonlyMap<string, Endpoint>,
+  stored: readonly EndpointSlice[],
+  endpointsPerSliceMax: number,
+  outdated: (slice: EndpointSlice) => boolean,
+): PackedGroup {
+  const left = new Map(desired);
+  let updated = 0;
+  let removed = 0;
+  const slices = stored.map((slice): MutableSlice => {
+    const endpoints: Endpoint[] = [];
+    let changed = false;
+    for (const has of slice.endpoints ?? []) {
+      const identity = endpointIdentity(has);
+      const wanted = left.get(identity);
+      if (wanted === undefined || endpoints.length === endpointsPerSliceMax) {
+        removed++;
+        changed = true;
+        continue;
+      }
+      left.delete(identity);
+      endpoints.push(wanted);
+      if (!endpointContentEqual(has, wanted)) {
+        updated++;
+        changed = true;
+      }
+    }
+    // One that is empty is written either way: filled, or deleted.
+    return { slice, endpoints, changed: changed || endpoints.length === 0 || outdated(slice) };
+  });
+  const added = left.size;
+
+  const rest = [...left.values()];
+  const fill = (endpoints: Endpoint[]): void => {
+    endpoints.push(...rest.splice(0, endpointsPerSliceMax - endpoints.length));
+  };
+  const fullestFirst = slices.filter((slice) => slice.changed).sort((a, b) => b.endpoints.length - a.endpoints.length);
+  for (const { endpoints } of fullestFirst) fill(endpoints);
+  const created: Endpoint[][] = [];
+  while (rest.length > 0) {
+    const best = rest.length < endpointsPerSliceMax ? bestFit(slices, endpointsPerSliceMax - rest.length) : null;
+    if (best === null) {
+      const endpoints: Endpoint[] = [];
+      fill(endpoints);
+      created.push(endpoints);
+    } else {
+      fill(best.endpoints);
+      best.changed = true;
+    }
+  }
+  return {
+    kept: slices.filter((slice) => slice.endpoints.length > 0),
+    dropped: slices.filter((slice) => slice.endpoints.length === 0).map(({ slice }) => slice),
+    created,
+    added,
+    updated,
+    removed,
+  };
+}
+
+interface MutableSlice {
+  readonly slice: EndpointSlice;
+  readonly endpoints: Endpoint[];
+  changed: boolean;
+}
+
+/** The fullest slice of at most `endpointsMax` endpoints that is not written yet; the first of equally full ones. */
+function bestFit(slices: readonly MutableSlice[], endpointsMax: number): MutableSlice | null {
+  let best: MutableSlice | null = null;
+  for (const slice of slices) {
+    if (slice.changed || slice.endpoints.length > endpointsMax) continue;
+    if (best === null || slice.endpoints.length > best.endpoints.length) best = slice;
+  }
+  return best;
+}

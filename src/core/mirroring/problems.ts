@@ -1,0 +1,61 @@
+import type { Endpoints, EndpointSubset } from '../../kube/types.ts';
+import { portKey } from '../endpoints/identity.ts';
+import type { Problem } from '../problem.ts';
+import { type Desired, usableIp } from './desired.ts';
+
+/** How many fields a problem names. */
+const FIELDS_MAX = 3;
+
+/** What was left out, in the words of upstream's events (spec/endpointslice.md 11.5). */
+export function mirrorProblems(endpoints: Endpoints, desired: Desired, addressesMax: number): readonly Problem[] {
+  const object = `endpoints ${endpoints.metadata.namespace ?? ''}/${endpoints.metadata.name ?? ''}`;
+  const subsets = endpoints.subsets ?? [];
+  const problems: Problem[] = [];
+  if (desired.invalid > 0) {
+    const message = `Skipped ${desired.invalid} invalid IP addresses when mirroring to EndpointSlices`;
+    problems.push({ kind: 'mirror-bad-address', object, field: badAddressFields(subsets), message });
+  }
+  if (desired.skipped > desired.invalid) {
+    const message =
+      `A max of ${addressesMax} addresses can be mirrored to EndpointSlices per Endpoints subset.` +
+      ` ${desired.skipped} addresses were skipped`;
+    problems.push({
+      kind: 'mirror-truncated',
+      object,
+      field: truncatedFields(subsets, desired.truncated),
+      message,
+    });
+  }
+  return problems;
+}
+
+function badAddressFields(subsets: readonly EndpointSubset[]): string {
+  const fields: string[] = [];
+  subsets.forEach((subset, s) => {
+    for (const list of ['addresses', 'notReadyAddresses'] as const) {
+      subset[list]?.forEach(({ ip }, a) => {
+        if (fields.length <= FIELDS_MAX && usableIp(ip) === null) fields.push(`subsets[${s}].${list}[${a}].ip`);
+      });
+    }
+  });
+  return joinFields(fields);
+}
+
+/** The subsets as the user wrote them that went into a merged subset above the limit. */
+function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly EndpointSubset[]): string {
+  const keys = new Set(merged.flatMap(portKeys));
+  const fields: string[] = [];
+  subsets.forEach((subset, s) => {
+    if (portKeys(subset).some((key) => keys.has(key))) fields.push(`subsets[${s}]`);
+  });
+  return joinFields(fields);
+}
+
+function portKeys(subset: EndpointSubset): readonly string[] {
+  return subset.ports === undefined || subset.ports.length === 0 ? [''] : subset.ports.map(portKey);
+}
+
+function joinFields(fields: readonly string[]): string {
+  const named = fields.slice(0, FIELDS_MAX).join(', ');
+  return fields.length > FIELDS_MAX ? `${named}, ...` : named;
+}

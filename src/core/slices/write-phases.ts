@@ -1,0 +1,34 @@
+import type { EndpointSlice } from '../../kube/types.ts';
+
+/** What a write makes of a slice: null before a create, null after a delete. */
+export interface SliceChange {
+  readonly before: EndpointSlice | null;
+  readonly after: EndpointSlice | null;
+}
+
+/**
+ * Which of the writes of one plan go first, side by side, and which only when those succeeded, so that an address that
+ * moves between slices is in the new one before it leaves the old one (spec/endpointslice.md 10.2, upstream #93908).
+ * First go creates, and updates that drop no address which another write adds. Two updates that exchange addresses are
+ * both second: there the order cannot help.
+ */
+export function writePhases(changes: readonly SliceChange[]): readonly (1 | 2)[] {
+  const added = new Set<string>();
+  for (const { before, after } of changes) for (const address of missing(after, before)) added.add(address);
+  return changes.map(({ before, after }) => {
+    if (before === null) return 1;
+    if (after === null) return 2;
+    return missing(before, after).some((address) => added.has(address)) ? 2 : 1;
+  });
+}
+
+/** The addresses that are in the one slice and not in the other. */
+function missing(slice: EndpointSlice | null, other: EndpointSlice | null): string[] {
+  const there = new Set<string>();
+  for (const endpoint of other?.endpoints ?? []) for (const address of endpoint.addresses) there.add(address);
+  const found: string[] = [];
+  for (const endpoint of slice?.endpoints ?? []) {
+    for (const address of endpoint.addresses) if (!there.has(address)) found.push(address);
+  }
+  return found;
+}
