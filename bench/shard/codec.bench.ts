@@ -1,3 +1,4 @@
+import type { Member } from '../../src/core/member.ts';
 import type { ServiceRecord } from '../../src/kube/types.ts';
 import { decodeBatch, encodeBatch } from '../../src/shard/codec.ts';
 import { OUTPUT_ENDPOINTS } from '../../src/shard/protocol.ts';
@@ -17,19 +18,19 @@ function prepare(size: Size): readonly BenchCase[] {
     service: `${service.namespace}/${service.name}`,
     base: 1,
     version: 2,
-    upserts: [flipped(pods[i * 5]!, 1_000_000 + i)],
+    upserts: [{ pod: flipped(pods[i * 5]!, 1_000_000 + i), zone: 'zone-a' }],
   });
   const snapshot = (service: ServiceRecord, i: number): BatchEntry => ({
     ...NOTHING,
     service: `${service.namespace}/${service.name}`,
     spec: service,
-    upserts: pods.slice(i * 5, i * 5 + 5),
+    upserts: pods.slice(i * 5, i * 5 + 5).map((pod) => ({ pod, zone: 'zone-a' })),
   });
   return [...cases('delta of one pod', services.map(delta)), ...cases('snapshot of 5 pods', services.map(snapshot))];
 }
 
 function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase[] {
-  const batch: Batch = { wallMs: 0, entries };
+  const batch: Batch = { wallMs: 0, seed: 1, shares: undefined, entries };
   const bytes = encodeBatch(batch);
   const note = `${Math.round(bytes.length / entries.length)} B`;
   const operations = entries.length;
@@ -47,7 +48,15 @@ function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase
 
 function meaning(decoded: unknown): unknown {
   const { wallMs, entries } = decoded as Batch;
-  return { wallMs, entries: entries.map((entry) => Object.assign({}, entry, { upserts: spellOut(entry.upserts) })) };
+  return {
+    wallMs,
+    entries: entries.map((entry) => Object.assign({}, entry, { upserts: spellOutMembers(entry.upserts) })),
+  };
+}
+
+function spellOutMembers(members: readonly Member[]): readonly Member[] {
+  const pods = spellOut(members.map(({ pod }) => pod));
+  return members.map(({ zone }, i) => ({ pod: pods[i]!, zone }));
 }
 
 const NOTHING: BatchEntry = {
@@ -59,5 +68,6 @@ const NOTHING: BatchEntry = {
   upserts: [],
   removals: [],
   acks: [],
+  relisted: 0,
   observed: [],
 };

@@ -11,6 +11,7 @@ import type {
   Ack,
   Batch,
   BatchEntry,
+  EndpointsFacts,
   ObjectBytes,
   Observed,
   PlannedWrite,
@@ -18,8 +19,12 @@ import type {
   ServiceFacts,
   ServiceResult,
 } from './protocol.ts';
+import type { Member } from '../core/member.ts';
+import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { Problem } from '../core/problem.ts';
-import type { ContainerPort, Labels, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
+import type { FamilyFacts, SlicesFacts, ZoneCount } from '../core/slices/facts.ts';
+import type { ContainerPort, IpFamily, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
 
 /** The bytes are not a message of this codec. */
@@ -32,6 +37,7 @@ const packr = new Packr({ useRecords: false, moreTypes: false });
 const NO_LABELS: Labels = [];
 const NO_STRINGS: readonly string[] = [];
 const NO_CONTAINER_PORTS: readonly ContainerPort[] = [];
+const NO_FACTS: ServiceFacts = { endpoints: undefined, slices: undefined, mirror: undefined };
 
 /** Below this the packer would not start in a given buffer but allocate another one. */
 const BUFFER_BYTES_MIN = 4096;
@@ -46,22 +52,27 @@ const NUMBER_BYTES = 9;
  * labels and resourceVersion come out empty, and its namespace is the service's.
  */
 export function encodeBatch(batch: Batch): Uint8Array<ArrayBuffer> {
-  let bytes = HEADER_BYTES + NUMBER_BYTES;
+  let bytes = HEADER_BYTES + NUMBER_BYTES * 2 + estimateSharesBytes(batch.shares);
   for (const entry of batch.entries) bytes += estimateEntryBytes(entry);
-  return pack([batch.wallMs, batch.entries.map(entryToTuple)], bytes);
+  // MessagePack has one nil: false stands for undefined.
+  const shares = batch.shares === undefined ? false : batch.shares === null ? null : sharesToTuple(batch.shares);
+  return pack([batch.wallMs, batch.seed, shares, batch.entries.map(entryToTuple)], bytes);
 }
 
 /** Byte strings of the result are views of `bytes`; character strings are not. @throws CodecError */
 export function decodeBatch(bytes: Uint8Array): Batch {
-  const [wallMs, entries] = tuple(unpack(bytes), 2, 'batch');
-  return { wallMs: number(wallMs, 'wallMs'), entries: list(entries, 'entries').map(entryFromTuple) };
+  const [wallMs, seed, shares, entries] = tuple(unpack(bytes), 4, 'batch');
+  return {
+    wallMs: number(wallMs, 'wallMs'),
+    seed: number(seed, 'seed'),
+    shares: shares === false ? undefined : shares === null ? null : sharesFromTuple(shares),
+    entries: list(entries, 'entries').map(entryFromTuple),
+  };
 }
 
 /** A reply as bytes that own their whole ArrayBuffer (transferable). Bodies are copied once, into it. */
 export function encodeReply(reply: PlanReply): Uint8Array<ArrayBuffer> {
-  let bytes = HEADER_BYTES + estimateTextBytes(reply.error ?? '');
-  for (const result of reply.results) bytes += estimateResultBytes(result);
-  return pack([reply.error, reply.results.map(resultToTuple)], bytes);
+  return pack([reply.error, reply.results.map(resultToTuple)], estimateReplyBytes(reply));
 }
 
 /** The bodies of the result are views of `bytes`. @throws CodecError */
@@ -75,9 +86,9 @@ export function decodeReply(bytes: Uint8Array): PlanReply {
  * everything the API server validates as ASCII; annotations, which may be any text, count three bytes a character.
  */
 export function estimateEntryBytes(entry: BatchEntry): number {
-  let bytes = SHORT_HEADER_BYTES * 3 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
+  let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
   if (entry.spec != null) bytes += estimateServiceBytes(entry.spec);
-  for (const pod of entry.upserts) bytes += estimatePodBytes(pod);
+  for (const member of entry.upserts) bytes += estimateMemberBytes(member);
   for (const name of entry.removals) bytes += SHORT_HEADER_BYTES + name.length;
   for (const ack of entry.acks) {
     bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES + ack.result.length + ack.uid.length + ack.resourceVersion.length;
@@ -89,8 +100,14 @@ export function estimateEntryBytes(entry: BatchEntry): number {
   return bytes;
 }
 
-function estimatePodBytes(pod: PodRecord): number {
-  let bytes = SHORT_HEADER_BYTES * 11 + NUMBER_BYTES;
+function estimateSharesBytes(shares: CpuShares | null | undefined): number {
+  let bytes = SHORT_HEADER_BYTES + HEADER_BYTES + NUMBER_BYTES;
+  for (const { zone } of shares?.zones ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
+  return bytes;
+}
+
+function estimateMemberBytes({ pod, zone }: Member): number {
+  let bytes = SHORT_HEADER_BYTES * 12 + NUMBER_BYTES + (zone?.length ?? 0);
   bytes += pod.name.length + pod.uid.length + pod.nodeName.length + pod.hostname.length + pod.subdomain.length;
   bytes += pod.phase.length + pod.podIP.length;
   if (pod.podIPs !== null) bytes += estimateListBytes(pod.podIPs);
@@ -112,9 +129,16 @@ function estimateServiceBytes(spec: ServiceRecord): number {
   return bytes;
 }
 
+/** At least as many bytes as the reply takes, without encoding it. */
+export function estimateReplyBytes(reply: PlanReply): number {
+  let bytes = SHORT_HEADER_BYTES + HEADER_BYTES + estimateTextBytes(reply.error ?? '');
+  for (const result of reply.results) bytes += estimateResultBytes(result);
+  return bytes;
+}
+
 function estimateResultBytes(result: ServiceResult): number {
   let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 2 + NUMBER_BYTES * 3 + result.service.length;
-  bytes += estimateTextBytes(result.error ?? '');
+  bytes += estimateTextBytes(result.error ?? '') + estimateFactsBytes(result.facts);
   for (const write of result.writes) {
     bytes += SHORT_HEADER_BYTES * 7 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
     bytes += write.uid.length + write.resourceVersion.length + write.body.length;
@@ -122,6 +146,17 @@ function estimateResultBytes(result: ServiceResult): number {
   for (const problem of result.problems) {
     bytes += SHORT_HEADER_BYTES + estimateTextBytes(problem.kind) + estimateTextBytes(problem.object);
     bytes += estimateTextBytes(problem.field) + estimateTextBytes(problem.message);
+  }
+  return bytes;
+}
+
+function estimateFactsBytes({ slices }: ServiceFacts): number {
+  let bytes = SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * (3 + 7);
+  if (slices === undefined) return bytes;
+  bytes += SHORT_HEADER_BYTES * 3 + NUMBER_BYTES + slices.trafficDistribution.length;
+  for (const family of slices.families) {
+    bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * 5 + family.family.length + family.hintsFailure.length;
+    for (const { zone } of family.hints ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
   }
   return bytes;
 }
@@ -142,11 +177,11 @@ function entryToTuple(entry: BatchEntry): unknown[] {
     entry.outputs,
     entry.base,
     entry.version,
-    // MessagePack has one nil: false stands for unchanged.
     entry.spec === undefined ? false : entry.spec === null ? null : serviceToTuple(entry.spec),
-    entry.upserts.map(podToTuple),
+    entry.upserts.map(memberToTuple),
     entry.removals,
     entry.acks.map((ack) => [ack.write, ack.result, ack.uid, ack.resourceVersion]),
+    entry.relisted,
     entry.observed.map((observed) => [
       observed.output,
       observed.name,
@@ -157,7 +192,7 @@ function entryToTuple(entry: BatchEntry): unknown[] {
 }
 
 function entryFromTuple(value: unknown): BatchEntry {
-  const [key, outputs, base, version, spec, upserts, removals, acks, observed] = tuple(value, 9, 'entry');
+  const [key, outputs, base, version, spec, upserts, removals, acks, relisted, observed] = tuple(value, 10, 'entry');
   const service = string(key, 'service');
   const { namespace, name } = splitKey(service);
   return {
@@ -166,17 +201,32 @@ function entryFromTuple(value: unknown): BatchEntry {
     base: number(base, 'base'),
     version: number(version, 'version'),
     spec: spec === false ? undefined : spec === null ? null : serviceFromTuple(spec, namespace, name),
-    upserts: list(upserts, 'upserts').map((pod) => podFromTuple(pod, namespace)),
+    upserts: list(upserts, 'upserts').map((member) => memberFromTuple(member, namespace)),
     removals: strings(removals, 'removals'),
     acks: list(acks, 'acks').map(ackFromTuple),
+    relisted: number(relisted, 'relisted'),
     observed: list(observed, 'observed').map(observedFromTuple),
   };
+}
+
+function sharesToTuple({ version, zones }: CpuShares): unknown[] {
+  return [version, zones.flatMap(({ zone, share }) => [zone, share])];
+}
+
+function sharesFromTuple(value: unknown): CpuShares {
+  const [version, pairs] = tuple(value, 2, 'shares');
+  const values = list(pairs, 'zones');
+  const zones: ZoneShare[] = [];
+  for (let i = 0; i < values.length; i += 2) {
+    zones.push({ zone: string(values[i], 'zone'), share: number(values[i + 1], 'share') });
+  }
+  return { version: number(version, 'shares version'), zones };
 }
 
 const POD_DELETING = 1;
 const POD_READY = 2;
 
-function podToTuple(pod: PodRecord): unknown[] {
+function memberToTuple({ pod, zone }: Member): unknown[] {
   const flags = (pod.deleting ? POD_DELETING : 0) | (pod.ready ? POD_READY : 0);
   return [
     pod.name,
@@ -190,33 +240,33 @@ function podToTuple(pod: PodRecord): unknown[] {
     pod.subdomain,
     pod.podIPs,
     pod.ports.length === 0 ? null : pod.ports.flatMap((port) => [port.name, port.containerPort, port.protocol]),
+    zone,
   ];
 }
 
-function podFromTuple(value: unknown, namespace: string): PodRecord {
-  const [name, uid, flagsValue, readyTime, nodeName, phase, podIP, hostname, subdomain, podIPs, ports] = tuple(
-    value,
-    11,
-    'pod',
-  );
-  const flags = number(flagsValue, 'pod flags');
-  return {
+function memberFromTuple(value: unknown, namespace: string): Member {
+  const fields = tuple(value, 12, 'pod');
+  const flags = number(fields[2], 'pod flags');
+  const podIPs = fields[9];
+  const ports = fields[10];
+  const pod = {
     namespace,
-    name: string(name, 'pod name'),
-    uid: string(uid, 'pod uid'),
+    name: string(fields[0], 'pod name'),
+    uid: string(fields[1], 'pod uid'),
     resourceVersion: '',
     labels: NO_LABELS,
     deleting: (flags & POD_DELETING) !== 0,
-    nodeName: string(nodeName, 'nodeName'),
-    hostname: string(hostname, 'hostname'),
-    subdomain: string(subdomain, 'subdomain'),
-    phase: string(phase, 'phase'),
+    nodeName: string(fields[4], 'nodeName'),
+    hostname: string(fields[7], 'hostname'),
+    subdomain: string(fields[8], 'subdomain'),
+    phase: string(fields[5], 'phase'),
     ready: (flags & POD_READY) !== 0,
-    readyTime: number(readyTime, 'readyTime'),
-    podIP: string(podIP, 'podIP'),
+    readyTime: number(fields[3], 'readyTime'),
+    podIP: string(fields[6], 'podIP'),
     podIPs: podIPs === null ? null : strings(podIPs, 'podIPs'),
     ports: ports === null ? NO_CONTAINER_PORTS : containerPortsFromList(list(ports, 'ports')),
   };
+  return { pod, zone: stringOrNull(fields[11], 'zone') };
 }
 
 function containerPortsFromList(values: readonly unknown[]): ContainerPort[] {
@@ -311,7 +361,6 @@ function observedFromTuple(value: unknown): Observed {
 }
 
 function resultToTuple(result: ServiceResult): unknown[] {
-  const facts = result.facts;
   return [
     result.service,
     result.outputs,
@@ -326,7 +375,7 @@ function resultToTuple(result: ServiceResult): unknown[] {
       write.phase,
       write.body,
     ]),
-    facts === undefined ? null : [facts.ready, facts.notReady, facts.truncated],
+    factsToTuple(result.facts),
     result.problems.map((problem) => [problem.kind, problem.object, problem.field, problem.message]),
     result.error,
   ];
@@ -339,7 +388,7 @@ function resultFromTuple(value: unknown): ServiceResult {
     outputs: number(outputs, 'outputs'),
     needFull: needFull === true,
     writes: list(writes, 'writes').map(writeFromTuple),
-    facts: facts === null ? undefined : factsFromTuple(facts),
+    facts: facts === null ? NO_FACTS : factsFromTuple(facts),
     problems: list(problems, 'problems').map(problemFromTuple),
     error: stringOrNull(error, 'error'),
   };
@@ -359,12 +408,104 @@ function writeFromTuple(value: unknown): PlannedWrite {
   };
 }
 
+function factsToTuple({ endpoints, slices, mirror }: ServiceFacts): unknown[] | null {
+  if (endpoints === undefined && slices === undefined && mirror === undefined) return null;
+  return [
+    endpoints === undefined ? null : [endpoints.ready, endpoints.notReady, endpoints.truncated],
+    slices === undefined ? null : slicesFactsToTuple(slices),
+    mirror === undefined
+      ? null
+      : [
+          mirror.endpoints,
+          mirror.slices,
+          mirror.slicesDesired,
+          mirror.added,
+          mirror.updated,
+          mirror.removed,
+          mirror.skipped,
+        ],
+  ];
+}
+
 function factsFromTuple(value: unknown): ServiceFacts {
-  const [ready, notReady, truncated] = tuple(value, 3, 'facts');
+  const [endpoints, slices, mirror] = tuple(value, 3, 'facts');
+  return {
+    endpoints: endpoints === null ? undefined : endpointsFactsFromTuple(endpoints),
+    slices: slices === null ? undefined : slicesFactsFromTuple(slices),
+    mirror: mirror === null ? undefined : mirrorFactsFromTuple(mirror),
+  };
+}
+
+function endpointsFactsFromTuple(value: unknown): EndpointsFacts {
+  const [ready, notReady, truncated] = tuple(value, 3, 'endpoints facts');
   return {
     ready: number(ready, 'ready'),
     notReady: number(notReady, 'notReady'),
     truncated: number(truncated, 'truncated'),
+  };
+}
+
+function slicesFactsToTuple(slices: SlicesFacts): unknown[] {
+  return [
+    slices.families.map((family) => [
+      family.family,
+      family.endpoints,
+      family.slices,
+      family.slicesDesired,
+      family.added,
+      family.removed,
+      family.hints === null ? null : family.hints.flatMap(({ zone, count }) => [zone, count]),
+      family.hintsFailure,
+    ]),
+    slices.topology,
+    slices.trafficDistribution,
+    slices.waitingForNode,
+  ];
+}
+
+function slicesFactsFromTuple(value: unknown): SlicesFacts {
+  const [families, topology, trafficDistribution, waitingForNode] = tuple(value, 4, 'slices facts');
+  return {
+    families: list(families, 'families').map(familyFactsFromTuple),
+    topology: topology === true,
+    trafficDistribution: string(trafficDistribution, 'trafficDistribution'),
+    waitingForNode: number(waitingForNode, 'waitingForNode'),
+  };
+}
+
+function familyFactsFromTuple(value: unknown): FamilyFacts {
+  const fields = tuple(value, 8, 'family facts');
+  const hints = fields[6];
+  return {
+    family: string(fields[0], 'family') as IpFamily,
+    endpoints: number(fields[1], 'endpoints'),
+    slices: number(fields[2], 'slices'),
+    slicesDesired: number(fields[3], 'slicesDesired'),
+    added: number(fields[4], 'added'),
+    removed: number(fields[5], 'removed'),
+    hints: hints === null ? null : zoneCountsFromList(list(hints, 'hints')),
+    hintsFailure: string(fields[7], 'hintsFailure'),
+  };
+}
+
+function zoneCountsFromList(values: readonly unknown[]): ZoneCount[] {
+  const counts: ZoneCount[] = [];
+  for (let i = 0; i < values.length; i += 2) {
+    counts.push({ zone: string(values[i], 'zone'), count: number(values[i + 1], 'count') });
+  }
+  return counts;
+}
+
+function mirrorFactsFromTuple(value: unknown): MirrorFacts {
+  const fields = tuple(value, 7, 'mirror facts');
+  return {
+    endpoints: number(fields[0], 'endpoints'),
+    slices: number(fields[1], 'slices'),
+    slicesDesired: number(fields[2], 'slicesDesired'),
+    added: number(fields[3], 'added'),
+    updated: number(fields[4], 'updated'),
+    removed: number(fields[5], 'removed'),
+    skipped: number(fields[6], 'skipped'),
   };
 }
 

@@ -4,65 +4,96 @@
  *
  * Its state is a cache, never a truth: a full snapshot and the observed objects rebuild all of it.
  */
-import {
-  applyPod,
-  createMembership,
-  memberNames,
-  type Membership,
-  setSpec,
-  subsetsOf,
-  takeProblems,
-} from '../core/endpoints/membership.ts';
-import { planEndpoints } from '../core/endpoints/plan.ts';
+import { applyPod, createMembership, memberNames, setSpec, takeProblems } from '../core/endpoints/membership.ts';
+import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
-import {
-  commitTriggerTime,
-  createTriggerTimes,
-  notePodTime,
-  revertTriggerTime,
-  takeTriggerTime,
-  type TriggerTimes,
-} from '../core/trigger-time.ts';
-import { encodeObject } from '../kube/codec.ts';
-import { splitKey } from '../kube/key.ts';
-import type { Endpoints, PodRecord, ServiceRecord } from '../kube/types.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
+import { applySlicesPod, setSlicesSpec, slicePodNames } from '../core/slices/service-slices.ts';
+import { createTriggerTimes, notePodTime } from '../core/trigger-time.ts';
+import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
+import { createPrng, nextInt } from '../lib/prng.ts';
 import { CodecError, decodeBatch, encodeReply } from './codec.ts';
+import { type EndpointsOutput, planEndpointsOutput, takeEndpointsAck } from './endpoints-output.ts';
 import {
-  OUTPUT_ENDPOINTS,
+  createMirrorOutput,
+  forgetMirrored,
+  type MirrorOutput,
+  planMirrorOutput,
+  takeMirrorAck,
+  takeObservedMirrored,
+} from './mirror-output.ts';
+import {
   type Ack,
   type Batch,
   type BatchEntry,
+  type Observed,
+  OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
+  OUTPUT_SLICES,
   type PlannedWrite,
   type PlannerConfig,
+  type ServiceFacts,
   type ServiceResult,
 } from './protocol.ts';
-import { createStored, storeApplied, storeObserved, storeSettled, storeUnknown, type Stored } from './stored.ts';
+import {
+  createSlicesOutput,
+  forgetSlices,
+  planSlicesOutput,
+  type SlicesOutput,
+  takeObservedSlice,
+  takeSliceAck,
+} from './slices-output.ts';
+import { createStored, storeObserved, type Stored } from './stored-endpoints.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
   readonly services: Map<string, ServiceState>;
+  /** The newest that came with a batch. */
+  shares: CpuShares | null;
   writesPlanned: number;
 }
 
+/** Of the outputs that are not enabled nothing is kept. */
 interface ServiceState {
   readonly key: string;
   /** null = no snapshot came yet, only objects. */
   inputs: Inputs | null;
+  /** The Endpoints object: our own, or what is mirrored. */
   readonly stored: Stored;
-  /** Planned and not acked. */
-  pending: { readonly write: number; readonly object: Endpoints } | null;
+  readonly slices: SlicesOutput | null;
+  readonly mirror: MirrorOutput | null;
 }
 
 interface Inputs {
   /** As the main thread counts. */
   version: number;
-  readonly membership: Membership;
-  readonly times: TriggerTimes;
+  spec: ServiceRecord;
+  readonly endpoints: EndpointsOutput | null;
 }
 
+/** What the services of one batch share while it is worked on. */
+interface Work {
+  readonly planner: Planner;
+  /** The random end of a new slice's name. */
+  readonly suffix: () => string;
+  readonly nextId: () => number;
+}
+
+/** What came out for one entry so far. */
+interface Outcome {
+  outputs: number;
+  readonly writes: PlannedWrite[];
+  readonly facts: { -readonly [K in keyof ServiceFacts]: ServiceFacts[K] };
+  readonly problems: Problem[];
+}
+
+/** Of which the server, too, makes the ends of generated names: no vowels, so that no words come about. */
+const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_CHARACTERS = 5;
+
 export function createPlanner(config: PlannerConfig): Planner {
-  return { config, services: new Map(), writesPlanned: 0 };
+  return { config, services: new Map(), shares: null, writesPlanned: 0 };
 }
 
 /**
@@ -77,154 +108,231 @@ export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffe
     if (!(error instanceof CodecError)) throw error;
     return encodeReply({ error: error.message, results: [] });
   }
-  return encodeReply({ error: null, results: batch.entries.map((entry) => planService(planner, entry)) });
+  if (batch.shares !== undefined) planner.shares = batch.shares;
+  const work = startWork(planner, batch.seed);
+  return encodeReply({ error: null, results: batch.entries.map((entry) => planService(work, entry)) });
 }
 
-function planService(planner: Planner, entry: BatchEntry): ServiceResult {
+function startWork(planner: Planner, seed: number): Work {
+  const prng = createPrng(seed);
+  return {
+    planner,
+    suffix: () => {
+      let text = '';
+      for (let i = 0; i < SUFFIX_CHARACTERS; i++) text += SUFFIX_ALPHABET[nextInt(prng, SUFFIX_ALPHABET.length)];
+      return text;
+    },
+    nextId: () => ++planner.writesPlanned,
+  };
+}
+
+function planService(work: Work, entry: BatchEntry): ServiceResult {
+  const { service } = entry;
   try {
-    return takeEntry(planner, entry);
+    return takeEntry(work, entry);
   } catch (error) {
-    planner.services.delete(entry.service);
+    work.planner.services.delete(service);
     const message = error instanceof Error ? error.message : String(error);
-    return { ...nothingPlanned(entry), error: `${entry.service}: ${message}` };
+    return { service, ...createOutcome(), needFull: false, error: `${service}: ${message}` };
   }
 }
 
-function takeEntry(planner: Planner, entry: BatchEntry): ServiceResult {
+function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
+  const { service, outputs } = entry;
+  const { services, config } = work.planner;
+  const outcome = createOutcome();
   if (entry.spec === null) {
-    planner.services.delete(entry.service);
-    return nothingPlanned(entry);
+    services.delete(service);
+    return { service, ...outcome, needFull: false, error: null };
   }
-  const state = stateOf(planner, entry);
-  const problems: Problem[] = [];
+  assert((outputs & ~config.outputs) === 0, `outputs ${outputs} of ${config.outputs} asked for`);
+  const state = stateOf(work.planner, service);
   for (const ack of entry.acks) takeAck(state, ack);
-  for (const observed of entry.observed) {
-    assert(observed.output === OUTPUT_ENDPOINTS, `output ${observed.output} is not planned here`);
-    storeObserved(state.stored, state.key, observed, problems);
+  forget(state, entry.relisted);
+  for (const observed of entry.observed) takeObserved(state, observed, config, outcome.problems);
+  const current = takeInputs(state, entry, config);
+  if (state.inputs?.endpoints != null) addAll(outcome.problems, takeProblems(state.inputs.endpoints.membership));
+  if (current && state.inputs !== null) {
+    // Slices go first: kube-proxy follows them.
+    if ((outputs & OUTPUT_SLICES) !== 0) planSlicesOf(work, state, state.inputs, outcome);
+    if ((outputs & OUTPUT_MIRROR) !== 0) planMirrorOf(work, state, state.inputs, outcome);
+    if ((outputs & OUTPUT_ENDPOINTS) !== 0) planEndpointsOf(work, state, state.inputs, outcome);
   }
-  const current = takeInputs(planner, state, entry);
-  if ((entry.outputs & OUTPUT_ENDPOINTS) === 0 || !current) {
-    if (state.inputs !== null) problems.push(...takeProblems(state.inputs.membership));
-    return { ...nothingPlanned(entry), needFull: !current, problems };
-  }
-  return planEndpointsOf(planner, state, entry, problems);
+  return { service, ...outcome, needFull: !current, error: null };
 }
 
-function stateOf(planner: Planner, entry: BatchEntry): ServiceState {
-  let state = planner.services.get(entry.service);
+function createOutcome(): Outcome {
+  return {
+    outputs: 0,
+    writes: [],
+    facts: { endpoints: undefined, slices: undefined, mirror: undefined },
+    problems: [],
+  };
+}
+
+function stateOf(planner: Planner, service: string): ServiceState {
+  let state = planner.services.get(service);
   if (state === undefined) {
-    state = { key: entry.service, inputs: null, stored: createStored(), pending: null };
-    planner.services.set(entry.service, state);
+    const { config } = planner;
+    state = {
+      key: service,
+      inputs: null,
+      stored: createStored(),
+      slices: (config.outputs & OUTPUT_SLICES) === 0 ? null : createSlicesOutput(config),
+      mirror: (config.outputs & OUTPUT_MIRROR) === 0 ? null : createMirrorOutput(),
+    };
+    planner.services.set(service, state);
   }
   return state;
 }
 
-function takeAck(state: ServiceState, ack: Ack): void {
-  const { inputs, pending, stored } = state;
+function takeAck({ inputs, slices, mirror }: ServiceState, ack: Ack): void {
   // The state that the write was planned from was dropped in the meantime.
   if (inputs === null) return;
-  assert(pending?.write === ack.write, `ack of write ${ack.write}, pending is ${pending?.write ?? 'none'}`);
-  state.pending = null;
-  if (ack.result === 'applied') {
-    storeApplied(stored, pending.object, ack.uid, ack.resourceVersion);
-    commitTriggerTime(inputs.times);
-    return;
+  const { endpoints } = inputs;
+  const slice = slices?.pending.get(ack.write);
+  const mirrored = mirror?.pending.get(ack.write);
+  if (endpoints?.pending?.write === ack.write) takeEndpointsAck(endpoints, ack);
+  else if (slices !== null && slice !== undefined) takeSliceAck(slices, slice, ack);
+  else if (mirror !== null && mirrored !== undefined) takeMirrorAck(mirror, mirrored, ack);
+  else
+    assert(false, `ack of write ${ack.write}, pending is ${pendingIds({ inputs, slices, mirror }).join() || 'none'}`);
+}
+
+function pendingIds({ inputs, slices, mirror }: Pick<ServiceState, 'inputs' | 'slices' | 'mirror'>): number[] {
+  const endpoints = inputs?.endpoints?.pending;
+  return [
+    ...(endpoints == null ? [] : [endpoints.write]),
+    ...(slices?.pending.keys() ?? []),
+    ...(mirror?.pending.keys() ?? []),
+  ];
+}
+
+function forget(state: ServiceState, relisted: number): void {
+  if ((relisted & OUTPUT_ENDPOINTS) !== 0) Object.assign(state.stored, createStored());
+  if ((relisted & OUTPUT_SLICES) !== 0 && state.slices !== null) forgetSlices(state.slices);
+  if ((relisted & OUTPUT_MIRROR) !== 0 && state.mirror !== null) forgetMirrored(state.mirror);
+}
+
+function takeObserved(state: ServiceState, observed: Observed, config: PlannerConfig, problems: Problem[]): void {
+  const { key, stored, slices, mirror } = state;
+  const { output } = observed;
+  if (output === OUTPUT_SLICES && slices !== null) takeObservedSlice(slices, key, observed, problems);
+  else if (output === OUTPUT_MIRROR && mirror !== null) takeObservedMirrored(mirror, key, observed, problems);
+  else {
+    const wanted = output === OUTPUT_ENDPOINTS && (config.outputs & (OUTPUT_ENDPOINTS | OUTPUT_MIRROR)) !== 0;
+    assert(wanted, `output ${output} is not planned here`);
+    storeObserved(stored, key, observed, problems);
   }
-  revertTriggerTime(inputs.times);
-  if (ack.result === 'unknown') storeUnknown(stored);
 }
 
 /** Returns false when the planner has not what the entry builds on; then nothing was taken. */
-function takeInputs(planner: Planner, state: ServiceState, entry: BatchEntry): boolean {
-  if (entry.base === 0 && entry.spec !== undefined && entry.spec !== null) {
-    takeSnapshot(planner, state, entry, entry.spec);
+function takeInputs(state: ServiceState, entry: BatchEntry, config: PlannerConfig): boolean {
+  if (entry.base === 0 && entry.spec != null) {
+    takeSnapshot(state, entry, entry.spec, config);
     return true;
   }
   const changed = entry.spec !== undefined || entry.upserts.length > 0 || entry.removals.length > 0;
   if (entry.outputs === 0 && !changed) return true;
   const { inputs } = state;
   if (inputs === null || inputs.version !== entry.base) return false;
-  if (entry.spec != null) setSpec(inputs.membership, entry.spec);
-  for (const name of entry.removals) takePod(inputs, name, null);
-  for (const pod of entry.upserts) takePod(inputs, pod.name, pod);
+  if (entry.spec != null) takeSpec(state, inputs, entry.spec);
+  for (const name of entry.removals) takePod(state, inputs, name, null);
+  for (const member of entry.upserts) takePod(state, inputs, member.pod.name, member);
   inputs.version = entry.version;
   return true;
 }
 
 /** Over what is known already a snapshot is taken as a difference: what did not change stays identical. */
-function takeSnapshot(planner: Planner, state: ServiceState, entry: BatchEntry, spec: ServiceRecord): void {
-  assert(state.pending === null, `snapshot while write ${state.pending?.write} is not acked`);
+function takeSnapshot(state: ServiceState, entry: BatchEntry, spec: ServiceRecord, config: PlannerConfig): void {
+  const pending = pendingIds(state);
+  assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
   assert(entry.version > 0, 'a snapshot has a version above 0');
   let { inputs } = state;
   if (inputs === null) {
-    const membership = createMembership(spec, planner.config);
-    inputs = { version: entry.version, membership, times: createTriggerTimes() };
+    inputs = { version: entry.version, spec, endpoints: createEndpointsOutput(state, spec, config) };
     state.inputs = inputs;
+    if (state.slices !== null) setSlicesSpec(state.slices.slices, spec);
   } else {
     inputs.version = entry.version;
-    setSpec(inputs.membership, spec);
-    const names = new Set(entry.upserts.map((pod) => pod.name));
-    for (const name of memberNames(inputs.membership)) if (!names.has(name)) takePod(inputs, name, null);
+    takeSpec(state, inputs, spec);
+    const names = new Set(entry.upserts.map((member) => member.pod.name));
+    for (const name of podNames(state, inputs)) if (!names.has(name)) takePod(state, inputs, name, null);
   }
-  for (const pod of entry.upserts) takePod(inputs, pod.name, pod);
+  for (const member of entry.upserts) takePod(state, inputs, member.pod.name, member);
 }
 
-function takePod(inputs: Inputs, name: string, pod: PodRecord | null): void {
-  const before = applyPod(inputs.membership, name, pod);
-  notePodTime(inputs.times, name, before?.readyTime ?? 0, pod?.readyTime ?? 0);
+function createEndpointsOutput(
+  { stored }: ServiceState,
+  spec: ServiceRecord,
+  config: PlannerConfig,
+): EndpointsOutput | null {
+  if ((config.outputs & OUTPUT_ENDPOINTS) === 0) return null;
+  return { membership: createMembership(spec, config), times: createTriggerTimes(), stored, pending: null };
 }
 
-function planEndpointsOf(planner: Planner, state: ServiceState, entry: BatchEntry, problems: Problem[]): ServiceResult {
-  assert(state.pending === null, `write ${state.pending?.write} is not acked`);
-  const { stored } = state;
-  const { membership, times } = state.inputs!;
-  problems.push(...takeProblems(membership));
+function takeSpec({ slices }: ServiceState, inputs: Inputs, spec: ServiceRecord): void {
+  inputs.spec = spec;
+  if (inputs.endpoints !== null) setSpec(inputs.endpoints.membership, spec);
+  if (slices !== null) setSlicesSpec(slices.slices, spec);
+}
+
+/** Mirroring alone needs no pods, and keeps none. */
+function podNames({ slices }: ServiceState, { endpoints }: Inputs): Iterable<string> {
+  if (endpoints !== null) return memberNames(endpoints.membership);
+  return slices === null ? [] : slicePodNames(slices.slices);
+}
+
+/** `member` null = it is gone. */
+function takePod({ slices }: ServiceState, { endpoints }: Inputs, name: string, member: Member | null): void {
+  const pod = member?.pod ?? null;
+  const readyTime = pod?.readyTime ?? 0;
+  if (endpoints !== null) {
+    const before = applyPod(endpoints.membership, name, pod);
+    notePodTime(endpoints.times, name, before?.readyTime ?? 0, readyTime);
+  }
+  if (slices !== null) {
+    const before = applySlicesPod(slices.slices, name, member);
+    notePodTime(slices.times, name, before?.readyTime ?? 0, readyTime);
+  }
+}
+
+function planSlicesOf({ planner, suffix, nextId }: Work, state: ServiceState, inputs: Inputs, outcome: Outcome): void {
+  const { writes, facts, problems } = planSlicesOutput(state.slices!, inputs.spec, planner.shares, suffix, nextId);
+  outcome.outputs |= OUTPUT_SLICES;
+  outcome.facts.slices = facts;
+  addAll(outcome.writes, writes);
+  addAll(outcome.problems, problems);
+}
+
+function planMirrorOf(work: Work, { stored, mirror }: ServiceState, { spec }: Inputs, outcome: Outcome): void {
   if (stored.unreadable !== null) {
-    problems.push(stored.unreadable);
-    return { ...nothingPlanned(entry), problems };
+    outcome.problems.push(stored.unreadable);
+    return;
   }
-  assert(!stored.uncertain, 'asked to plan before the outcome of the last write was observed');
-
-  const subsets = subsetsOf(membership);
-  const triggerTime = takeTriggerTime(times, membership.spec.creationTime);
-  const planned = planEndpoints({
-    service: membership.spec,
-    subsets,
-    stored: stored.object,
-    planned: stored.planned,
-    triggerTime,
-  });
-  problems.push(...planned.problems);
-  const facts = { ready: planned.ready, notReady: planned.notReady, truncated: planned.truncated };
-  const writes: PlannedWrite[] = [];
-  if (planned.verb === 'none' || planned.object === null) {
-    commitTriggerTime(times);
-    if (planned.ready + planned.notReady > 0 && planned.truncated === 0) storeSettled(stored, subsets);
-  } else {
-    const write = {
-      id: ++planner.writesPlanned,
-      output: OUTPUT_ENDPOINTS,
-      verb: planned.verb,
-      name: splitKey(state.key).name,
-      uid: stored.object?.metadata.uid ?? '',
-      resourceVersion: stored.object?.metadata.resourceVersion ?? '',
-      phase: 1,
-      body: encodeObject(planned.object),
-    } as const;
-    state.pending = { write: write.id, object: planned.object };
-    writes.push(write);
-  }
-  return { ...nothingPlanned(entry), outputs: OUTPUT_ENDPOINTS, writes, facts, problems };
+  // The EndpointSlice controller looks after a service with a selector (spec/endpointslice.md 11).
+  const endpoints = spec.selector === null ? stored.object : null;
+  const { planner, suffix, nextId } = work;
+  const { writes, facts, problems } = planMirrorOutput(mirror!, planner.config, endpoints, suffix, nextId);
+  outcome.outputs |= OUTPUT_MIRROR;
+  outcome.facts.mirror = facts;
+  addAll(outcome.writes, writes);
+  addAll(outcome.problems, problems);
 }
 
-function nothingPlanned(entry: BatchEntry): ServiceResult {
-  return {
-    service: entry.service,
-    outputs: 0,
-    needFull: false,
-    writes: [],
-    facts: undefined,
-    problems: [],
-    error: null,
-  };
+function planEndpointsOf({ nextId }: Work, { stored }: ServiceState, inputs: Inputs, outcome: Outcome): void {
+  if (stored.unreadable !== null) {
+    outcome.problems.push(stored.unreadable);
+    return;
+  }
+  const { write, facts, problems } = planEndpointsOutput(inputs.endpoints!, nextId);
+  outcome.outputs |= OUTPUT_ENDPOINTS;
+  outcome.facts.endpoints = facts;
+  if (write !== null) outcome.writes.push(write);
+  addAll(outcome.problems, problems);
+}
+
+/** Not by `push(...list)`, for the arguments of a call are limited. */
+function addAll<T>(list: T[], more: readonly T[]): void {
+  for (const item of more) list.push(item);
 }

@@ -8,9 +8,10 @@ import {
   encodeBatch,
   encodeReply,
   estimateEntryBytes,
+  estimateReplyBytes,
 } from '../../src/shard/codec.ts';
 import type { Batch, PlanReply } from '../../src/shard/protocol.ts';
-import { batchEntries, batchEntry, batches, batchOf, podRecord, replies, serviceRecord } from '../support/batches.ts';
+import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRecord } from '../support/batches.ts';
 
 const SEED = 20261121;
 
@@ -34,9 +35,9 @@ suite('batch codec', () => {
   });
 
   test('of a pod, what no planner reads is not sent', () => {
-    const pod = podRecord(1, { labels: ['app', 'web'], resourceVersion: '12' });
-    const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts: [pod] })))).entries;
-    assert.deepEqual(entry?.upserts, [{ ...pod, labels: [], resourceVersion: '' }]);
+    const { pod, zone } = member(1, { labels: ['app', 'web'], resourceVersion: '12' });
+    const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts: [{ pod, zone }] })))).entries;
+    assert.deepEqual(entry?.upserts, [{ pod: { ...pod, labels: [], resourceVersion: '' }, zone }]);
   });
 
   test('unchanged, gone and present specs are three things', () => {
@@ -46,6 +47,21 @@ suite('batch codec', () => {
       decodeBatch(encodeBatch(batch)).entries.map((entry) => entry.spec),
       specs,
     );
+  });
+
+  test('no such node, a node without a zone, and a zone are three things', () => {
+    const upserts = [null, '', 'zone-b'].map((zone, n) => member(n, {}, zone));
+    const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts })))).entries;
+    assert.deepEqual(
+      entry?.upserts.map(({ zone }) => zone),
+      [null, '', 'zone-b'],
+    );
+  });
+
+  test('unchanged, no and present CPU shares are three things', () => {
+    for (const shares of [undefined, null, { version: 3, zones: [{ zone: 'zone-a', share: 1 / 3 }] }]) {
+      assert.deepEqual(decodeBatch(encodeBatch({ ...batchOf(), shares })).shares, shares);
+    }
   });
 
   test('every message owns its buffer, so that transferring one takes no other along', () => {
@@ -68,7 +84,7 @@ suite('batch codec', () => {
   });
 
   test('decoding and encoding leave their input alone', () => {
-    const batch = deepFreeze(batchOf(batchEntry({ spec: serviceRecord(), upserts: [podRecord(1), podRecord(2)] })));
+    const batch = deepFreeze(batchOf(batchEntry({ spec: serviceRecord(), upserts: [member(1), member(2)] })));
     const bytes = encodeBatch(batch);
     const before = [...bytes];
     decodeBatch(bytes);
@@ -83,7 +99,13 @@ suite('batch codec', () => {
       }),
       { seed: SEED, numRuns: 200 },
     );
-    const full = batchEntry({ spec: serviceRecord(), upserts: Array.from({ length: 1000 }, (_, n) => podRecord(n)) });
+    fc.assert(
+      fc.property(replies, (reply) => {
+        assert.ok(encodeReply(reply).length <= estimateReplyBytes(reply));
+      }),
+      { seed: SEED, numRuns: 200 },
+    );
+    const full = batchEntry({ spec: serviceRecord(), upserts: Array.from({ length: 1000 }, (_, n) => member(n)) });
     assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
   });
 });
@@ -105,14 +127,14 @@ suite('bytes that are no message', () => {
   });
 
   test('a cut message is a CodecError', () => {
-    const bytes = encodeBatch(batchOf(batchEntry({ spec: serviceRecord(), upserts: [podRecord(1)] })));
+    const bytes = encodeBatch(batchOf(batchEntry({ spec: serviceRecord(), upserts: [member(1)] })));
     for (let end = 0; end < bytes.length; end++) {
       assert.throws(() => decodeBatch(bytes.subarray(0, end)), CodecError);
     }
   });
 
   test('a reply is no batch', () => {
-    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: wallMs: not a number/);
+    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 4/);
   });
 });
 
@@ -127,7 +149,8 @@ function replyWithBody(body: Uint8Array): PlanReply {
     phase: 1,
     body,
   } as const;
-  const result = { outputs: 1, needFull: false, writes: [write], facts: undefined, problems: [], error: null };
+  const facts = { endpoints: undefined, slices: undefined, mirror: undefined };
+  const result = { outputs: 1, needFull: false, writes: [write], facts, problems: [], error: null };
   return { error: null, results: [{ service: 'shop/web', ...result }] };
 }
 

@@ -9,6 +9,7 @@ import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 import { OUTPUT_ENDPOINTS, type Ack, type BatchEntry, type ServiceResult } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
+import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
 
 const SEED = 20261121;
 
@@ -73,11 +74,11 @@ suite('a planner told by deltas', () => {
         for (const step of story) take(world, step);
 
         const delta = sendNews(world, OUTPUT_ENDPOINTS);
-        const fresh = send(createPlanner({ tolerateUnreadyAnnotation: false }), {
+        const fresh = send(createPlanner(ENDPOINTS_ONLY), {
           version: 1,
           outputs: OUTPUT_ENDPOINTS,
           spec: world.spec,
-          upserts: [...world.pods.values()],
+          upserts: [...world.pods.values()].map((pod) => ({ pod, zone: null })),
           observed: [observed(world)],
         });
         assert.deepEqual(outline(delta), outline(fresh));
@@ -116,7 +117,7 @@ interface World {
 function createWorld(): World {
   const spec = serviceRecord();
   const news = { spec, names: new Set<string>(), acks: [], observe: false };
-  const planner = createPlanner({ tolerateUnreadyAnnotation: false });
+  const planner = createPlanner(ENDPOINTS_ONLY);
   return { planner, pods: new Map(), spec, object: null, revision: 8, news, version: 0 };
 }
 
@@ -179,7 +180,10 @@ function sendNews(world: World, outputs: number): ServiceResult {
     version: world.version,
     outputs,
     spec: base === 0 ? world.spec : spec,
-    upserts: [...names].flatMap((name) => world.pods.get(name) ?? []),
+    upserts: [...names].flatMap((name) => {
+      const pod = world.pods.get(name);
+      return pod === undefined ? [] : { pod, zone: null };
+    }),
     removals: [...names].filter((name) => !world.pods.has(name)),
     acks,
     observed: observe ? [observed(world)] : [],

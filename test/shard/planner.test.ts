@@ -13,13 +13,12 @@ import {
   type PlannedWrite,
   type ServiceResult,
 } from '../../src/shard/protocol.ts';
-import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
-
-const CONFIG = { tolerateUnreadyAnnotation: false };
+import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
+import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
 
 /** A planner that has planned shop/web with pods 1 and 2 and not heard what became of the create. */
 function planned(): { planner: Planner; write: PlannedWrite } {
-  const planner = createPlanner(CONFIG);
+  const planner = createPlanner(ENDPOINTS_ONLY);
   const result = send(planner, snapshot());
   return { planner, write: result.writes[0]! };
 }
@@ -64,14 +63,14 @@ suite('a snapshot', () => {
   });
 
   test('of what the server holds already writes nothing', () => {
-    const result = send(createPlanner(CONFIG), { ...snapshot(), observed: [observed(stored())] });
+    const result = send(createPlanner(ENDPOINTS_ONLY), { ...snapshot(), observed: [observed(stored())] });
     assert.deepEqual(result.writes, []);
-    assert.deepEqual(result.facts, { ready: 2, notReady: 0, truncated: 0 });
+    assert.deepEqual(result.facts.endpoints, { ready: 2, notReady: 0, truncated: 0 });
   });
 
   test('over known inputs replaces them', () => {
     const planner = settled();
-    const result = send(planner, { ...snapshot(), upserts: [podRecord(2)] });
+    const result = send(planner, { ...snapshot(), upserts: [member(2)] });
     assert.deepEqual(ips(result), ['10.0.0.2']);
   });
 
@@ -84,7 +83,7 @@ suite('a snapshot', () => {
 suite('a change', () => {
   test('that builds on what the planner has is an update with preconditions', () => {
     const planner = settled();
-    const result = send(planner, change({ upserts: [podRecord(3)], removals: ['web-1'] }));
+    const result = send(planner, change({ upserts: [member(3)], removals: ['web-1'] }));
     assert.deepEqual(ips(result), ['10.0.0.2', '10.0.0.3']);
     const [write] = result.writes;
     assert.deepEqual([write?.verb, write?.uid, write?.resourceVersion], ['update', 'endpoints-uid', '100']);
@@ -94,18 +93,18 @@ suite('a change', () => {
 
   test('that builds on something else needs a snapshot, and nothing of it is taken', () => {
     const planner = settled();
-    const ahead = send(planner, change({ base: 5, version: 6, upserts: [podRecord(3)] }));
+    const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
     assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, 0, []]);
     assert.deepEqual(send(planner, change({})).writes, []);
   });
 
   test('of an unknown service needs a snapshot', () => {
-    assert.equal(send(createPlanner(CONFIG), change({ removals: ['web-1'] })).needFull, true);
+    assert.equal(send(createPlanner(ENDPOINTS_ONLY), change({ removals: ['web-1'] })).needFull, true);
   });
 
   test('without an output asked for is planned with the next one', () => {
     const planner = settled();
-    assert.deepEqual(send(planner, change({ outputs: 0, upserts: [podRecord(3)] })).writes, []);
+    assert.deepEqual(send(planner, change({ outputs: 0, upserts: [member(3)] })).writes, []);
     assert.deepEqual(ips(send(planner, change({ base: 2, version: 3 }))), ['10.0.0.1', '10.0.0.2', '10.0.0.3']);
   });
 
@@ -195,7 +194,7 @@ suite('an observed object', () => {
   });
 
   test('may come before the inputs', () => {
-    const planner = createPlanner(CONFIG);
+    const planner = createPlanner(ENDPOINTS_ONLY);
     assert.equal(send(planner, { observed: [observed(stored())] }).needFull, false);
     assert.deepEqual(send(planner, snapshot()).writes, []);
   });
@@ -235,7 +234,7 @@ suite('an observed object', () => {
 
   test('of another name is not taken for this one', () => {
     const object = { ...stored(), metadata: { ...stored().metadata, name: 'other' } };
-    const result = send(createPlanner(CONFIG), { ...snapshot(), observed: [observed(object)] });
+    const result = send(createPlanner(ENDPOINTS_ONLY), { ...snapshot(), observed: [observed(object)] });
     assert.match(result.problems[0]?.message ?? '', /metadata.name is "other"/);
   });
 
@@ -252,7 +251,7 @@ suite('an observed object', () => {
 
 suite('one service', () => {
   test('that fails harms no other of its batch', () => {
-    const planner = createPlanner(CONFIG);
+    const planner = createPlanner(ENDPOINTS_ONLY);
     const bad = batchEntry({ ...snapshot(), service: 'shop/bad', version: 0 });
     const good = batchEntry({ ...snapshot() });
     const { results } = decodeReply(plan(planner, encodeBatch(batchOf(bad, good))));
@@ -262,7 +261,7 @@ suite('one service', () => {
 
   test('with a pod of a bad address is planned without it, and the problem told once', () => {
     const planner = settled();
-    const bad = podRecord(3, { podIP: 'localhost', podIPs: ['localhost'] });
+    const bad = member(3, { podIP: 'localhost', podIPs: ['localhost'] });
     const result = send(planner, change({ upserts: [bad] }));
     assert.deepEqual(
       result.problems.map(({ kind, object }) => [kind, object]),
@@ -273,7 +272,7 @@ suite('one service', () => {
 
   test('trigger time: the first plan tells the age of the service, later ones what changed', () => {
     const planner = settled();
-    const result = send(planner, change({ upserts: [podRecord(3, { readyTime: 1_770_000_000 })] }));
+    const result = send(planner, change({ upserts: [member(3, { readyTime: 1_770_000_000 })] }));
     assert.equal(bodyOf(result).metadata.annotations?.[TRIGGER_TIME_ANNOTATION], '2026-02-02T02:40:00Z');
     const removed = send(
       planner,
@@ -290,7 +289,7 @@ function send(planner: Planner, news: Partial<BatchEntry>): ServiceResult {
 }
 
 function snapshot(): Partial<BatchEntry> {
-  return { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts: [podRecord(1), podRecord(2)] };
+  return { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts: [member(1), member(2)] };
 }
 
 /** On top of `snapshot`. */

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { OUTPUT_ENDPOINTS, type PlanReply } from '../../src/shard/protocol.ts';
-import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
+import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
 import { type Poison, poisonService } from '../support/poison.ts';
 
 export interface ShardsWorld {
@@ -161,7 +161,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
 
 /** A service with two pods, to be planned. */
 function snapshot(service = 'shop/web'): Uint8Array {
-  const upserts = [podRecord(0), podRecord(1)];
+  const upserts = [member(0), member(1)];
   const spec = serviceRecord({ name: service.slice('shop/'.length) });
   return bytesOf(batchEntry({ service, version: 1, outputs: OUTPUT_ENDPOINTS, spec, upserts }));
 }

@@ -1,7 +1,9 @@
 /** Generators of planner traffic for fast-check, and the smallest of each kind for hand-written cases. */
 import fc from 'fast-check';
+import type { Member } from '../../src/core/member.ts';
+import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import type { Ack, Batch, BatchEntry, Observed, PlanReply } from '../../src/shard/protocol.ts';
+import type { Ack, Batch, BatchEntry, Observed, PlanReply, ServiceFacts } from '../../src/shard/protocol.ts';
 
 /** A running, ready pod of namespace `shop`; `n` makes it distinct. */
 export function podRecord(n: number, change: Partial<PodRecord> = {}): PodRecord {
@@ -24,6 +26,11 @@ export function podRecord(n: number, change: Partial<PodRecord> = {}): PodRecord
     ports: [],
     ...change,
   };
+}
+
+/** Such a pod on a node of zone-a. */
+export function member(n: number, change: Partial<PodRecord> = {}, zone: string | null = 'zone-a'): Member {
+  return { pod: podRecord(n, change), zone };
 }
 
 /** The Service shop/web with port 80 -> 8080. */
@@ -59,13 +66,14 @@ export function batchEntry(change: Partial<BatchEntry> = {}): BatchEntry {
     upserts: [],
     removals: [],
     acks: [],
+    relisted: 0,
     observed: [],
     ...change,
   };
 }
 
 export function batchOf(...entries: BatchEntry[]): Batch {
-  return { wallMs: 1_760_000_000_000, entries };
+  return { wallMs: 1_760_000_000_000, seed: 1, shares: undefined, entries };
 }
 
 const ascii = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '.'), maxLength: 70 });
@@ -89,6 +97,8 @@ export const podRecords: fc.Arbitrary<PodRecord> = fc
     ports: fc.array(fc.record({ name: ascii, containerPort: fc.nat(65535), protocol: ascii }), { maxLength: 20 }),
   })
   .map(({ otherIPs, sameIP, ...pod }) => podRecord(0, { ...pod, podIPs: sameIP ? null : otherIPs }));
+
+export const members: fc.Arbitrary<Member> = fc.record({ pod: podRecords, zone: fc.option(ascii) });
 
 export const serviceRecords: fc.Arbitrary<ServiceRecord> = fc.record({
   namespace: fc.constant('shop'),
@@ -138,15 +148,60 @@ export const batchEntries: fc.Arbitrary<BatchEntry> = fc.record({
   base: safeInteger,
   version: safeInteger,
   spec: fc.option(fc.option(serviceRecords), { nil: undefined }),
-  upserts: fc.array(podRecords, { maxLength: 20 }),
+  upserts: fc.array(members, { maxLength: 20 }),
   removals: fc.array(ascii, { maxLength: 20 }),
   acks: fc.array(acks, { maxLength: 3 }),
+  relisted: fc.nat(7),
   observed: fc.array(observations, { maxLength: 3 }),
+});
+
+const cpuShares: fc.Arbitrary<CpuShares> = fc.record({
+  version: safeInteger,
+  zones: fc.array(fc.record({ zone: ascii, share: fc.double({ min: 0, max: 1, noNaN: true }) }), { maxLength: 5 }),
 });
 
 export const batches: fc.Arbitrary<Batch> = fc.record({
   wallMs: safeInteger,
+  seed: fc.nat(0xffff_ffff),
+  shares: fc.option(fc.option(cpuShares), { nil: undefined }),
   entries: fc.array(batchEntries, { maxLength: 20 }),
+});
+
+const facts: fc.Arbitrary<ServiceFacts> = fc.record({
+  endpoints: fc.option(fc.record({ ready: fc.nat(), notReady: fc.nat(), truncated: fc.nat() }), { nil: undefined }),
+  slices: fc.option(
+    fc.record({
+      families: fc.array(
+        fc.record({
+          family: fc.constantFrom('IPv4', 'IPv6'),
+          endpoints: fc.nat(),
+          slices: fc.nat(),
+          slicesDesired: fc.nat(),
+          added: fc.nat(),
+          removed: fc.nat(),
+          hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
+          hintsFailure: ascii,
+        }),
+        { maxLength: 2 },
+      ),
+      topology: fc.boolean(),
+      trafficDistribution: ascii,
+      waitingForNode: fc.nat(),
+    }),
+    { nil: undefined },
+  ),
+  mirror: fc.option(
+    fc.record({
+      endpoints: fc.nat(),
+      slices: fc.nat(),
+      slicesDesired: fc.nat(),
+      added: fc.nat(),
+      updated: fc.nat(),
+      removed: fc.nat(),
+      skipped: fc.nat(),
+    }),
+    { nil: undefined },
+  ),
 });
 
 export const replies: fc.Arbitrary<PlanReply> = fc.record({
@@ -169,7 +224,7 @@ export const replies: fc.Arbitrary<PlanReply> = fc.record({
         }),
         { maxLength: 3 },
       ),
-      facts: fc.option(fc.record({ ready: fc.nat(), notReady: fc.nat(), truncated: fc.nat() }), { nil: undefined }),
+      facts,
       problems: fc.array(
         fc.record({
           kind: fc.constantFrom('bad-address', 'unknown-field', 'truncated'),

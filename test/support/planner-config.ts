@@ -1,10 +1,13 @@
-import { OUTPUT_ENDPOINTS, type PlannerConfig } from '../../src/shard/protocol.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type PlannerConfig } from '../../src/shard/protocol.ts';
 
-/** Of a planner that knows of Endpoints alone. */
-export const ENDPOINTS_ONLY: PlannerConfig = {
+/** Of a planner of all three outputs, with upstream's limits. */
+export const ALL_OUTPUTS: PlannerConfig = {
   tolerateUnreadyAnnotation: false,
-  outputs: OUTPUT_ENDPOINTS,
+  outputs: OUTPUT_ENDPOINTS | OUTPUT_SLICES | OUTPUT_MIRROR,
   endpointsPerSliceMax: 100,
   mirrorEndpointsPerSubsetMax: 1000,
   mirrorAll: false,
 };
+
+/** Of a planner that knows of Endpoints alone. */
+export const ENDPOINTS_ONLY: PlannerConfig = { ...ALL_OUTPUTS, outputs: OUTPUT_ENDPOINTS };

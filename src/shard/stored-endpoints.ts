@@ -3,11 +3,11 @@
  * content was observed; a plan changes nothing (design: stored is what the server holds, not what we wish).
  */
 import type { Problem } from '../core/problem.ts';
-import { createUnknownFields, decodeBare, encodeBare, parseJsonObject, type UnknownFields } from '../kube/codec.ts';
 import { splitKey } from '../kube/key.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
-import type { Endpoints, EndpointSubset, ObjectMeta } from '../kube/types.ts';
-import type { ObjectBytes, Observed } from './protocol.ts';
+import type { Endpoints, EndpointSubset } from '../kube/types.ts';
+import type { Observed } from './protocol.ts';
+import { readObject } from './read-object.ts';
 
 export interface Stored {
   /** Without managedFields; null = it does not exist, or nothing was ever told of it: a create then fails with 409. */
@@ -59,13 +59,9 @@ export function storeObserved(stored: Stored, key: string, observed: Observed, p
     Object.assign(stored, createStored());
     return;
   }
-  const unknown = createUnknownFields();
-  let object: Endpoints;
-  try {
-    object = readEndpoints(observed.content, splitKey(key).name, unknown);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    stored.unreadable = { kind: 'undecodable-object', object: `endpoints ${key}`, field: '', message };
+  const { object, problem } = readObject('v1', 'Endpoints', `endpoints ${key}`, splitKey(key).name, observed.content);
+  if (object === null) {
+    stored.unreadable = problem;
     return;
   }
   const age = compareResourceVersions(object.metadata.resourceVersion ?? '', versionOf(stored));
@@ -73,32 +69,12 @@ export function storeObserved(stored: Stored, key: string, observed: Observed, p
   stored.uncertain = false;
   stored.unreadable = null;
   if (age === 0 && !stored.written) return;
-  stored.object = object;
+  stored.object = object as unknown as Endpoints;
   stored.written = false;
   stored.planned = null;
-  if (unknown.count > 0) {
-    problems.push({
-      kind: 'unknown-field',
-      object: `endpoints ${key}`,
-      field: unknown.fields.join(', '),
-      message: `${unknown.count} unknown fields, which the next write loses`,
-    });
-  }
+  if (problem !== null) problems.push(problem);
 }
 
 function versionOf(stored: Stored): string {
   return stored.object?.metadata.resourceVersion ?? '';
-}
-
-function readEndpoints(content: ObjectBytes, name: string, unknown: UnknownFields): Endpoints {
-  // JSON goes through the protobuf tables, which check every type and leave out what has no place there.
-  const bytes =
-    content.encoding === 'json'
-      ? encodeBare({ ...parseJsonObject(content.bytes), apiVersion: 'v1', kind: 'Endpoints' })
-      : content.bytes;
-  const object = decodeBare('v1', 'Endpoints', bytes, 0, bytes.length, unknown) as unknown as Endpoints;
-  const metadata: ObjectMeta & { managedFields?: unknown } = object.metadata ?? {};
-  if (metadata.name !== name) throw new Error(`metadata.name is ${JSON.stringify(metadata.name)}`);
-  delete metadata.managedFields;
-  return object;
 }

@@ -1,0 +1,48 @@
+import type { Problem } from '../core/problem.ts';
+import { createUnknownFields, decodeBare, encodeBare, parseJsonObject, type UnknownFields } from '../kube/codec.ts';
+import type { KubeObject } from '../kube/types.ts';
+import type { ObjectBytes } from './protocol.ts';
+
+/** Either the object without its managedFields, and what of it the next write would lose; or why it cannot be read. */
+export interface ReadObject {
+  readonly object: KubeObject | null;
+  /** `undecodable-object` when there is no object, `unknown-field` when there is, null = nothing is wrong. */
+  readonly problem: Problem | null;
+}
+
+/** `what` names the object in problems, such as `endpoints ns/name`; `name` is the one that it must have. */
+export function readObject(
+  apiVersion: string,
+  kind: string,
+  what: string,
+  name: string,
+  content: ObjectBytes,
+): ReadObject {
+  const unknown = createUnknownFields();
+  try {
+    const object = decode(apiVersion, kind, content, unknown);
+    if (object.metadata.name !== name) throw new Error(`metadata.name is ${JSON.stringify(object.metadata.name)}`);
+    return { object, problem: unknown.count === 0 ? null : unknownFields(what, unknown) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { object: null, problem: { kind: 'undecodable-object', object: what, field: '', message } };
+  }
+}
+
+function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
+  // JSON goes through the protobuf tables, which check every type and leave out what has no place there.
+  const bytes =
+    content.encoding === 'json' ? encodeBare({ ...parseJsonObject(content.bytes), apiVersion, kind }) : content.bytes;
+  const object = decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
+  delete (object.metadata as { managedFields?: unknown }).managedFields;
+  return object;
+}
+
+function unknownFields(what: string, unknown: UnknownFields): Problem {
+  return {
+    kind: 'unknown-field',
+    object: what,
+    field: unknown.fields.join(', '),
+    message: `${unknown.count} unknown fields, which the next write loses`,
+  };
+}

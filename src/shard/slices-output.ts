@@ -1,0 +1,87 @@
+/** The EndpointSlices of one service in a planner: the service's view of its pods, trigger times, and writes under way. */
+import type { Problem } from '../core/problem.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
+import type { SlicesFacts } from '../core/slices/facts.ts';
+import {
+  ackSlice,
+  createServiceSlices,
+  forgetStoredSlices,
+  observeSlice,
+  planSlices,
+  type ServiceSlices,
+  storedSlice,
+} from '../core/slices/service-slices.ts';
+import type { SliceWrite } from '../core/slices/slice-write.ts';
+import {
+  commitTriggerTime,
+  createTriggerTimes,
+  revertTriggerTime,
+  takeTriggerTime,
+  type TriggerTimes,
+} from '../core/trigger-time.ts';
+import type { ServiceRecord } from '../kube/types.ts';
+import { assert } from '../lib/assert.ts';
+import { type Ack, type Observed, OUTPUT_SLICES, type PlannedWrite, type PlannerConfig } from './protocol.ts';
+import { encodeSliceWrites } from './slice-writes.ts';
+import { clearSliceMarks, createSliceMarks, markAck, newsOfSlice, type SliceMarks } from './stored-slices.ts';
+
+export interface SlicesOutput {
+  readonly slices: ServiceSlices;
+  readonly times: TriggerTimes;
+  readonly marks: SliceMarks;
+  /** Planned and not acked. */
+  readonly pending: Map<number, SliceWrite>;
+}
+
+export function createSlicesOutput(config: PlannerConfig): SlicesOutput {
+  const { endpointsPerSliceMax, tolerateUnreadyAnnotation } = config;
+  return {
+    slices: createServiceSlices({ endpointsPerSliceMax, tolerateUnreadyAnnotation }),
+    times: createTriggerTimes(),
+    marks: createSliceMarks(),
+    pending: new Map(),
+  };
+}
+
+export function forgetSlices(output: SlicesOutput): void {
+  forgetStoredSlices(output.slices);
+  clearSliceMarks(output.marks);
+}
+
+export function takeObservedSlice(output: SlicesOutput, key: string, observed: Observed, problems: Problem[]): void {
+  const known = storedSlice(output.slices, observed.name);
+  const news = newsOfSlice(output.marks, key, known, observed, problems);
+  if (news !== undefined) observeSlice(output.slices, observed.name, news);
+}
+
+/** The trigger time counts as told when all writes of its plan were applied. */
+export function takeSliceAck(output: SlicesOutput, write: SliceWrite, ack: Ack): void {
+  const { slices, times, marks, pending } = output;
+  pending.delete(ack.write);
+  markAck(marks, write, storedSlice(slices, write.name), ack);
+  ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
+  if (ack.result !== 'applied') revertTriggerTime(times);
+  else if (pending.size === 0) commitTriggerTime(times);
+}
+
+export interface SlicesPlan {
+  readonly writes: readonly PlannedWrite[];
+  readonly facts: SlicesFacts;
+  readonly problems: readonly Problem[];
+}
+
+export function planSlicesOutput(
+  output: SlicesOutput,
+  spec: ServiceRecord,
+  shares: CpuShares | null,
+  suffix: () => string,
+  nextId: () => number,
+): SlicesPlan {
+  const { slices, times, marks, pending } = output;
+  assert(pending.size === 0, `slice write ${[...pending.keys()].join()} is not acked`);
+  assert(marks.uncertain.size === 0, 'asked to plan before the outcome of the last slice writes was observed');
+  const triggerTime = takeTriggerTime(times, spec.creationTime);
+  const { writes, facts, problems } = planSlices(slices, { triggerTime, shares, suffix });
+  if (writes.length === 0) commitTriggerTime(times);
+  return { writes: encodeSliceWrites(OUTPUT_SLICES, writes, pending, nextId), facts, problems };
+}
