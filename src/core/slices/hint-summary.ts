@@ -1,0 +1,81 @@
+import type { Endpoint } from '../../kube/types.ts';
+import type { ZoneCount } from './facts.ts';
+
+/** What the hints of a slice are judged by, so that one that stays as it is need not be walked again. */
+export interface HintSummary {
+  /** Endpoints with the condition ready. All the others here, but `anyHints`, speak of these alone. */
+  readonly ready: number;
+  /** Some endpoint, ready or not, has hints, be they empty. */
+  readonly anyHints: boolean;
+  readonly everyReadyHasZoneHint: boolean;
+  /** How many hints name a zone, ascending by zone. */
+  readonly hintZones: readonly ZoneCount[];
+  /** Zones named in hints of endpoints of other zones, ascending. */
+  readonly foreignZones: readonly string[];
+  /** Each has just its own zone as hint, if it has one, and else none. */
+  readonly ownZoneHints: boolean;
+  /** Each has just its own zone and its own node as hints, as far as it has them. */
+  readonly ownNodeHints: boolean;
+}
+
+export function summarizeHints(endpoints: readonly Endpoint[]): HintSummary {
+  let ready = 0;
+  let anyHints = false;
+  let everyReadyHasZoneHint = true;
+  let ownZoneHints = true;
+  let ownNodeHints = true;
+  const counts = new Map<string, number>();
+  const foreign = new Set<string>();
+  for (const endpoint of endpoints) {
+    if (hasHints(endpoint)) anyHints = true;
+    if (!isReady(endpoint)) continue;
+    ready++;
+    const zones = endpoint.hints?.forZones ?? [];
+    if (zones.length === 0) everyReadyHasZoneHint = false;
+    for (const { name } of zones) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      if (name !== endpoint.zone) foreign.add(name);
+    }
+    const ownZone = isJust(zones, endpoint.zone);
+    const nodes = endpoint.hints?.forNodes ?? [];
+    if (!ownZone || nodes.length > 0) ownZoneHints = false;
+    if (!ownZone || !isJust(nodes, endpoint.nodeName)) ownNodeHints = false;
+  }
+  return {
+    ready,
+    anyHints,
+    everyReadyHasZoneHint,
+    hintZones: zoneCounts(counts),
+    foreignZones: [...foreign].sort(),
+    ownZoneHints,
+    ownNodeHints,
+  };
+}
+
+export function isReady(endpoint: Endpoint): boolean {
+  return endpoint.conditions?.ready === true;
+}
+
+export function hasHints(endpoint: Endpoint): boolean {
+  return endpoint.hints !== undefined && endpoint.hints !== null;
+}
+
+/** Just `name`; where there is no name, nothing. */
+export function isJust(hints: readonly { readonly name: string }[] | undefined, name: string | undefined): boolean {
+  const count = hints?.length ?? 0;
+  if ((name ?? '') === '') return count === 0;
+  return count === 1 && hints![0]!.name === name;
+}
+
+export function withoutHints(endpoint: Endpoint): Endpoint {
+  if (!hasHints(endpoint)) return endpoint;
+  const { hints: _, ...rest } = endpoint;
+  return rest;
+}
+
+/** Ascending by zone, without zones that have none. */
+export function zoneCounts(counts: ReadonlyMap<string, number>): readonly ZoneCount[] {
+  const list: ZoneCount[] = [];
+  for (const [zone, count] of counts) if (count !== 0) list.push({ zone, count });
+  return list.sort((a, b) => (a.zone < b.zone ? -1 : 1));
+}

@@ -1,0 +1,213 @@
+/**
+ * Hints in proportion to the CPU of the zones, for Services with `topology-mode: Auto` (spec/endpointslice.md 9): so
+ * many ready endpoints are meant for each zone that none is overloaded by more than a fifth, and as few as possible
+ * for another zone than their own.
+ */
+import type { Endpoint, EndpointHints } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { CpuShares } from './cpu-shares.ts';
+import type { ZoneCount } from './facts.ts';
+import { hasHints, isJust, isReady, withoutHints, zoneCounts, type HintSummary } from './hint-summary.ts';
+import type { HintSlices, StoredSlice } from './slice-state.ts';
+
+export interface HintResult {
+  /** Slices that would have stayed as they are, and get other hints. */
+  readonly touched: readonly TouchedSlice[];
+  /** Ready endpoints by the zone that they are meant for; null = no hints by CPU shares. */
+  readonly hints: readonly ZoneCount[] | null;
+  /** Why there are none although they were asked for, without the address type; '' = not so. */
+  readonly failure: string;
+}
+
+export interface TouchedSlice {
+  readonly stored: StoredSlice;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** By how much a zone's endpoints may be more loaded than if all load were spread evenly, as a factor (9.3). */
+export const OVERLOAD_FACTOR = 1 / (1 + 0.2);
+
+/** What a zone may get of a service's ready endpoints. */
+export interface ZoneAllocation {
+  readonly zone: string;
+  readonly desired: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/**
+ * Hints for every ready endpoint of slices that are written anyway, and of those that can't stay as they are. Where
+ * that cannot be done, all hints are taken away.
+ */
+export function allotHints(slices: HintSlices, shares: CpuShares | null): HintResult {
+  const drafts = [...slices.created, ...slices.updated].map((draft) => draft.endpoints);
+  let ready = 0;
+  for (const endpoints of drafts) for (const endpoint of endpoints) if (isReady(endpoint)) ready++;
+  for (const { summary } of slices.unchanged) ready += summary.ready;
+  const allocations = allocateZones(ready, shares);
+  if (typeof allocations === 'string') return { ...stripHints(slices), failure: allocations };
+
+  const maximums = new Map(allocations.map(({ zone, maximum }) => [zone, maximum]));
+  const counts = new Map<string, number>();
+  const redone: { readonly stored: StoredSlice; readonly endpoints: Endpoint[] }[] = [];
+  for (const stored of slices.unchanged) {
+    if (isAcceptable(stored.summary, counts, maximums)) {
+      for (const { zone, count } of stored.summary.hintZones) counts.set(zone, (counts.get(zone) ?? 0) + count);
+    } else redone.push({ stored, endpoints: [...(stored.object.endpoints ?? [])] });
+  }
+
+  for (const { endpoints } of redone) drafts.push(endpoints);
+  for (const endpoints of drafts) {
+    for (const endpoint of endpoints) {
+      if (!isReady(endpoint)) continue;
+      const { zone } = endpoint;
+      if (zone === undefined || zone === null || zone === '') return { ...stripHints(slices), failure: NO_ZONE };
+      counts.set(zone, (counts.get(zone) ?? 0) + 1);
+    }
+  }
+  assignZones(drafts, counts, givingAndReceiving(allocations, counts));
+
+  const touched = redone.filter(({ stored, endpoints }) =>
+    endpoints.some((endpoint, at) => endpoint !== stored.object.endpoints![at]),
+  );
+  return { touched, hints: zoneCounts(counts), failure: '' };
+}
+
+/** No endpoint keeps hints, ready or not (9.5). */
+export function stripHints(slices: HintSlices): HintResult {
+  for (const { endpoints } of slices.created) stripAll(endpoints);
+  for (const { endpoints } of slices.updated) stripAll(endpoints);
+  const touched: TouchedSlice[] = [];
+  for (const stored of slices.unchanged) {
+    if (!stored.summary.anyHints) continue;
+    touched.push({ stored, endpoints: (stored.object.endpoints ?? []).map(withoutHints) });
+  }
+  return { touched, hints: null, failure: '' };
+}
+
+function stripAll(endpoints: Endpoint[]): void {
+  for (let at = 0; at < endpoints.length; at++)
+    if (hasHints(endpoints[at]!)) endpoints[at] = withoutHints(endpoints[at]!);
+}
+
+const NO_ZONE = 'One or more endpoints do not have a zone specified';
+
+/** What each zone gets of so many ready endpoints (9.3), or, in upstream's words, why there can be no hints. */
+export function allocateZones(ready: number, shares: CpuShares | null): readonly ZoneAllocation[] | string {
+  if (shares === null) {
+    return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+  }
+  const { zones } = shares;
+  if (zones.length < 2) return 'Nodes only ready in one zone';
+  const figures = `(${ready} endpoints, ${zones.length} zones)`;
+  if (zones.length > ready) return `Insufficient number of endpoints ${figures}`;
+  let minimumTotal = 0;
+  const wanted = zones.map(({ zone, share }) => {
+    // In this order the doubles are the same as upstream's (9.7).
+    const expected = share * ready;
+    const minimum = Math.ceil(expected * OVERLOAD_FACTOR);
+    minimumTotal += minimum;
+    return { zone, minimum, desired: Math.max(expected, minimum) };
+  });
+  if (minimumTotal > ready) {
+    return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold ${figures}`;
+  }
+  return wanted.map(({ zone, desired, minimum }) => {
+    return { zone, desired, minimum, maximum: minimum + ready - minimumTotal };
+  });
+}
+
+/**
+ * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is fine also if
+ * that zone has no share: no other one would be given (D41; upstream writes such a slice with every sync).
+ */
+function isAcceptable(
+  summary: HintSummary,
+  counts: ReadonlyMap<string, number>,
+  maximums: ReadonlyMap<string, number>,
+): boolean {
+  if (!summary.everyReadyHasZoneHint) return false;
+  for (const { zone, count } of summary.hintZones) {
+    const maximum = maximums.get(zone);
+    if (maximum === undefined) {
+      if (summary.foreignZones.includes(zone)) return false;
+    } else if (count + (counts.get(zone) ?? 0) > maximum) return false;
+  }
+  return true;
+}
+
+/** By zone: how many endpoints it is to give to other zones, or to receive from them. */
+export interface Exchange {
+  readonly giving: Map<string, number>;
+  readonly receiving: Map<string, number>;
+}
+
+/** Where the counts differ from what is desired by enough that moving whole endpoints helps (9.4, step 3). */
+export function givingAndReceiving(
+  allocations: readonly Pick<ZoneAllocation, 'zone' | 'desired'>[],
+  counts: ReadonlyMap<string, number>,
+): Exchange {
+  const surpluses: Leftover[] = [];
+  const needs: Leftover[] = [];
+  for (const { zone, desired } of allocations) {
+    const surplus = (counts.get(zone) ?? 0) - desired;
+    if (surplus > 0) surpluses.push({ zone, left: surplus });
+    else if (surplus < 0) needs.push({ zone, left: -surplus });
+  }
+  const giving = new Map<string, number>();
+  const receiving = new Map<string, number>();
+  for (;;) {
+    const giver = most(surpluses);
+    const receiver = most(needs);
+    if (giver === undefined || receiver === undefined) return { giving, receiving };
+    if (giver.left < 1 && receiver.left < 1) return { giving, receiving };
+    if (giver.left < 0.5 || receiver.left < 0.5) return { giving, receiving };
+    giver.left--;
+    receiver.left--;
+    giving.set(giver.zone, (giving.get(giver.zone) ?? 0) + 1);
+    receiving.set(receiver.zone, (receiving.get(receiver.zone) ?? 0) + 1);
+  }
+}
+
+interface Leftover {
+  readonly zone: string;
+  left: number;
+}
+
+/** The largest above 0, of equal ones the first. */
+function most(zones: readonly Leftover[]): Leftover | undefined {
+  let largest: Leftover | undefined;
+  for (const zone of zones) if (zone.left > (largest?.left ?? 0)) largest = zone;
+  return largest;
+}
+
+/**
+ * Each ready endpoint gets its own zone as hint, or, while that one has endpoints to give, the zone that needs most.
+ * Uses up the exchange and keeps the counts, in which all are counted under their own zones.
+ */
+function assignZones(lists: readonly Endpoint[][], counts: Map<string, number>, { giving, receiving }: Exchange): void {
+  const receivers = [...receiving].map(([zone, left]) => ({ zone, left })).sort((a, b) => (a.zone < b.zone ? -1 : 1));
+  const hints = new Map<string, EndpointHints>();
+  for (const endpoints of lists) {
+    for (let at = 0; at < endpoints.length; at++) {
+      const endpoint = endpoints[at]!;
+      if (!isReady(endpoint)) continue;
+      const own = endpoint.zone!;
+      let zone = own;
+      const toGive = giving.get(own) ?? 0;
+      if (toGive > 0) {
+        const receiver = most(receivers);
+        assert(receiver !== undefined, 'as many are received as given');
+        giving.set(own, toGive - 1);
+        receiver.left--;
+        zone = receiver.zone;
+        counts.set(own, counts.get(own)! - 1);
+        counts.set(zone, (counts.get(zone) ?? 0) + 1);
+      }
+      if (isJust(endpoint.hints?.forZones, zone) && isJust(endpoint.hints?.forNodes, undefined)) continue;
+      let shared = hints.get(zone);
+      if (shared === undefined) hints.set(zone, (shared = { forZones: [{ name: zone }] }));
+      endpoints[at] = { ...endpoint, hints: shared };
+    }
+  }
+}
