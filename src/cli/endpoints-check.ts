@@ -1,39 +1,25 @@
 /** Whether the Endpoints of a cluster are right, judged by the slow oracle from what the server itself tells. */
-import { projectPod, projectService } from '../kube/project.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../kube/names.ts';
-import type { EndpointAddress, EndpointSubset, KubeObject, PodRecord, ServiceRecord } from '../kube/types.ts';
-import { createInterner } from '../lib/interner.ts';
+import type { EndpointAddress, EndpointSubset, KubeObject } from '../kube/types.ts';
 import { oracleEndpoints } from '../workload/oracle.ts';
+import type { OracleOptions } from '../workload/oracle-rules.ts';
+import { readInputs } from './check-inputs.ts';
+import type { CheckInputs } from './check-inputs.ts';
 
 /** What an Endpoints object must say, as one text; by `<namespace>/<name>`. */
 export type ExpectedEndpoints = ReadonlyMap<string, string>;
 
 export function expectedEndpoints(services: readonly KubeObject[], pods: readonly KubeObject[]): ExpectedEndpoints {
-  const interner = createInterner();
-  const worlds = new Map<string, { services: ServiceRecord[]; pods: PodRecord[] }>();
-  // The oracle looks at everything each time: one namespace is all that it needs to see of the world.
-  const worldOf = (namespace: string): { services: ServiceRecord[]; pods: PodRecord[] } => {
-    let world = worlds.get(namespace);
-    if (world === undefined) worlds.set(namespace, (world = { services: [], pods: [] }));
-    return world;
-  };
-  for (const value of services) {
-    const service = projectService({ encoding: 'json', apiVersion: 'v1', kind: 'Service', value }, interner);
-    worldOf(service.namespace).services.push(service);
-  }
-  for (const value of pods) {
-    const pod = projectPod({ encoding: 'json', apiVersion: 'v1', kind: 'Pod', value }, interner);
-    worldOf(pod.namespace).pods.push(pod);
-  }
+  return expectedOf(readInputs(services, pods, []));
+}
+
+export function expectedOf({ services, podsFor }: CheckInputs, options?: OracleOptions): ExpectedEndpoints {
   const expected = new Map<string, string>();
-  for (const world of worlds.values()) {
-    for (const { namespace, name } of world.services) {
-      const key = `${namespace}/${name}`;
-      const endpoints = oracleEndpoints(world, key);
-      if (endpoints === null) continue;
-      const { subsets, labels, overCapacity } = endpoints;
-      expected.set(key, contentText(subsets, labels, overCapacity));
-    }
+  for (const [key, service] of services) {
+    const endpoints = oracleEndpoints({ services: [service], pods: podsFor(service) }, key, options);
+    if (endpoints === null) continue;
+    const { subsets, labels, overCapacity } = endpoints;
+    expected.set(key, contentText(subsets, labels, overCapacity));
   }
   return expected;
 }

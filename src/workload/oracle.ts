@@ -13,6 +13,8 @@ import type {
   ServicePort,
   ServiceRecord,
 } from '../kube/types.ts';
+import { forbidden, hostnameOf, nodeNameOf, parse, publishes, selects, targetNumber, toMap } from './oracle-rules.ts';
+import type { OracleOptions } from './oracle-rules.ts';
 
 export interface OracleWorld {
   readonly services: readonly ServiceRecord[];
@@ -23,10 +25,6 @@ export interface OracleEndpoints {
   readonly subsets: readonly EndpointSubset[];
   readonly labels: Readonly<Record<string, string>>;
   readonly overCapacity: boolean;
-}
-
-export interface OracleOptions {
-  readonly tolerateUnreadyAnnotation: boolean;
 }
 
 /**
@@ -77,32 +75,6 @@ interface Fact {
   readonly ready: boolean;
 }
 
-function toMap(flat: readonly string[]): Map<string, string> {
-  const map = new Map<string, string>();
-  for (let i = 0; i < flat.length; i += 2) map.set(flat[i]!, flat[i + 1]!);
-  return map;
-}
-
-function selects(selector: readonly string[], labels: readonly string[]): boolean {
-  for (let i = 0; i < selector.length; i += 2) {
-    let found = false;
-    for (let j = 0; j < labels.length; j += 2) {
-      found ||= labels[j] === selector[i] && labels[j + 1] === selector[i + 1];
-    }
-    if (!found) return false;
-  }
-  return true;
-}
-
-function publishes(service: ServiceRecord, options: OracleOptions): boolean {
-  const annotation = toMap(service.annotations).get('service.alpha.kubernetes.io/tolerate-unready-endpoints');
-  if (options.tolerateUnreadyAnnotation && annotation !== undefined) {
-    if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(annotation)) return true;
-    if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(annotation)) return false;
-  }
-  return service.publishNotReadyAddresses;
-}
-
 function addressFor(service: ServiceRecord, pod: PodRecord): EndpointAddress | null {
   let wanted: IpFamily = parse(pod.podIP)?.family ?? 'IPv4';
   if (service.ipFamilies.length > 0) wanted = service.ipFamilies[0] === 'IPv6' ? 'IPv6' : 'IPv4';
@@ -113,45 +85,14 @@ function addressFor(service: ServiceRecord, pod: PodRecord): EndpointAddress | n
     .map(parse)
     .find((candidate) => candidate?.family === wanted && !forbidden(candidate.text));
   if (ip === undefined || ip === null) return null;
-  const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-  const hasHostname =
-    pod.subdomain === service.name && pod.hostname.length <= 63 && new RegExp(`^${label}$`).test(pod.hostname);
-  const hasNode = pod.nodeName.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(pod.nodeName);
+  const hostname = hostnameOf(service, pod);
+  const nodeName = nodeNameOf(pod);
   return {
     ip: ip.text,
-    ...(hasHostname ? { hostname: pod.hostname } : {}),
-    ...(hasNode ? { nodeName: pod.nodeName } : {}),
+    ...(hostname === '' ? {} : { hostname }),
+    ...(nodeName === '' ? {} : { nodeName }),
     targetRef: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid },
   };
-}
-
-/** Leaves IPv6 to the URL standard, which prints RFC 5952 as well, but for IPv4 within IPv6. */
-function parse(text: string): { family: IpFamily; text: string } | null {
-  if (!text.includes(':')) {
-    const octets = text.split('.');
-    if (octets.length !== 4 || octets.some((octet) => !/^[0-9]+$/.test(octet) || Number(octet) > 255)) return null;
-    return { family: 'IPv4', text: octets.map(Number).join('.') };
-  }
-  const dotted = /^(.*:)([0-9.]+\.[0-9.]+)$/.exec(text);
-  const tail = dotted === null ? null : parse(dotted[2]!);
-  if (dotted !== null && tail === null) return null;
-  const plain = (dotted === null ? text : dotted[1]! + tail!.text).replace(/(^|:)0+(?=[0-9a-fA-F]+(:|$))/g, '$1');
-  if (!/^[0-9a-fA-F:.]+$/.test(plain) || !URL.canParse(`http://[${plain}]/`)) return null;
-  const host = new URL(`http://[${plain}]/`).hostname.slice(1, -1);
-  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host);
-  if (mapped === null) return { family: 'IPv6', text: host };
-  const [high, low] = [parseInt(mapped[1]!, 16), parseInt(mapped[2]!, 16)];
-  return { family: 'IPv4', text: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}` };
-}
-
-function forbidden(ip: string): boolean {
-  return /^(0\.0\.0\.0$|127\.|169\.254\.|224\.0\.0\.|::1?$|fe[89ab].:|ff.2:)/.test(ip);
-}
-
-function targetNumber(servicePort: ServicePort, pod: PodRecord): number | null {
-  const { targetPort, protocol } = servicePort;
-  if (typeof targetPort === 'number') return targetPort;
-  return pod.ports.find((port) => port.name === targetPort && port.protocol === protocol)?.containerPort ?? null;
 }
 
 function endpointPort(servicePort: ServicePort, port: number): EndpointPort {

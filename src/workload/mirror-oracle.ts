@@ -1,0 +1,194 @@
+/**
+ * What the mirrored EndpointSlices of an Endpoints object have to be, and whether they are, found the slow way
+ * (spec/endpointslice.md 11).
+ */
+import type {
+  Endpoint,
+  Endpoints,
+  EndpointAddress,
+  EndpointPort,
+  EndpointSlice,
+  ServiceRecord,
+  SlicePort,
+} from '../kube/types.ts';
+import { parse } from './oracle-rules.ts';
+import { contentText, faultOf, identity, labelDifference, ownedBy } from './slices-judge.ts';
+import type { Fault } from './slices-judge.ts';
+import { portsKey } from './slices-oracle.ts';
+
+export interface MirrorOptions {
+  /** `--mirroring-max-endpoints-per-subset` */
+  readonly endpointsPerSubsetMax: number;
+  /** What is above that is in further slices. */
+  readonly all: boolean;
+}
+
+export interface ExpectedMirror {
+  readonly endpoints: Endpoints;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** By address family and `portsKey`: what one slice holds. */
+  readonly groups: ReadonlyMap<string, readonly Endpoint[]>;
+}
+
+const NOT_MIRRORED = [
+  'endpoints.kubernetes.io/last-change-trigger-time',
+  'kubectl.kubernetes.io/last-applied-configuration',
+];
+
+/** Null = nothing is mirrored, and what was is deleted. */
+export function oracleMirror(
+  service: ServiceRecord | null,
+  endpoints: Endpoints | null,
+  options: MirrorOptions,
+): ExpectedMirror | null {
+  if (service === null || service.selector !== null || endpoints === null) return null;
+  const { name = '', labels = {}, annotations = {} } = endpoints.metadata;
+  if (labels['endpointslice.kubernetes.io/skip-mirror'] === 'true') return null;
+  if (Object.hasOwn(annotations, 'control-plane.alpha.kubernetes.io/leader')) return null;
+  return {
+    endpoints,
+    labels: {
+      ...labels,
+      'kubernetes.io/service-name': name,
+      'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+    },
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => !NOT_MIRRORED.includes(key))),
+    groups: groupsOf(endpoints, options),
+  };
+}
+
+/** `slices` are all that carry the mirroring controller's label and the service's name. */
+export function judgeMirror(
+  expected: ExpectedMirror,
+  slices: readonly EndpointSlice[],
+  { endpointsPerSubsetMax, all }: MirrorOptions,
+): Fault[] {
+  const { endpoints, groups } = expected;
+  const object = `${endpoints.metadata.namespace}/${endpoints.metadata.name}`;
+  const faults: Fault[] = [];
+  const left = new Map([...groups].map(([group, wanted]) => [group, new Map(wanted.map((e) => [identity(e), e]))]));
+  const seen = new Set<string>();
+  for (const slice of slices) {
+    judgeFrame(faults, expected, slice);
+    const group = groupKey(slice.addressType, slice.ports ?? []);
+    const wanted = left.get(group);
+    if (wanted === undefined || (seen.has(group) && !all)) {
+      faults.push(faultOf(slice, `${wanted === undefined ? 'nothing' : 'another slice'} has ${group}`));
+      continue;
+    }
+    seen.add(group);
+    const held = slice.endpoints ?? [];
+    if (held.length > endpointsPerSubsetMax) faults.push(faultOf(slice, `${held.length} endpoints`));
+    for (const endpoint of held) {
+      const id = identity(endpoint);
+      const right = wanted.get(id);
+      wanted.delete(id);
+      if (right === undefined) faults.push(faultOf(slice, `${contentText(endpoint)} should not be there`));
+      else if (contentText(endpoint) !== contentText(right)) {
+        faults.push(faultOf(slice, `${contentText(endpoint)} should be ${contentText(right)}`));
+      }
+      if ((endpoint.hints?.forZones ?? endpoint.hints?.forNodes) !== undefined) {
+        faults.push(faultOf(slice, `${endpoint.addresses[0]}: hints are never mirrored`));
+      }
+    }
+  }
+  for (const [group, wanted] of left) {
+    for (const endpoint of wanted.values()) {
+      faults.push({ object, reason: `${group}: ${contentText(endpoint)} is not mirrored` });
+    }
+  }
+  return faults;
+}
+
+function judgeFrame(faults: Fault[], { endpoints, labels, annotations }: ExpectedMirror, slice: EndpointSlice): void {
+  const { metadata } = slice;
+  const difference =
+    labelDifference(labels, metadata.labels ?? {}) ??
+    labelDifference(annotations, metadata.annotations ?? {}, 'annotation');
+  if (difference !== null) faults.push(faultOf(slice, difference));
+  const { name = '', uid = '' } = endpoints.metadata;
+  if (!ownedBy(metadata.ownerReferences, 'Endpoints', name, uid)) {
+    faults.push(faultOf(slice, `is not owned by Endpoints uid ${uid}`));
+  }
+}
+
+function groupsOf(endpoints: Endpoints, { endpointsPerSubsetMax, all }: MirrorOptions): Map<string, Endpoint[]> {
+  const groups = new Map<string, Endpoint[]>();
+  for (const { ports, addresses } of canonicalSubsets(endpoints)) {
+    let room = all ? Number.POSITIVE_INFINITY : endpointsPerSubsetMax;
+    for (const { address, ready } of [...addresses.filter((a) => a.ready), ...addresses.filter((a) => !a.ready)]) {
+      const ip = parse(address.ip);
+      if (ip === null) continue;
+      if (room-- <= 0) break;
+      const { hostname = '', nodeName, targetRef } = address;
+      const key = groupKey(ip.family, ports);
+      const group = groups.get(key) ?? [];
+      groups.set(key, group);
+      group.push({
+        addresses: [ip.text],
+        conditions: { ready },
+        ...(hostname === '' ? {} : { hostname }),
+        ...(nodeName === undefined ? {} : { nodeName }),
+        ...(targetRef === undefined ? {} : { targetRef }),
+      });
+    }
+  }
+  return groups;
+}
+
+interface StatedAddress {
+  readonly address: EndpointAddress;
+  ready: boolean;
+}
+
+interface CanonicalSubset {
+  readonly ports: EndpointPort[];
+  readonly addresses: readonly StatedAddress[];
+}
+
+/** Ports with exactly the same addresses in the same states together; not ready wins (section 11.5, step 1). */
+function canonicalSubsets({ subsets }: Endpoints): CanonicalSubset[] {
+  const first = new Map<string, EndpointAddress>();
+  const byPort = new Map<string, { port: EndpointPort | null; addresses: Map<string, StatedAddress> }>();
+  for (const { ports, addresses, notReadyAddresses } of subsets ?? []) {
+    const stated = [
+      ...(addresses ?? []).map((address) => ({ address, ready: true })),
+      ...(notReadyAddresses ?? []).map((address) => ({ address, ready: false })),
+    ];
+    for (const port of (ports ?? []).length === 0 ? [null] : ports!) {
+      const portKey = port === null ? '' : portsKey([port]);
+      const entry = byPort.get(portKey) ?? { port, addresses: new Map<string, StatedAddress>() };
+      byPort.set(portKey, entry);
+      for (const { address, ready } of stated) {
+        const key = `${address.ip} ${address.targetRef?.uid ?? ''}`;
+        if (!first.has(key)) first.set(key, address);
+        const known = entry.addresses.get(key);
+        if (known === undefined) entry.addresses.set(key, { address: first.get(key)!, ready });
+        else known.ready &&= ready;
+      }
+    }
+  }
+  const groups = new Map<string, CanonicalSubset>();
+  for (const { port, addresses } of byPort.values()) {
+    if (addresses.size === 0) continue;
+    const sorted = [...addresses].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const key = sorted.map(([address, { ready }]) => `${address} ${ready}`).join('\n');
+    const group = groups.get(key) ?? { ports: [], addresses: inOrder(addresses.values()) };
+    groups.set(key, group);
+    if (port !== null) group.ports.push(port);
+  }
+  return [...groups.values()];
+}
+
+function inOrder(addresses: Iterable<StatedAddress>): StatedAddress[] {
+  const uid = ({ address }: StatedAddress): string => address.targetRef?.uid ?? '';
+  return [...addresses].toSorted((a, b) => {
+    if (a.address.ip !== b.address.ip) return a.address.ip < b.address.ip ? -1 : 1;
+    return uid(a) < uid(b) ? -1 : 1;
+  });
+}
+
+function groupKey(family: string, ports: readonly SlicePort[]): string {
+  return `${family} ${portsKey(ports)}`;
+}
