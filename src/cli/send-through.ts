@@ -3,6 +3,8 @@ import { ApiError } from '../node/api-client.ts';
 import type { ApiClient, ApiRequest } from '../node/api-client.ts';
 
 const RETRY_MS = 100;
+/** A kube-apiserver that has just started refuses so (403) what its admission has not read the namespaces for. */
+const NOT_READY_YET = 'not yet ready to handle request';
 
 /**
  * Sends until there is an answer, or the signal. What was done without an answer reaching us is seen at the next try: the
@@ -19,7 +21,7 @@ export async function sendThrough(client: ApiClient, request: ApiRequest, signal
       if (status === 404 && request.method !== 'POST') return;
       if (status === 409 && request.method === 'POST') return;
       const passing = status === 0 || status === 409 || status === 429 || status >= 500;
-      if (!passing) throw error;
+      if (!passing && !(error as Error).message.includes(NOT_READY_YET)) throw error;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }

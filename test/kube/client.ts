@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endpointsText, expectedEndpoints } from '../../src/cli/endpoints-check.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import { ApiError, createApiClient } from '../../src/node/api-client.ts';
-import type { ApiClient, ApiRequest } from '../../src/node/api-client.ts';
+import { createApiClient } from '../../src/node/api-client.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
 import type { Cluster } from './cluster.ts';
 
 const CONNECTIONS = 16;
@@ -103,27 +103,6 @@ function lineDifference(wanted: string, held: string): string {
 export async function endpointsVersions(client: ApiClient): Promise<Map<string, string>> {
   const { items } = await client.list('/api/v1/endpoints');
   return new Map(items.map((object) => [keyOf(object), object.metadata.resourceVersion!]));
-}
-
-/**
- * Sends until there is an answer, for as long as the server may be away. What was done without an answer reaching us is
- * seen at the next try: the created object exists, the deleted one is gone.
- */
-export async function sendThrough(client: ApiClient, request: ApiRequest, awayMsMax: number): Promise<void> {
-  const untilMs = Date.now() + awayMsMax;
-  for (let tries = 0; ; tries++) {
-    try {
-      await client.send(request);
-      return;
-    } catch (error) {
-      const status = error instanceof ApiError ? error.status : 0;
-      if (tries > 0 && request.method === 'POST' && status === 409) return;
-      if (tries > 0 && request.method === 'DELETE' && status === 404) return;
-      const passing = status === 0 || status === 429 || status >= 500 || (status === 403 && tries > 0);
-      if (!passing || Date.now() > untilMs) throw error;
-      await sleep(POLL_MS * 2);
-    }
-  }
 }
 
 export function keyOf({ metadata }: KubeObject): string {

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadCluster } from '../../src/cli/load-cluster.ts';
+import { sendThrough } from '../../src/cli/send-through.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import type { Churn } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clientOf, endpointsVersions, expectRight, sendThrough } from './client.ts';
+import { clientOf, endpointsVersions, expectRight } from './client.ts';
 import { startCluster } from './cluster.ts';
 import type { Cluster, ClusterOptions } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
@@ -65,11 +66,13 @@ for (const variant of VARIANTS) {
 
     async function churnFor(milliseconds: number): Promise<number> {
       const untilMs = Date.now() + milliseconds;
+      const away = AbortSignal.timeout(milliseconds + AWAY_MS_MAX);
       let changes = 0;
       while (Date.now() < untilMs) {
         const change = nextChange(churn, Date.now());
         assert.notEqual(change, null);
-        await sendThrough(client, change!.request, AWAY_MS_MAX);
+        await sendThrough(client, change!.request, away);
+        away.throwIfAborted();
         changes++;
       }
       return changes;
