@@ -1,0 +1,252 @@
+/**
+ * Our mirroring beside a slow port of upstream's, change by change: the same slices, never more writes, and nothing to do
+ * on what the other one wrote. `UPSTREAM_RUNS=n` plays n stories, `UPSTREAM_SEED=n` begins with another one.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type MirrorConfig, planMirror } from '../../../src/core/mirroring/plan.ts';
+import {
+  LAST_APPLIED_ANNOTATION,
+  MIRROR_MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGED_BY_LABEL,
+  TRIGGER_TIME_ANNOTATION,
+} from '../../../src/kube/names.ts';
+import type {
+  EndpointAddress,
+  EndpointPort,
+  Endpoints,
+  EndpointSlice,
+  EndpointSubset,
+} from '../../../src/kube/types.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+import { deepFreeze } from '../../support/deep-freeze.ts';
+import { makeService } from '../../support/records.ts';
+import { contentOf } from '../../support/slice-content.ts';
+import {
+  copySliceServer,
+  createSliceServer,
+  putSlice,
+  serveSliceRequest,
+  type SliceRequest,
+  type SliceServer,
+} from '../../support/slice-server.ts';
+import { upstreamMirror } from '../../support/upstream-mirroring.ts';
+
+const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 300) };
+const UPSTREAM_SEEDS = [1, 2, 3];
+const SELECTORLESS = makeService({ selector: null });
+
+/** A step is a change of the Endpoints, or of a slice by somebody else. */
+type Step =
+  | { readonly kind: 'subsets'; readonly subsets: readonly EndpointSubset[] }
+  | { readonly kind: 'metadata'; readonly metadata: Partial<Endpoints['metadata']> }
+  | { readonly kind: 'foreign'; readonly edits: readonly { readonly at: number; readonly edit: Edit }[] };
+
+/** Null = the slice is deleted. */
+type Edit = (slice: EndpointSlice) => EndpointSlice | null;
+
+const address: fc.Arbitrary<EndpointAddress> = fc.record(
+  {
+    ip: fc.oneof(
+      { weight: 6, arbitrary: fc.nat(5).map((n) => `10.0.0.${n + 1}`) },
+      { weight: 3, arbitrary: fc.nat(2).map((n) => `fd00::${n + 1}`) },
+      { weight: 1, arbitrary: fc.constantFrom('010.0.0.01', '::ffff:10.0.0.1', 'FD00::0001', 'nonsense') },
+    ),
+    hostname: fc.constantFrom('', 'host'),
+    nodeName: fc.constantFrom('node-1', 'node-2'),
+    targetRef: fc.record({ kind: fc.constant('Pod'), name: fc.constantFrom('p', 'q'), uid: fc.constantFrom('1', '2') }),
+  },
+  { requiredKeys: ['ip'] },
+);
+
+/** In one object a name stands for one port: a slice of two ports by one name is refused by the server, whoever writes it. */
+const portLists: fc.Arbitrary<readonly EndpointPort[]> = fc.constantFrom(
+  [
+    { name: 'http', port: 80, protocol: 'TCP' },
+    { name: 'dns', port: 53, protocol: 'UDP' },
+    { name: 'grpc', port: 90, protocol: 'TCP', appProtocol: 'h2c' },
+  ],
+  [
+    { name: 'http', port: 8080, protocol: 'TCP' },
+    { name: 'dns', port: 53, protocol: 'TCP' },
+    { name: 'grpc', port: 90, protocol: 'TCP' },
+  ],
+);
+
+const subsets: fc.Arbitrary<readonly EndpointSubset[]> = portLists.chain((ports) =>
+  fc.array(
+    fc.record({
+      addresses: fc.array(address, { maxLength: 4 }),
+      notReadyAddresses: fc.array(address, { maxLength: 2 }),
+      ports: fc.subarray([...ports]),
+    }),
+    { maxLength: 3 },
+  ),
+);
+
+const annotations = fc.record(
+  {
+    note: fc.constantFrom('a', 'b'),
+    [LAST_APPLIED_ANNOTATION]: fc.constant('{}'),
+    [TRIGGER_TIME_ANNOTATION]: fc.constantFrom('2024-05-01T10:00:00Z', '2024-05-01T10:00:01Z'),
+  },
+  { requiredKeys: [] },
+);
+
+const ownSteps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: subsets.map((list): Step => ({ kind: 'subsets', subsets: list })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .record(
+        {
+          labels: fc.record({ team: fc.constantFrom('a', ''), tier: fc.constant('x') }, { requiredKeys: [] }),
+          annotations,
+          uid: fc.constantFrom('uid-1', 'uid-2'),
+        },
+        { requiredKeys: [] },
+      )
+      .map((metadata): Step => ({ kind: 'metadata', metadata })),
+  },
+);
+
+const edits: Edit[] = [
+  () => null,
+  (slice) => ({ ...slice, endpoints: slice.endpoints!.slice(1) }),
+  (slice) => ({ ...slice, endpoints: [...slice.endpoints!, { addresses: ['10.9.9.9'] }] }),
+  (slice) => ({ ...slice, metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, mine: 'yes' } } }),
+  (slice) => ({ ...slice, metadata: { ...slice.metadata, annotations: { mine: 'yes' } } }),
+  (slice) => ({ ...slice, ports: [] }),
+  (slice) => ({ ...slice, metadata: { ...slice.metadata, name: `${slice.metadata.name}-too`, uid: 'copy' } }),
+];
+
+const foreignSteps: fc.Arbitrary<Step> = fc
+  .array(fc.record({ at: fc.nat(3), edit: fc.constantFrom(...edits) }), { minLength: 1, maxLength: 3 })
+  .map((list): Step => ({ kind: 'foreign', edits: list }));
+
+const story = fc.array(fc.oneof({ weight: 4, arbitrary: ownSteps }, { weight: 1, arbitrary: foreignSteps }), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+interface Scene {
+  endpoints: Endpoints;
+  readonly server: SliceServer;
+}
+
+function play(scene: Scene, step: Step): void {
+  const { endpoints, server } = scene;
+  if (step.kind === 'subsets') scene.endpoints = { ...endpoints, subsets: step.subsets };
+  else if (step.kind === 'metadata') {
+    scene.endpoints = { ...endpoints, metadata: { ...endpoints.metadata, ...step.metadata } };
+  } else {
+    for (const { at, edit } of step.edits) {
+      const slice = mirroredSlices(server).toSorted(byName)[at];
+      if (slice === undefined) continue;
+      const edited = edit(slice);
+      if (edited === null) server.slices.delete(slice.metadata.name!);
+      else putSlice(server, edited);
+    }
+  }
+  deepFreeze(scene.endpoints);
+  for (const slice of server.slices.values()) deepFreeze(slice);
+}
+
+function byName(a: EndpointSlice, b: EndpointSlice): number {
+  return a.metadata.name! < b.metadata.name! ? -1 : 1;
+}
+
+function mirroredSlices(server: SliceServer): EndpointSlice[] {
+  return [...server.slices.values()].filter(({ metadata: { labels = {} } }) => {
+    return labels[SLICE_MANAGED_BY_LABEL] === MIRROR_MANAGED_BY_VALUE && labels[SERVICE_NAME_LABEL] === 'web';
+  });
+}
+
+function ours({ endpoints, server }: Scene, config: MirrorConfig): readonly SliceRequest[] {
+  let drawn = 0;
+  const suffix = (): string => `${server.version}-${drawn++}`;
+  return planMirror({ endpoints, stored: mirroredSlices(server), config, suffix }).writes;
+}
+
+function theirs({ endpoints, server }: Scene, config: MirrorConfig, seed: number): readonly SliceRequest[] {
+  const world = { service: SELECTORLESS, endpoints, slices: [...server.slices.values()] };
+  return upstreamMirror(world, 'web', config.endpointsPerSubsetMax, createPrng(seed)).writes;
+}
+
+/** The same Endpoints on a copy of the server, after these writes. */
+function after({ endpoints, server }: Scene, writes: readonly SliceRequest[]): Scene {
+  const copy = copySliceServer(server);
+  for (const write of writes) serveSliceRequest(copy, write);
+  return { endpoints, server: copy };
+}
+
+function content({ server }: Scene): unknown {
+  return contentOf(server.slices.values(), 'all');
+}
+
+function startScene(): Scene {
+  const endpoints: Endpoints = {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'ns', uid: 'uid-1' },
+  };
+  return { endpoints, server: createSliceServer() };
+}
+
+const limits = fc.constantFrom(2, 3, 1000);
+
+test('step by step from one state: same slices, never more writes, at rest on what either wrote', () => {
+  fc.assert(
+    fc.property(story, limits, (steps, endpointsPerSubsetMax) => {
+      const config = { endpointsPerSubsetMax, all: false };
+      let scene = startScene();
+      for (const step of steps) {
+        play(scene, step);
+        const our = ours(scene, config);
+        const ourAfter = after(scene, our);
+        assert.equal(ours(ourAfter, config).length, 0, 'ours is at rest');
+        const counts: number[] = [];
+        for (const seed of UPSTREAM_SEEDS) {
+          const their = theirs(scene, config, seed);
+          counts.push(their.length);
+          const theirAfter = after(scene, their);
+          assert.deepEqual(content(ourAfter), content(theirAfter));
+          assert.equal(theirs(ourAfter, config, seed).length, 0, 'giving back costs nothing');
+          assert.equal(ours(theirAfter, config).length, 0, 'taking over costs nothing');
+        }
+        assert(our.length <= Math.max(...counts), `${our.length} writes where upstream makes ${counts.join(' or ')}`);
+        scene = ourAfter;
+      }
+    }),
+    runs,
+  );
+});
+
+test('each along its own path: never more writes in all', () => {
+  fc.assert(
+    fc.property(story, limits, fc.nat(1000), (steps, endpointsPerSubsetMax, seed) => {
+      const config = { endpointsPerSubsetMax, all: false };
+      const total = { ours: 0, theirs: 0 };
+      let [our, their] = [startScene(), startScene()];
+      for (const [i, step] of steps.entries()) {
+        if (step.kind === 'foreign') continue;
+        play(our, step);
+        play(their, step);
+        const ourWrites = ours(our, config);
+        const theirWrites = theirs(their, config, seed + i);
+        total.ours += ourWrites.length;
+        total.theirs += theirWrites.length;
+        our = after(our, ourWrites);
+        their = after(their, theirWrites);
+        assert.deepEqual(content(our), content(their));
+      }
+      assert(total.ours <= total.theirs, `${total.ours} writes where upstream makes ${total.theirs}`);
+    }),
+    runs,
+  );
+});

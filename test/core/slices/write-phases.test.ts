@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { writePhases } from '../../../src/core/slices/write-phases.ts';
+import type { EndpointSlice } from '../../../src/kube/types.ts';
+
+/** Each change as `addresses before > addresses after`; `-` = no slice. */
+function check(name: string, changes: readonly string[], expected: readonly (1 | 2)[]): void {
+  test(name, () => {
+    const parsed = changes.map((text) => {
+      const [before, after] = text.split('>').map((side) => side.trim());
+      return { before: slice(before!), after: slice(after!) };
+    });
+    assert.deepEqual(writePhases(parsed), expected);
+  });
+}
+
+function slice(addresses: string): EndpointSlice | null {
+  if (addresses === '-') return null;
+  const endpoints = addresses.split(' ').map((address) => ({ addresses: [address] }));
+  return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {}, addressType: 'IPv4', endpoints };
+}
+
+check('nothing', [], []);
+check('creates first, deletes second', ['- > a', 'b > -'], [1, 2]);
+check('an update that only adds', ['a > a b'], [1]);
+check('an update that drops what nobody adds', ['a b > a'], [1]);
+check('an update that replaces', ['a > b'], [1]);
+check('what moves from one update to another: first in, then out', ['a b > a', 'c > c b'], [2, 1]);
+check('what moves into a new slice', ['a b > a', '- > b'], [2, 1]);
+check('a conditions-only update beside a delete', ['a > a', 'b > -'], [1, 2]);
+check('what moves from a deleted slice into an update', ['b > -', 'a > a b'], [2, 1]);
+check('an exchange has no good order', ['a > b', 'b > a'], [2, 2]);
