@@ -122,7 +122,6 @@ const edits: Edit[] = [
   (slice) => ({ ...slice, metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, mine: 'yes' } } }),
   (slice) => ({ ...slice, metadata: { ...slice.metadata, annotations: { mine: 'yes' } } }),
   (slice) => ({ ...slice, ports: [] }),
-  (slice) => ({ ...slice, metadata: { ...slice.metadata, name: `${slice.metadata.name}-too`, uid: 'copy' } }),
 ];
 
 const foreignSteps: fc.Arbitrary<Step> = fc
