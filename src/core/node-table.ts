@@ -1,0 +1,135 @@
+/** The nodes as the main thread keeps them: where each is, what CPU each zone has, and which pods are on which node. */
+import { labelsEqual, labelsGet } from '../kube/labels.ts';
+import { ZONE_LABEL } from '../kube/names.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
+import type { NodeRecord, PodRecord } from '../kube/types.ts';
+import { assert } from '../lib/assert.ts';
+import { addPodToNode, podNamesOnNode, type PodsByNode, removePodFromNode } from './pods-by-node.ts';
+import type { CpuShares } from './slices/cpu-shares.ts';
+import {
+  createZoneShares,
+  NO_SHARE,
+  replaceShare,
+  shareOf,
+  sharesOf,
+  type NodeShare,
+  type ZoneShares,
+} from './slices/zone-shares.ts';
+
+export interface NodeTable {
+  readonly nodes: Map<string, Node>;
+  readonly zoneShares: ZoneShares;
+  /** Also of nodes that do not exist (yet). */
+  readonly podsByNode: PodsByNode;
+}
+
+interface Node {
+  record: NodeRecord;
+  zone: string;
+  share: NodeShare;
+}
+
+export interface NodeChange {
+  /** The node is new, or gone, or its zone label is another: endpoints on it change. */
+  readonly placeChanged: boolean;
+  /** `currentShares` may be another object, and is one if the shares came or went. */
+  readonly sharesChanged: boolean;
+  /** Since now the node leaves all services without hints by CPU shares, and this is why; '' = not so, or not new. */
+  readonly spoilsShares: string;
+}
+
+const NO_CHANGE: NodeChange = { placeChanged: false, sharesChanged: false, spoilsShares: '' };
+
+export function createNodeTable(): NodeTable {
+  return { nodes: new Map(), zoneShares: createZoneShares(), podsByNode: new Map() };
+}
+
+/** A version that is older than the known one is ignored. */
+export function putNode(table: NodeTable, record: NodeRecord): NodeChange {
+  const known = table.nodes.get(record.name);
+  if (known === undefined) {
+    const share = shareOf(record);
+    table.nodes.set(record.name, { record, zone: zoneLabel(record), share });
+    const sharesChanged = replaceShare(table.zoneShares, NO_SHARE, share);
+    return { placeChanged: true, sharesChanged, spoilsShares: share.spoils };
+  }
+  const before = known.record;
+  if (compareResourceVersions(record.resourceVersion, before.resourceVersion) < 0) return NO_CHANGE;
+  known.record = record;
+  if (isHeartbeat(before, record)) return NO_CHANGE;
+  const zone = zoneLabel(record);
+  const share = shareOf(record);
+  const placeChanged = zone !== known.zone;
+  const spoilsShares = share.spoils === known.share.spoils ? '' : share.spoils;
+  const sharesChanged = replaceShare(table.zoneShares, known.share, share);
+  known.zone = zone;
+  known.share = share;
+  return { placeChanged, sharesChanged, spoilsShares };
+}
+
+/** Nothing has changed that anyone reads here. */
+function isHeartbeat(a: NodeRecord, b: NodeRecord): boolean {
+  return a.ready === b.ready && a.allocatableCpu === b.allocatableCpu && labelsEqual(a.labels, b.labels);
+}
+
+/** @param resourceVersion when it was seen to be gone; ignored if that is older than the known version */
+export function removeNode(table: NodeTable, name: string, resourceVersion: string): NodeChange {
+  const known = table.nodes.get(name);
+  if (known === undefined || compareResourceVersions(resourceVersion, known.record.resourceVersion) < 0) {
+    return NO_CHANGE;
+  }
+  table.nodes.delete(name);
+  const sharesChanged = replaceShare(table.zoneShares, known.share, NO_SHARE);
+  return { placeChanged: true, sharesChanged, spoilsShares: '' };
+}
+
+export function getNode(table: NodeTable, name: string): NodeRecord | undefined {
+  return table.nodes.get(name)?.record;
+}
+
+/** The node just given may be removed before the next one is asked for. */
+export function* allNodes(table: NodeTable): Iterable<NodeRecord> {
+  for (const { record } of table.nodes.values()) yield record;
+}
+
+/** '' = the node has no zone label; null = there is no such node. */
+export function zoneOf(table: NodeTable, nodeName: string): string | null {
+  return table.nodes.get(nodeName)?.zone ?? null;
+}
+
+/** null = there are none, so there can be no hints by them. The same object until they change. */
+export function currentShares(table: NodeTable): CpuShares | null {
+  return sharesOf(table.zoneShares);
+}
+
+function zoneLabel(node: NodeRecord): string {
+  return labelsGet(node.labels, ZONE_LABEL) ?? '';
+}
+
+/** For every change of a pod; undefined = it does not exist. Both have the same namespace and name. */
+export function notePod(table: NodeTable, before: PodRecord | undefined, after: PodRecord | undefined): void {
+  const left = before?.nodeName ?? '';
+  const joined = after?.nodeName ?? '';
+  if (left === joined) return;
+  // The texts of the first record, which are most likely those that the pod cache has as its keys.
+  const { namespace, name } = (before ?? after)!;
+  if (left !== '') removePodFromNode(table.podsByNode, left, namespace, name);
+  if (joined !== '') addPodToNode(table.podsByNode, joined, namespace, name);
+}
+
+/**
+ * The pods on a node, known or not, each once. Not to be mixed with changes of pods.
+ * @param find the pod as it was last noted
+ */
+export function* podsOnNode(
+  table: NodeTable,
+  nodeName: string,
+  find: (namespace: string, name: string) => PodRecord | undefined,
+): Iterable<PodRecord> {
+  const names = podNamesOnNode(table.podsByNode, nodeName);
+  for (let at = 0; at < names.length; at += 2) {
+    const pod = find(names[at]!, names[at + 1]!);
+    assert(pod?.nodeName === nodeName, 'the pod is where it was noted');
+    yield pod;
+  }
+}
