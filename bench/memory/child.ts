@@ -30,6 +30,7 @@ function measure(namespaces: number): Weights {
   const state = createState(options, 1, SEED, createMetricStore(), 'bench');
   // As after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
+  for (const controller of state.controllers) controller.running = true;
   const services = serviceTarget(state, () => undefined);
   const pods = podTarget(state, () => undefined);
   const empty = weigh();
@@ -40,7 +41,7 @@ function measure(namespaces: number): Weights {
   return {
     pods: podCount(state.index),
     services: state.serviceCount,
-    queued: workDepth(state.queue),
+    queued: Math.max(...state.controllers.map(({ queue }) => workDepth(queue))),
     empty,
     withServices,
     withPods,

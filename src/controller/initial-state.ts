@@ -1,12 +1,14 @@
+import { createControllers } from './controllers.ts';
 import { createEventRecorder } from './event-recorder.ts';
+import { createFactSums } from './facts.ts';
 import { createInstruments, readState } from './instruments.ts';
 import type { ControllerOptions } from './options.ts';
 import { createTokenBucket } from './rate-limit.ts';
 import type { ServiceState } from './service-state.ts';
 import { createShardState } from './shard-batches.ts';
 import type { ControllerState } from './state.ts';
-import { createWorkQueue } from './workqueue.ts';
 import { createWriteQueue } from './writes.ts';
+import { createNodeTable } from '../core/node-table.ts';
 import { createSelectorIndex } from '../core/selector-index.ts';
 import { createInterner } from '../lib/interner.ts';
 import { createPrng } from '../lib/prng.ts';
@@ -24,6 +26,7 @@ export function createState(
   metrics: MetricStore,
   host: string,
 ): ControllerState {
+  const controllers = createControllers(options, metrics);
   const state: ControllerState = {
     options,
     prng: createPrng(seed),
@@ -34,19 +37,20 @@ export function createState(
     nextRequestId: 1,
     phase: 'starting',
     stopByMs: Infinity,
+    controllers,
     reflectors: [],
     index: createSelectorIndex<ServiceState>(),
+    nodes: createNodeTable(),
     services: new Map(),
     serviceCount: 0,
-    queue: createWorkQueue<ServiceState>('endpoint', options.concurrentEndpointSyncs),
+    slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
     nextBatch: 1,
     writes: createWriteQueue(),
-    tokens: createTokenBucket(options.kubeApiQps, options.kubeApiBurst),
+    tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     recorder: createEventRecorder(options.eventQueueMax),
-    stuck: new Map(),
-    truncatedServices: 0,
-    truncatedAddresses: 0,
+    sums: createFactSums(),
+    hadShares: false,
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };

@@ -1,16 +1,20 @@
-/** Pods and Services as they come in: caches, the selector index, and which services a change makes dirty. */
+/** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
 import type { Now } from './event.ts';
 import type { ReflectorTarget } from './reflector.ts';
-import { ensureService, getService, releaseService } from './services.ts';
-import type { ServiceState } from './service-state.ts';
+import { ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
+import { isPlanned, type ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
+import { recheckHints } from './topology.ts';
+import { isMirrored } from './unit.ts';
 import { addWork } from './workqueue.ts';
-import { allPods, getPod, putPod, putService, removePod, removeService } from '../core/selector-index.ts';
+import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode } from '../core/node-table.ts';
+import { allPods, getPod, putPod, putService, removePod, removeService, servicesOf } from '../core/selector-index.ts';
 import { labelsEqual } from '../kube/labels.ts';
-import { projectPod, projectService } from '../kube/project.ts';
+import { projectNode, projectPod, projectService } from '../kube/project.ts';
 import { podIPsOf } from '../kube/record.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
-import type { ContainerPort, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { ContainerPort, NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
@@ -20,12 +24,16 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0)
         return cached;
       const { previous, before, after } = putPod(state.index, pod);
+      if (state.options.slices) notePod(state.nodes, previous, pod);
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
-        state.instruments.stage('watch_in').observe(Math.max(0, now.wallMs / 1000 - pod.readyTime));
+        const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
+        for (const { output, instruments } of state.controllers) {
+          if (output !== OUTPUT_MIRROR) instruments.stage('watch_in').observe(seconds);
+        }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
-      if (before !== after) movedPod(state, pod.name, before, after, changed, now);
-      else if (changed) for (const service of after) podChanged(state, service, pod.name, now);
+      if (before !== after) movedPod(pod.name, before, after, changed, now);
+      else if (changed) for (const service of after) podChanged(service, pod.name, now);
       return pod;
     },
     remove(pod, now) {
@@ -46,7 +54,6 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
 
 /** Its labels are others: what it has left or entered changes, and what it stays in if the pod itself has changed. */
 function movedPod(
-  state: ControllerState,
   podName: string,
   before: readonly ServiceState[],
   after: readonly ServiceState[],
@@ -55,22 +62,30 @@ function movedPod(
 ): void {
   const left = new Set(before);
   for (const service of after) {
-    if (!left.delete(service) || changed) podChanged(state, service, podName, now);
+    if (!left.delete(service) || changed) podChanged(service, podName, now);
   }
-  for (const service of left) podChanged(state, service, podName, now);
+  for (const service of left) podChanged(service, podName, now);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { before } = removePod(state.index, pod.namespace, pod.name);
-  for (const service of before) podChanged(state, service, pod.name, now);
+  if (state.options.slices) notePod(state.nodes, pod, undefined);
+  for (const service of before) podChanged(service, pod.name, now);
 }
 
 /** A pod that the service selects now, or did before, has changed in something that planning reads. */
-function podChanged(state: ControllerState, service: ServiceState, podName: string, now: Now): void {
+function podChanged(service: ServiceState, podName: string, now: Now): void {
+  notePodForPlanner(service, podName);
+  for (const unit of service.units) {
+    const { controller } = unit;
+    if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
+    if (unit.changedAtMs < 0) unit.changedAtMs = now.nowMs;
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
+  }
+}
+
+function notePodForPlanner(service: ServiceState, podName: string): void {
   if (service.plannerVersion !== 0) (service.changedPods ??= new Set()).add(podName);
-  if (state.phase !== 'running') return;
-  if (service.changedAtMs < 0) service.changedAtMs = now.nowMs;
-  addWork(state.queue, service.item, 'fresh', now.nowMs, state.options.endpointUpdatesBatchPeriodMs);
 }
 
 /** Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). */
@@ -133,6 +148,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0)
         return cached;
       service.record = record;
+      ensurePlanningUnits(state, service, record);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record)) return record;
       service.specChanged = true;
       if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record)) {
@@ -141,7 +157,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
         service.changedPods = null;
         putService(state.index, service, record.namespace, record.type === 'ExternalName' ? null : record.selector);
       }
-      serviceChanged(state, service, now);
+      serviceChanged(service, cached, now);
       return record;
     },
     remove(record, now) {
@@ -169,19 +185,39 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
   service.record = null;
   service.plannerVersion = 0;
   service.changedPods = null;
-  service.changedAtMs = -1;
-  if (state.phase === 'running') {
+  for (const unit of service.units) {
+    const { controller } = unit;
+    unit.changedAtMs = -1;
+    if (!controller.running) continue;
     // The API server deletes the Endpoints itself (spec/endpoints.md 21): give its event a moment before we look.
-    addWork(state.queue, service.item, 'chore', now.nowMs, ORPHAN_GRACE_MS);
-  } else {
-    releaseService(state, service);
+    const delayMs = controller.output === OUTPUT_ENDPOINTS ? ORPHAN_GRACE_MS : 0;
+    addWork(controller.queue, unit.item, 'chore', now.nowMs, delayMs);
   }
+  releaseService(state, service);
 }
 
 const ORPHAN_GRACE_MS = 2000;
 
-function serviceChanged(state: ControllerState, service: ServiceState, now: Now): void {
-  if (state.phase === 'running') addWork(state.queue, service.item, 'fresh', now.nowMs, 0);
+/** The units that every Service with a selector has; mirroring's is made when there is something to mirror. */
+function ensurePlanningUnits(state: ControllerState, service: ServiceState, record: ServiceRecord): void {
+  for (const controller of state.controllers) {
+    const wanted = controller.output === OUTPUT_MIRROR ? isMirrored(service) : isPlanned(record);
+    if (wanted) ensureUnit(service, controller);
+  }
+}
+
+function serviceChanged(service: ServiceState, before: ServiceRecord | null, now: Now): void {
+  for (const unit of service.units) {
+    const { controller } = unit;
+    if (!controller.running) continue;
+    if (controller.output === OUTPUT_MIRROR && !mirroringCares(before, service.record)) continue;
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+  }
+}
+
+/** Of a Service mirroring reads nothing but whether there is one, and whether it has a selector. */
+function mirroringCares(before: ServiceRecord | null, after: ServiceRecord | null): boolean {
+  return before === null || after === null || (before.selector === null) !== (after.selector === null);
 }
 
 function sameSelector(a: ServiceRecord, b: ServiceRecord): boolean {
@@ -197,10 +233,55 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord): boolean {
     a.type === b.type &&
     a.clusterIP === b.clusterIP &&
     a.publishNotReadyAddresses === b.publishNotReadyAddresses &&
+    a.trafficDistribution === b.trafficDistribution &&
+    a.deleting === b.deleting &&
     a.creationTime === b.creationTime &&
     labelsEqual(a.labels, b.labels) &&
     labelsEqual(a.annotations, b.annotations) &&
     sameTexts(a.ipFamilies, b.ipFamilies) &&
     sameList(a.ports, b.ports, sameServicePort)
   );
+}
+
+/** Nodes matter to slices alone: zones of endpoints, whether the node of a pod exists, and shares of CPU for hints. */
+export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
+  return {
+    project: (source) => projectNode(source, state.interner),
+    upsert(record, _source, now) {
+      follow(state, record.name, putNode(state.nodes, record), now);
+      return getNode(state.nodes, record.name) ?? record;
+    },
+    remove(record, now) {
+      follow(state, record.name, removeNode(state.nodes, record.name, record.resourceVersion), now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const node of allNodes(state.nodes)) {
+        if (marks.has(node) || compareResourceVersions(node.resourceVersion, resourceVersion) > 0) continue;
+        follow(state, node.name, removeNode(state.nodes, node.name, resourceVersion), now);
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+interface NodeChange {
+  readonly placeChanged: boolean;
+  readonly sharesChanged: boolean;
+}
+
+/** What a change of a node makes dirty: the slices with pods on it, and those whose hints do not fit any more. */
+function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
+  if (change.placeChanged) {
+    const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
+    for (const pod of podsOnNode(state.nodes, nodeName, find)) {
+      for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
+        const unit = getUnit(service, OUTPUT_SLICES);
+        if (unit === undefined) continue;
+        notePodForPlanner(service, pod.name);
+        const { controller } = unit;
+        if (controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
+      }
+    }
+  }
+  if (change.sharesChanged) recheckHints(state, now);
 }

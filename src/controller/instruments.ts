@@ -1,7 +1,10 @@
-/** The handles through which the controller counts, and the gauges that are read from its state when asked. */
+/** The handles through which the controllers count, and the gauges that are read from their state when asked. */
+import type { Controller, ControllerName } from './controllers.ts';
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
-import { allServices } from './services.ts';
+import { allServices, allSlices } from './services.ts';
+import type { SliceSums } from './facts.ts';
+import { allNodes } from '../core/node-table.ts';
 import { podCount } from '../core/selector-index.ts';
 import {
   counter,
@@ -14,12 +17,10 @@ import {
 } from '../metrics/store.ts';
 
 export type Stage = 'watch_in' | 'queue' | 'plan' | 'throttle' | 'write' | 'total';
+type Verb = 'create' | 'update' | 'delete';
 
+/** What all controllers count together. */
 export interface Instruments {
-  stage(stage: Stage): HistogramHandle;
-  syncs(result: string): Counter;
-  writes(verb: string, result: string): Counter;
-  writeBytes(verb: string): Counter;
   rateLimiter(method: string): HistogramHandle;
   problems(kind: string): Counter;
   watchRestarts(resource: string): Counter;
@@ -33,7 +34,34 @@ export interface Instruments {
   readonly quarantines: Counter;
 }
 
-const controller = 'endpoints';
+/** What each controller counts. */
+export interface ControllerInstruments {
+  stage(stage: Stage): HistogramHandle;
+  syncs(result: string): Counter;
+  writes(verb: Verb, result: string): Counter;
+  writeBytes(verb: Verb): Counter;
+  /** Of the endpointslice controller alone (spec/endpointslice.md 13). */
+  readonly slices: SliceInstruments | null;
+  /** Of the mirroring controller alone. */
+  readonly mirror: MirrorInstruments | null;
+}
+
+export interface SliceInstruments {
+  readonly added: HistogramHandle;
+  readonly removed: HistogramHandle;
+  changes(verb: Verb): Counter;
+  changedPerSync(topology: 'Auto' | 'Disabled', trafficDistribution: string): HistogramHandle;
+  syncs(result: 'success' | 'error'): Counter;
+}
+
+export interface MirrorInstruments {
+  readonly added: HistogramHandle;
+  readonly updated: HistogramHandle;
+  readonly removed: HistogramHandle;
+  readonly skipped: HistogramHandle;
+  readonly syncSeconds: HistogramHandle;
+  changes(verb: Verb): Counter;
+}
 
 /** Looked up by labels once, by key from then on. */
 function kept<K, H>(lookUp: (key: K) => H): (key: K) => H {
@@ -48,10 +76,6 @@ function kept<K, H>(lookUp: (key: K) => H): (key: K) => H {
 /** `host`: of the API server, as upstream's label has it. */
 export function createInstruments(store: MetricStore, host: string): Instruments {
   return {
-    stage: kept((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { controller, stage })),
-    syncs: kept((result) => counter(store, 'endpointd_syncs_total', { controller, result })),
-    writes: (verb, result) => counter(store, 'endpointd_writes_total', { controller, verb, result }),
-    writeBytes: kept((verb) => counter(store, 'endpointd_write_bytes_total', { controller, verb })),
     rateLimiter: kept((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
@@ -66,26 +90,56 @@ export function createInstruments(store: MetricStore, host: string): Instruments
   };
 }
 
+export function createControllerInstruments(store: MetricStore, controller: ControllerName): ControllerInstruments {
+  return {
+    stage: kept((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { controller, stage })),
+    syncs: kept((result) => counter(store, 'endpointd_syncs_total', { controller, result })),
+    writes: (verb, result) => counter(store, 'endpointd_writes_total', { controller, verb, result }),
+    writeBytes: kept((verb) => counter(store, 'endpointd_write_bytes_total', { controller, verb })),
+    slices: controller === 'endpointslice' ? createSliceInstruments(store) : null,
+    mirror: controller === 'endpointslice-mirroring' ? createMirrorInstruments(store) : null,
+  };
+}
+
+function createSliceInstruments(store: MetricStore): SliceInstruments {
+  return {
+    added: histogram(store, 'endpoint_slice_controller_endpoints_added_per_sync'),
+    removed: histogram(store, 'endpoint_slice_controller_endpoints_removed_per_sync'),
+    changes: kept((operation) => counter(store, 'endpoint_slice_controller_changes', { operation })),
+    changedPerSync: (topology, traffic_distribution) =>
+      histogram(store, 'endpoint_slice_controller_endpointslices_changed_per_sync', { topology, traffic_distribution }),
+    syncs: kept((result) => counter(store, 'endpoint_slice_controller_syncs', { result })),
+  };
+}
+
+function createMirrorInstruments(store: MetricStore): MirrorInstruments {
+  return {
+    added: histogram(store, 'endpoint_slice_mirroring_controller_endpoints_added_per_sync'),
+    updated: histogram(store, 'endpoint_slice_mirroring_controller_endpoints_updated_per_sync'),
+    removed: histogram(store, 'endpoint_slice_mirroring_controller_endpoints_removed_per_sync'),
+    skipped: histogram(store, 'endpoint_slice_mirroring_controller_addresses_skipped_per_sync'),
+    syncSeconds: histogram(store, 'endpoint_slice_mirroring_controller_endpoints_sync_duration'),
+    changes: kept((operation) => counter(store, 'endpoint_slice_mirroring_controller_changes', { operation })),
+  };
+}
+
 /** Registers what is read from the state each time the metrics are asked for. */
 export function readState(store: MetricStore, state: ControllerState): void {
-  const { queue } = state;
-  exposeWorkQueue(store, queue);
   exposeTokenBucket(store, state.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
+  for (const controller of state.controllers) readController(store, state, controller);
 
-  readMetric(store, 'endpointd_services', { controller, state: 'known' }, () => state.serviceCount);
-  readMetric(store, 'endpointd_services', { controller, state: 'syncing' }, () => queue.processing.length);
-  readMetric(store, 'endpointd_services', { controller, state: 'stuck' }, () => state.stuck.size);
   readSeries(store, 'endpointd_stuck_service', function* () {
-    for (const [service, failureClass] of state.stuck) {
-      yield {
-        labels: { controller, namespace: service.namespace, service: service.name, class: failureClass },
-        value: 1,
-      };
+    for (const { name, stuck } of state.controllers) {
+      for (const [{ service }, failureClass] of stuck) {
+        const labels = { controller: name, namespace: service.namespace, service: service.name, class: failureClass };
+        yield { labels, value: 1 };
+      }
     }
   });
-  readMetric(store, 'endpointd_services_truncated', {}, () => state.truncatedServices);
-  readMetric(store, 'endpointd_addresses_truncated', {}, () => state.truncatedAddresses);
+  readMetric(store, 'endpointd_services_truncated', {}, () => state.sums.truncatedServices);
+  readMetric(store, 'endpointd_addresses_truncated', {}, () => state.sums.truncatedAddresses);
+  readMetric(store, 'endpointd_services_waiting_for_node', {}, () => state.sums.waitingForNode);
 
   readSeries(store, 'endpointd_watch_up', function* () {
     for (const { resource, downSinceMs } of state.reflectors) {
@@ -98,13 +152,38 @@ export function readState(store: MetricStore, state: ControllerState): void {
     return counts.map((value, shard) => ({ labels: { shard: String(shard) }, value }));
   });
   readSeries(store, 'endpointd_cache_objects', () => {
-    let services = 0;
-    let endpoints = 0;
-    for (const { record, output } of allServices(state)) {
-      if (record !== null) services++;
-      if (output.record !== null) endpoints++;
+    const counts = { pods: podCount(state.index), services: 0, endpoints: 0, endpointslices: 0, nodes: 0 };
+    for (const { record, endpoints } of allServices(state)) {
+      if (record !== null) counts.services++;
+      if (endpoints.record !== null) counts.endpoints++;
     }
-    const counts = { pods: podCount(state.index), services, endpoints };
+    for (const { record } of allSlices(state)) if (record !== null) counts.endpointslices++;
+    for (const _ of allNodes(state.nodes)) counts.nodes++;
     return Object.entries(counts).map(([resource, value]) => ({ labels: { resource }, value }));
   });
+}
+
+function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
+  const labels = { controller: name };
+  exposeWorkQueue(store, queue);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceCount);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
+  const { slices, mirror, trafficDistribution } = state.sums;
+  if (name === 'endpointslice') {
+    readSliceSums(store, 'endpoint_slice_controller', slices);
+    readSeries(store, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
+      for (const [value, count] of trafficDistribution) yield { labels: { traffic_distribution: value }, value: count };
+    });
+  } else if (name === 'endpointslice-mirroring') readSliceSums(store, 'endpoint_slice_mirroring_controller', mirror);
+}
+
+function readSliceSums(
+  store: MetricStore,
+  prefix: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
+  sums: SliceSums,
+): void {
+  readMetric(store, `${prefix}_endpoints_desired`, {}, () => sums.endpoints);
+  readMetric(store, `${prefix}_num_endpoint_slices`, {}, () => sums.slices);
+  readMetric(store, `${prefix}_desired_endpoint_slices`, {}, () => sums.slicesDesired);
 }

@@ -1,22 +1,39 @@
 /**
- * The Endpoints objects on the server: which event is whose, and what the planner has to be told.
+ * The objects that the controllers write, as the server holds them: which event is whose, and what the planner has to be
+ * told.
  *
  * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
  * our own doing, a greater one is foreign (design, section 6 "Whose event is it?"). So does what a list misses: it may
  * have overtaken the reply.
  */
 import type { Now } from './event.ts';
+import type { ExpectedEcho, HeldEvent, OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
-import { allServices, ensureService, getService, releaseService } from './services.ts';
-import { isPlanned, keyOf, type ExpectedEcho, type HeldEvent, type ServiceState } from './service-state.ts';
+import {
+  allServices,
+  allSlices,
+  dropExpected,
+  ensureService,
+  ensureSlice,
+  ensureUnit,
+  getService,
+  getSlice,
+  getUnit,
+  releaseService,
+  releaseSlice,
+} from './services.ts';
+import { isPlanned, keyOf, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
+import { isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
 import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';
+import { labelsGet } from '../kube/labels.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { OutputRecord } from '../kube/types.ts';
-import type { ObjectBytes } from '../shard/protocol.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../shard/protocol.ts';
 
 /** A foreign edit is repaired no sooner, and later while the same happens again (design, section 6). */
 const REPAIR_MS_MIN = 1000;
@@ -25,27 +42,75 @@ const QUIET_MS = 60_000;
 /** Bodies kept for the comparison with their echo. */
 const ECHOES_EXPECTED_MAX = 256;
 
-export function outputTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
     upsert(record, source, now) {
-      const service = ensureService(state, record.namespace, record.name);
-      tellOutput(state, service, { resourceVersion: record.resourceVersion, record, content: contentOf(source) }, now);
+      const { endpoints } = ensureService(state, record.namespace, record.name);
+      tellOutput(state, endpoints, appeared(record, source), now);
       // Not the record: the reply to a write may put another one in its place before the list ends.
-      return service;
+      return endpoints;
     },
     remove(record, now) {
       const service = getService(state, record.namespace, record.name);
-      if (service === undefined) return;
-      tellOutput(state, service, { resourceVersion: record.resourceVersion, record: null, content: null }, now);
+      if (service !== undefined) tellOutput(state, service.endpoints, vanished(record.resourceVersion), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
-      for (const service of allServices(state)) {
-        if (!marks.has(service)) tellOutput(state, service, { resourceVersion, record: null, content: null }, now);
+      for (const { endpoints } of allServices(state)) {
+        if (!marks.has(endpoints)) tellOutput(state, endpoints, vanished(resourceVersion), now);
       }
     },
     synced: onSynced,
   };
+}
+
+/** EndpointSlices: only those with one of our labels are watched, so one that loses it comes as deleted. */
+export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+  return {
+    project: (source) => projectOutput(source, state.interner),
+    upsert(record, source, now) {
+      const known = getSlice(state, record.namespace, record.name);
+      const unit = unitOf(state, record);
+      // Another service's or controller's from now on: for those it had it is gone (spec/endpointslice.md 17, D4).
+      if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(record.resourceVersion), now);
+      if (unit === null) return record;
+      const slice = ensureSlice(state, unit, record.name);
+      tellOutput(state, slice, appeared(record, source), now);
+      return slice;
+    },
+    remove(record, now) {
+      const slice = getSlice(state, record.namespace, record.name);
+      if (slice !== undefined) tellOutput(state, slice, vanished(record.resourceVersion), now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const slice of allSlices(state)) {
+        if (!marks.has(slice)) tellOutput(state, slice, vanished(resourceVersion), now);
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+/** Whose the slice is by its labels; null = nobody's here. */
+function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
+  const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
+  const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
+  if (controller === undefined) return null;
+  const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
+  if (serviceName === '') {
+    const { namespace, name } = record;
+    log(state, 'warning', 0, 'an endpoint slice without a service name is left alone', { namespace, slice: name });
+    return null;
+  }
+  return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
+}
+
+function appeared(record: OutputRecord, source: ObjectSource): HeldEvent {
+  return { resourceVersion: record.resourceVersion, record, content: contentOf(source) };
+}
+
+function vanished(resourceVersion: string): HeldEvent {
+  return { resourceVersion, record: null, content: null };
 }
 
 function contentOf(source: ObjectSource): ObjectBytes {
@@ -56,128 +121,197 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function tellOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
-  const { inFlight, held } = service.output;
-  if (inFlight === 0) takeOutput(state, service, event, now);
+function tellOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
+  const { inFlight, held, unit } = output;
+  if (inFlight === 0 && unit?.reading !== true) takeOutput(state, output, event, now);
   else if (held === null || compareResourceVersions(event.resourceVersion, held.resourceVersion) > 0) {
-    service.output.held = event;
+    output.held = event;
   }
 }
 
-/** What was held while requests were under way, now that their replies have moved `output.record` forward. */
-export function releaseHeld(state: ControllerState, service: ServiceState, now: Now): void {
-  const { held } = service.output;
-  service.output.held = null;
-  if (held !== null) takeOutput(state, service, held, now);
+/**
+ * What was held while requests were under way, now that their replies have moved `output.record` forward.
+ * @param readVersion of a list that told all there is: what is not newer is known already
+ */
+export function releaseHeld(state: ControllerState, output: OutputState, now: Now, readVersion = ''): void {
+  const { held } = output;
+  output.held = null;
+  if (held === null || compareResourceVersions(held.resourceVersion, readVersion) <= 0) return;
+  takeOutput(state, output, held, now);
 }
 
 /** An own write was applied: `record` is what the object is now, and `body` what its echo has to say. */
 export function ownWrite(
   state: ControllerState,
-  service: ServiceState,
+  output: OutputState,
   record: OutputRecord | null,
   body: Uint8Array,
 ): void {
-  const { output } = service;
-  output.record = record;
-  output.content = null;
-  output.gone = false;
-  output.known = true;
-  setExpected(state, service, record === null ? null : { resourceVersion: record.resourceVersion, body });
+  settle(output, record, null);
+  setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
-function setExpected(state: ControllerState, service: ServiceState, expected: ExpectedEcho | null): void {
-  const { output } = service;
-  if (output.expected !== null) state.echoesExpected--;
+/** The planner knows that state already, or will be told `content`. */
+function settle(output: OutputState, record: OutputRecord | null, content: ObjectBytes | null): void {
+  output.record = record;
+  output.content = content;
+  output.gone = false;
+  output.known = true;
+  if (content === null) output.unit?.news?.delete(output);
+  else noteNews(output);
+}
+
+/** The planner shall be told of the object with the next entry. */
+export function noteNews(output: OutputState): void {
+  if (output.unit !== null) (output.unit.news ??= new Set()).add(output);
+}
+
+function setExpected(state: ControllerState, output: OutputState, expected: ExpectedEcho | null): void {
+  dropExpected(state, output);
   // While the watch is down echoes do not come: a bound on the bodies that wait for them.
-  output.expected = state.echoesExpected < ECHOES_EXPECTED_MAX ? expected : null;
-  if (output.expected !== null) state.echoesExpected++;
+  if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
+  output.expected = expected;
+  state.echoesExpected++;
 }
 
 /**
  * What came back is compared with what was sent. A difference is the doing of admission: the planner is told, and the
  * repair waits like that of any foreign edit, so that two writers never chase each other.
  */
-function compareEcho(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
-  const { output } = service;
+function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const { expected } = output;
   if (expected === null) return;
   if (compareResourceVersions(event.resourceVersion, expected.resourceVersion) < 0) return;
-  setExpected(state, service, null);
+  dropExpected(state, output);
   if (event.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
   if (sameBeyondMetadata(expected.body, event.content.bytes)) return;
   output.content = event.content;
-  noteForeignEdit(state, service, 'what was written came back changed', now);
+  noteNews(output);
+  noteForeignEdit(state, output, 'what was written came back changed', now);
 }
 
-/** The answer to a GET of the object: null = it does not exist. Settles what was uncertain. */
+/** The server's answer to what it holds: null = the object does not exist. Settles what was uncertain. */
 export function readOutput(
   state: ControllerState,
-  service: ServiceState,
+  output: OutputState,
   record: OutputRecord | null,
   source: ObjectSource | null,
 ): void {
-  const { output } = service;
-  setExpected(state, service, null);
+  dropExpected(state, output);
   output.uncertain = false;
-  output.record = record;
-  output.content = source === null ? null : contentOf(source);
-  output.gone = record === null;
-  output.known = true;
+  settle(output, record, source === null ? null : contentOf(source));
+  // Of slices the planner forgets all that is not among the news.
+  output.gone = record === null && output.unit === null;
 }
 
 /** A state of the object as the watch tells it: an echo of an own write, something older, or another writer's doing. */
-function takeOutput(state: ControllerState, service: ServiceState, event: HeldEvent, now: Now): void {
-  const { output } = service;
+function takeOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const known = output.record;
   const deleted = event.record === null;
-  compareEcho(state, service, event, now);
+  compareEcho(state, output, event, now);
   if (known !== null && compareResourceVersions(event.resourceVersion, known.resourceVersion) <= 0) return;
-  if (known === null && deleted) return;
+  if (known === null && deleted) {
+    releaseSlice(state, output);
+    return;
+  }
   output.record = event.record;
   output.content = event.content;
   output.gone = deleted;
   output.known = true;
-  if (state.phase !== 'running') {
-    if (deleted) releaseService(state, service);
-    return;
+  noteNews(output);
+  if (output.unit === null) takeEndpoints(state, output.service, deleted, now);
+  else takeSlice(state, output, output.unit, deleted, now);
+}
+
+function takeEndpoints(state: ControllerState, service: ServiceState, deleted: boolean, now: Now): void {
+  const { endpoints: output, record } = service;
+  const unit = getUnit(service, OUTPUT_ENDPOINTS);
+  const mirrored = tellMirroring(state, service, now);
+  if (unit?.controller.running === true) {
+    if (record === null) {
+      // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
+      if (!deleted) addWork(unit.controller.queue, unit.item, 'chore', now.nowMs, REPAIR_MS_MIN);
+    } else if (isPlanned(record)) {
+      // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
+      if (deleted) addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
+      // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
+      else if (!output.uncertain) noteForeignEdit(state, output, 'endpoints were changed by another writer', now);
+    }
   }
-  if (service.record === null) {
-    // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
-    if (deleted) releaseService(state, service);
-    else addWork(state.queue, service.item, 'chore', now.nowMs, REPAIR_MS_MIN);
-  } else if (!isPlanned(service.record)) {
-    // Not ours to plan: the object is read again should the Service get a selector.
-    output.content = null;
-    output.gone = false;
-    output.known = output.record === null;
+  if (!mirrored && state.phase === 'running' && (unit === undefined || record === null || !isPlanned(record))) {
+    // Nobody plans from it now: it is read again should that change.
+    dropContent(output);
+  }
+  if (deleted) releaseService(state, service);
+}
+
+/** Mirroring reads what somebody else writes: every change of it is followed at once (spec/endpointslice.md 11.2). */
+function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
+  const controller = state.controllers.find(({ output }) => output === OUTPUT_MIRROR);
+  if (controller === undefined) return false;
+  const mirrored = isMirrored(service);
+  const unit = mirrored ? ensureUnit(service, controller) : getUnit(service, OUTPUT_MIRROR);
+  if (unit !== undefined && controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+  return mirrored;
+}
+
+/** The planner is not told of it; whoever needs it again reads it from the server. */
+export function dropContent(output: OutputState): void {
+  output.content = null;
+  output.gone = false;
+  output.known = output.record === null;
+  output.unit?.news?.delete(output);
+}
+
+function takeSlice(state: ControllerState, output: OutputState, unit: Unit, deleted: boolean, now: Now): void {
+  const { controller } = unit;
+  if (!controller.running) return;
+  if (!isWanted(unit)) {
+    // Slices of a Service that is not planned are left alone, but mirrored ones are removed with what they mirror.
+    if (unit.sync === null) forgetSlices(state, unit);
+    if (controller.output === OUTPUT_MIRROR && !deleted) {
+      addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.repairMsMin);
+    }
+    releaseService(state, unit.service);
   } else if (deleted) {
-    // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
-    addWork(state.queue, service.item, 'fresh', now.nowMs);
-  } else if (!output.uncertain) {
-    // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
-    noteForeignEdit(state, service, 'endpoints were changed by another writer', now);
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.repairMsMin);
+  } else if (unit.known) {
+    noteForeignEdit(state, output, 'a slice was changed by another writer', now);
   }
+}
+
+/** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
+export function forgetSlices(state: ControllerState, unit: Unit): void {
+  for (const slice of unit.slices?.values() ?? []) {
+    dropContent(slice);
+    releaseSlice(state, slice);
+  }
+  unit.news = null;
+  unit.relisted = false;
+  unit.known = unit.slices === null;
 }
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
-export function undoneWrite(state: ControllerState, service: ServiceState, now: Now): void {
-  noteForeignEdit(state, service, 'an update changed nothing on the server', now);
+export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
+  noteForeignEdit(state, output, 'an update changed nothing on the server', now);
 }
 
 /** Another writer's content will be repaired, later each time while that goes on. */
-function noteForeignEdit(state: ControllerState, service: ServiceState, message: string, now: Now): void {
-  const { output } = service;
+function noteForeignEdit(state: ControllerState, output: OutputState, message: string, now: Now): void {
+  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  if (unit === undefined) return;
   state.instruments.foreignEdits.inc();
   const again = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
   output.foreignEdits = again ? output.foreignEdits + 1 : 0;
   output.foreignEditAtMs = now.nowMs;
   log(state, 'info', 2, message, {
-    service: keyOf(service),
+    service: keyOf(output.service),
+    object: output.name,
     resourceVersion: output.record?.resourceVersion ?? '',
     inARow: output.foreignEdits + 1,
   });
-  addWork(state.queue, service.item, 'chore', now.nowMs, repairMs(output.foreignEdits));
+  const delayMs = Math.max(repairMs(output.foreignEdits), unit.controller.repairMsMin);
+  addWork(unit.controller.queue, unit.item, 'chore', now.nowMs, delayMs);
 }
 
 function repairMs(edits: number): number {

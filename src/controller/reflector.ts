@@ -37,8 +37,10 @@ export interface ReflectorTarget<R extends Versioned> {
 }
 
 export interface Reflector<R extends Versioned = Versioned> {
-  readonly resource: 'pods' | 'services' | 'endpoints';
+  readonly resource: 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
   readonly path: string;
+  /** Of labels; '' = all objects. */
+  readonly selector: string;
   readonly target: ReflectorTarget<R>;
   /**
    * idle: not started; waiting: until `wakeAtMs`, then `next`; paging: a page is under way; opening: a stream was asked
@@ -83,10 +85,12 @@ export function createReflector<R extends Versioned>(
   path: string,
   target: ReflectorTarget<R>,
   watchListSupported: boolean,
+  selector = '',
 ): Reflector<R> {
   return {
     resource,
     path,
+    selector,
     target,
     phase: 'idle',
     next: 'list',
@@ -178,7 +182,7 @@ function page(state: ControllerState, reflector: Reflector): void {
     {
       lane: 'list',
       method: 'GET',
-      path: `${reflector.path}?limit=${PAGE_ITEMS_MAX}${more}`,
+      path: `${reflector.path}?limit=${PAGE_ITEMS_MAX}${more}${selection(reflector)}`,
       accept: ACCEPT,
       contentType: '',
       body: null,
@@ -204,7 +208,7 @@ function openStream(state: ControllerState, reflector: Reflector, query: string)
     {
       lane: 'watch',
       method: 'GET',
-      path: `${reflector.path}?watch=true&timeoutSeconds=${seconds}&${query}`,
+      path: `${reflector.path}?watch=true&timeoutSeconds=${seconds}&${query}${selection(reflector)}`,
       accept: ACCEPT,
       contentType: '',
       body: null,
@@ -212,6 +216,10 @@ function openStream(state: ControllerState, reflector: Reflector, query: string)
       timeoutMs: STREAM_SILENCE_MS,
     },
   );
+}
+
+function selection({ selector }: Reflector): string {
+  return selector === '' ? '' : `&labelSelector=${encodeURIComponent(selector)}`;
 }
 
 function onPage(

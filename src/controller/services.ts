@@ -1,10 +1,13 @@
-/** The table of services: one entry for each key that has a Service, an Endpoints object, or a sync under way. */
+/** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
+import type { Controller } from './controllers.ts';
+import { createOutput, type OutputState } from './output-state.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
-import { createWorkItem, type WorkItem } from './workqueue.ts';
+import { createUnit, type Unit } from './unit.ts';
+import type { WorkItem } from './workqueue.ts';
+import { setFacts } from './facts.ts';
 import { serviceKey } from '../kube/key.ts';
 import { fnv1a32 } from '../lib/hash.ts';
-import type { ServiceFacts } from '../shard/protocol.ts';
 
 export function getService(state: ControllerState, namespace: string, name: string): ServiceState | undefined {
   return state.services.get(namespace)?.get(name);
@@ -22,55 +25,90 @@ export function ensureService(state: ControllerState, namespace: string, name: s
   return service;
 }
 
+const NO_UNITS: readonly Unit[] = [];
+
 function createService(namespace: string, name: string, shard: number): ServiceState {
-  const service: Omit<ServiceState, 'item'> & { item: null } = {
+  const service: Omit<ServiceState, 'endpoints'> & { endpoints: null } = {
     namespace,
     name,
     shard,
     record: null,
     // Filled below: a field that is added to an object later takes more room.
-    item: null,
-    output: {
-      record: null,
-      content: null,
-      known: true,
-      gone: false,
-      uncertain: false,
-      inFlight: 0,
-      held: null,
-      expected: null,
-      foreignEdits: 0,
-      foreignEditAtMs: -Infinity,
-    },
+    endpoints: null,
+    units: NO_UNITS,
     plannerVersion: 0,
     inPlanner: false,
     specChanged: false,
     changedPods: null,
     acks: null,
-    sync: null,
-    failures: 0,
+    asked: 0,
+    planning: 0,
     deaths: 0,
-    notBeforeMs: -Infinity,
     suspect: false,
-    facts: undefined,
     orphanReported: '',
-    changedAtMs: -1,
   };
   // Each refers to the other, so one of them is incomplete for a moment.
   const complete = service as unknown as ServiceState;
-  return Object.assign(service, { item: createWorkItem(complete, namespace) });
+  return Object.assign(service, { endpoints: createOutput(complete, null, name) });
 }
 
-/** What the last plan said of a service, kept in the sums. */
-export function setFacts(state: ControllerState, service: ServiceState, facts: ServiceFacts | undefined): void {
-  const before = service.facts?.truncated ?? 0;
-  const after = facts?.truncated ?? 0;
-  state.truncatedAddresses += after - before;
-  state.truncatedServices += Number(after > 0) - Number(before > 0);
-  service.facts = facts;
+export function getUnit(service: ServiceState, output: number): Unit | undefined {
+  // At most three: a search beats any index.
+  return service.units.find((unit) => unit.controller.output === output);
 }
 
-function isIdle(item: WorkItem<ServiceState>): boolean {
+export function ensureUnit(service: ServiceState, controller: Controller): Unit {
+  let unit = getUnit(service, controller.output);
+  if (unit === undefined) {
+    unit = createUnit(controller, service);
+    service.units = [...service.units, unit];
+  }
+  return unit;
+}
+
+/** The slice of ours with that name, or what the planner must still be told of it. */
+export function getSlice(state: ControllerState, namespace: string, name: string): OutputState | undefined {
+  return state.slices.get(namespace)?.get(name);
+}
+
+export function ensureSlice(state: ControllerState, unit: Unit, name: string): OutputState {
+  let output = unit.slices?.get(name);
+  if (output === undefined) {
+    output = createOutput(unit.service, unit, name);
+    (unit.slices ??= new Map()).set(name, output);
+  }
+  const { namespace } = unit.service;
+  let names = state.slices.get(namespace);
+  if (names === undefined) state.slices.set(namespace, (names = new Map()));
+  names.set(name, output);
+  return output;
+}
+
+/** Forgets a slice that does not exist, once nobody has to be told so any more. */
+export function releaseSlice(state: ControllerState, output: OutputState): void {
+  const { unit, name } = output;
+  if (unit === null || output.record !== null || output.gone || output.inFlight > 0 || output.held !== null) return;
+  dropExpected(state, output);
+  unit.news?.delete(output);
+  if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
+  const names = state.slices.get(unit.service.namespace);
+  if (names?.get(name) !== output) return;
+  names.delete(name);
+  if (names.size === 0) state.slices.delete(unit.service.namespace);
+}
+
+export function dropExpected(state: ControllerState, output: OutputState): void {
+  if (output.expected === null) return;
+  output.expected = null;
+  state.echoesExpected--;
+}
+
+/** Every slice of the three-level tables, also those that do not exist any more. */
+export function* allSlices(state: ControllerState): Iterable<OutputState> {
+  for (const names of state.slices.values()) yield* names.values();
+}
+
+function isIdle(item: WorkItem<Unit>): boolean {
   return (
     item.waiting === null && item.processing === null && item.freshDueMs === Infinity && item.choreDueMs === Infinity
   );
@@ -78,14 +116,13 @@ function isIdle(item: WorkItem<ServiceState>): boolean {
 
 /** Forgets a service that nothing refers to any more. */
 export function releaseService(state: ControllerState, service: ServiceState): void {
-  if (service.record !== null || service.output.record !== null || service.sync !== null) return;
-  if (service.inPlanner || !isIdle(service.item)) return;
-  state.stuck.delete(service);
-  setFacts(state, service, undefined);
-  if (service.output.expected !== null) {
-    service.output.expected = null;
-    state.echoesExpected--;
+  if (service.record !== null || service.endpoints.record !== null || service.inPlanner) return;
+  for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
+  for (const unit of service.units) {
+    unit.controller.stuck.delete(unit);
+    setFacts(state, unit, undefined);
   }
+  dropExpected(state, service.endpoints);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

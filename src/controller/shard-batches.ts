@@ -4,31 +4,44 @@
  * one that kills it is found (design, section 6 "Poison").
  */
 import type { Now } from './event.ts';
-import { allServices } from './services.ts';
-import { isPlanned, keyOf, type Failure, type ServiceState } from './service-state.ts';
+import { allServices, getUnit, releaseSlice } from './services.ts';
+import { keyOf, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
+import { isWanted, type Failure, type Unit } from './unit.ts';
+import { forgetSlices } from './outputs.ts';
+import type { Member } from '../core/member.ts';
+import { currentShares, zoneOf } from '../core/node-table.ts';
 import { getPod, podsOf } from '../core/selector-index.ts';
 import { labelsInclude } from '../kube/labels.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
+import { nextUint32 } from '../lib/prng.ts';
 import { decodeReply, encodeBatch, estimateEntryBytes } from '../shard/codec.ts';
 import { OUTPUT_ENDPOINTS, type BatchEntry, type Observed, type ServiceResult } from '../shard/protocol.ts';
 
 export interface ShardState {
-  /** Services whose entry goes out with the next batch. Bounded by the concurrent syncs. */
+  /** Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent syncs. */
   queued: ServiceState[];
   /** Services from lost batches, to be planned alone, one after the other. */
   suspects: ServiceState[];
   /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
   readonly forgotten: Set<string>;
   readonly inFlight: Map<number, BatchInFlight>;
+  /** Of the CPU shares that the planner has; -1 = it has none. */
+  sharesVersion: number;
   /** Told to end; its loss is awaited. */
   ending: boolean;
 }
 
 interface BatchInFlight {
-  readonly services: readonly ServiceState[];
+  readonly entries: readonly Asked[];
   readonly postedAtMs: number;
+}
+
+/** What an entry was to plan: bits. */
+interface Asked {
+  readonly service: ServiceState;
+  readonly outputs: number;
 }
 
 const BATCHES_IN_FLIGHT_MAX = 2;
@@ -38,18 +51,23 @@ const FORGOTTEN_MAX = 1000;
 const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
-  return { queued: [], suspects: [], forgotten: new Set(), inFlight: new Map(), ending: false };
+  return { queued: [], suspects: [], forgotten: new Set(), inFlight: new Map(), sharesVersion: -1, ending: false };
 }
 
-/** Lines a service up for its shard's next batch. */
-export function queuePlan(state: ControllerState, service: ServiceState): void {
+/** Lines a unit up for its shard's next batch; units of one service share an entry. */
+export function queuePlan(state: ControllerState, { service, controller }: Unit): void {
   const shard = state.shards[service.shard]!;
-  if (service.suspect) shard.suspects.push(service);
-  else shard.queued.push(service);
+  if (service.asked === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
+  service.asked |= controller.output;
+}
+
+/** The units that have asked for these outputs. */
+export function unitsOf(service: ServiceState, outputs: number): Unit[] {
+  return service.units.filter(({ controller }) => (controller.output & outputs) !== 0);
 }
 
 export interface RefusedPlan {
-  readonly service: ServiceState;
+  readonly unit: Unit;
   /** null = while it waited its Service went away, or ceased to be ours to plan. */
   readonly failure: Failure | null;
 }
@@ -73,8 +91,10 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
   while (shard.forgotten.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
-  while (shard.suspects.length > 0 && shard.inFlight.size === 0) {
-    postBatch(state, index, [shard.suspects.shift()!], refused, now);
+  if (shard.suspects.length > 0 && shard.inFlight.size === 0) {
+    // One at a time, and the first that may go.
+    const first = shard.suspects.findIndex((service) => !mustWait(service));
+    if (first >= 0) postBatch(state, index, shard.suspects.splice(first, 1), refused, now);
   }
   while (
     shard.queued.length > 0 &&
@@ -82,13 +102,25 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
     shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
     !aloneInFlight(shard)
   ) {
+    const before = shard.queued.length;
     shard.queued = postBatch(state, index, shard.queued, refused, now);
+    // All that is left waits for answers.
+    if (shard.queued.length === before) return;
   }
 }
 
 function aloneInFlight(shard: ShardState): boolean {
-  for (const batch of shard.inFlight.values()) if (batch.services[0]?.suspect === true) return true;
+  for (const batch of shard.inFlight.values()) if (batch.entries[0]?.service.suspect === true) return true;
   return false;
+}
+
+/**
+ * A full snapshot goes out only when no write of the service is under way, nor a plan that will lead to one: the planner
+ * could not tell what an ack belongs to (design, section 6 "What a planner knows").
+ */
+function mustWait(service: ServiceState): boolean {
+  if (service.plannerVersion !== 0) return false;
+  return service.planning !== 0 || service.units.some(({ sync }) => sync?.stage === 'writing');
 }
 
 /** Posts as many of the services as fit in a batch and returns the rest. */
@@ -100,44 +132,62 @@ function postBatch(
   now: Now,
 ): ServiceState[] {
   const { batchBytesMax } = state.options;
-  const taken: ServiceState[] = [];
+  const taken: Asked[] = [];
   const entries: BatchEntry[] = [];
+  const left: ServiceState[] = [];
   let bytes = 0;
-  let next = 0;
-  for (; next < services.length; next++) {
-    const service = services[next]!;
-    if (service.record === null || !isPlanned(service.record)) {
-      refused.push({ service, failure: null });
+  for (const service of services) {
+    if (bytes > batchBytesMax || mustWait(service)) {
+      left.push(service);
       continue;
     }
-    const entry = buildEntry(state, service, service.record);
+    for (const unit of unitsOf(service, service.asked)) {
+      if (isWanted(unit)) continue;
+      service.asked &= ~unit.controller.output;
+      refused.push({ unit, failure: null });
+    }
+    const { record, asked } = service;
+    if (asked === 0 || record === null) continue;
+    const entry = buildEntry(state, service, record);
     const entryBytes = estimateEntryBytes(entry);
     if (entryBytes > batchBytesMax) {
       const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${batchBytesMax}`;
-      refused.push({ service, failure: { class: 'invalid', message, retryAfterMs: -1 } });
+      const failure: Failure = { class: 'invalid', message, retryAfterMs: -1 };
+      for (const unit of unitsOf(service, asked)) refused.push({ unit, failure });
+      service.asked = 0;
       continue;
     }
-    if (entries.length > 0 && bytes + entryBytes > batchBytesMax) break;
+    if (entries.length > 0 && bytes + entryBytes > batchBytesMax) {
+      // Full: those that follow keep their order.
+      bytes = Infinity;
+      left.push(service);
+      continue;
+    }
     bytes += entryBytes;
-    commitEntry(service, entry);
+    commitEntry(state, service, entry);
     entries.push(entry);
-    taken.push(service);
+    taken.push({ service, outputs: asked });
   }
   if (entries.length > 0) post(state, index, taken, entries, now);
-  return services.slice(next);
+  return left;
 }
 
 function post(
   state: ControllerState,
   index: number,
-  services: readonly ServiceState[],
+  asked: readonly Asked[],
   entries: readonly BatchEntry[],
   now: Now,
 ): void {
+  const shard = state.shards[index]!;
   const batch = state.nextBatch++;
-  state.shards[index]!.inFlight.set(batch, { services, postedAtMs: now.nowMs });
+  shard.inFlight.set(batch, { entries: asked, postedAtMs: now.nowMs });
   state.instruments.shardBatches(index).inc();
-  const bytes = encodeBatch({ wallMs: now.wallMs, entries });
+  const current = currentShares(state.nodes);
+  const version = current?.version ?? 0;
+  const shares = version === shard.sharesVersion ? undefined : current;
+  shard.sharesVersion = version;
+  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), shares, entries });
   state.effects.push({ type: 'shard.post', shard: index, batch, bytes });
 }
 
@@ -155,91 +205,143 @@ function postForgotten(state: ControllerState, index: number, shard: ShardState,
       upserts: [],
       removals: [],
       acks: [],
+      relisted: 0,
       observed: [],
     });
   }
-  post(state, index, NO_SERVICES, entries, now);
+  post(state, index, NOTHING_ASKED, entries, now);
 }
 
-const NO_SERVICES: readonly ServiceState[] = [];
+const NOTHING_ASKED: readonly Asked[] = [];
 
 function buildEntry(state: ControllerState, service: ServiceState, record: ServiceRecord): BatchEntry {
   const base = service.plannerVersion;
   const full = base === 0;
-  // Spread into a list, not into arguments: of those there may be too many.
-  const upserts: PodRecord[] = full ? [...podsOf(state.index, service)] : [];
+  const upserts: Member[] = [];
+  if (full) for (const pod of podsOf(state.index, service)) upserts.push(memberOf(state, pod));
   const removals: string[] = [];
   if (!full && service.changedPods !== null) {
     for (const name of service.changedPods) {
       const pod = getPod(state.index, service.namespace, name);
-      if (pod !== undefined && selects(record, pod)) upserts.push(pod);
+      if (pod !== undefined && selects(record, pod)) upserts.push(memberOf(state, pod));
       else removals.push(name);
     }
   }
   return {
     service: keyOf(service),
-    outputs: OUTPUT_ENDPOINTS,
+    outputs: service.asked,
     base,
     version: base + 1,
     spec: full || service.specChanged ? record : undefined,
     upserts,
     removals,
     acks: service.acks ?? [],
-    observed: observedOf(service),
+    ...observedOf(service),
   };
+}
+
+function memberOf(state: ControllerState, pod: PodRecord): Member {
+  return { pod, zone: zoneOf(state.nodes, pod.nodeName) };
 }
 
 function selects(record: ServiceRecord, pod: PodRecord): boolean {
   return record.selector !== null && labelsInclude(pod.labels, record.selector);
 }
 
-function observedOf(service: ServiceState): Observed[] {
-  const { content, gone } = service.output;
-  if (content === null && !gone) return [];
-  return [{ output: OUTPUT_ENDPOINTS, name: service.name, content }];
+/**
+ * News of a unit's objects wait while it syncs, but for the entry that begins that sync: a planner is told nothing about
+ * an object while it waits for the ack of a write to it.
+ */
+function isToldNow(service: ServiceState, { sync, controller }: Unit): boolean {
+  return sync === null || (service.asked & controller.output) !== 0;
+}
+
+function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'observed'> {
+  const observed: Observed[] = [];
+  let relisted = 0;
+  const { content, gone } = service.endpoints;
+  if ((content !== null || gone) && endpointsAreTold(service)) {
+    observed.push({ output: OUTPUT_ENDPOINTS, name: service.name, content });
+  }
+  for (const unit of service.units) {
+    if (unit.news === null || !isToldNow(service, unit)) continue;
+    const { output } = unit.controller;
+    for (const slice of unit.news) observed.push({ output, name: slice.name, content: slice.content });
+  }
+  for (const unit of service.units) {
+    if (unit.relisted && isToldNow(service, unit)) relisted |= unit.controller.output;
+  }
+  return { relisted, observed };
+}
+
+/** The Endpoints object has one unit that writes it, or one that reads it. */
+function endpointsAreTold(service: ServiceState): boolean {
+  const writer = getUnit(service, OUTPUT_ENDPOINTS);
+  return writer === undefined || isToldNow(service, writer);
 }
 
 /** The entry leaves: what it carries is the planner's now. */
-function commitEntry(service: ServiceState, entry: BatchEntry): void {
+function commitEntry(state: ControllerState, service: ServiceState, entry: BatchEntry): void {
   service.plannerVersion = entry.version;
   service.inPlanner = true;
   service.specChanged = false;
   service.changedPods = null;
   service.acks = null;
-  service.output.content = null;
-  service.output.gone = false;
+  if (endpointsAreTold(service)) {
+    service.endpoints.content = null;
+    service.endpoints.gone = false;
+  }
+  for (const unit of service.units) {
+    if (!isToldNow(service, unit)) continue;
+    unit.relisted = false;
+    const { news } = unit;
+    if (news === null) continue;
+    unit.news = null;
+    for (const slice of news) {
+      slice.content = null;
+      slice.gone = false;
+      releaseSlice(state, slice);
+    }
+  }
+  service.planning |= entry.outputs;
+  service.asked = 0;
 }
 
-/** A service that is not planned any more: the planner forgets it, and its object is read should it be planned again. */
+/** A service of which nothing is planned any more: the planner forgets it, and its objects are read should that change. */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
   if (service.inPlanner) state.shards[service.shard]!.forgotten.add(keyOf(service));
-  service.output.content = null;
-  service.output.gone = false;
-  forgetPlanner(service);
+  service.endpoints.content = null;
+  service.endpoints.gone = false;
+  lostInPlanner(service);
+  for (const unit of service.units) if (unit.sync === null) forgetSlices(state, unit);
 }
 
-/** The results of a batch, each with its service; none when the batch is not awaited any more. */
+export interface PlannedService extends Asked {
+  readonly result: ServiceResult;
+}
+
+/** The results of a batch; none when the batch is not awaited any more. */
 export function onShardPlanned(
   state: ControllerState,
   index: number,
   batch: number,
   bytes: Uint8Array,
   now: Now,
-): readonly (readonly [ServiceState, ServiceResult])[] {
+): readonly PlannedService[] {
   const inFlight = state.shards[index]!.inFlight.get(batch);
   // An answer that crossed the loss of its shard.
   if (inFlight === undefined) return [];
+  const { entries } = inFlight;
   state.shards[index]!.inFlight.delete(batch);
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
   const { results, error } = decodeReply(bytes);
-  if (error !== null) return inFlight.services.map((service) => [service, failedResult(service, error)] as const);
-  if (inFlight.services.length === 0) return [];
-  assert(results.length === inFlight.services.length, `batch ${batch} has ${results.length} results`);
-  return results.map((result, i) => {
-    const service = inFlight.services[i]!;
+  assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batch} is incomplete`);
+  return entries.map(({ service, outputs }, i) => {
+    service.planning &= ~outputs;
+    if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
     service.deaths = 0;
-    return [service, result] as const;
+    return { service, outputs, result: results[i]! };
   });
 }
 
@@ -250,17 +352,17 @@ function failedResult(service: ServiceState, error: string): ServiceResult {
     outputs: 0,
     needFull: false,
     writes: [],
-    facts: undefined,
+    facts: { endpoints: undefined, slices: undefined, mirror: undefined },
     problems: [],
     error,
   };
 }
 
 export interface LostPlans {
-  /** To be planned again from the start: the object read where needed, then a full snapshot. */
-  readonly again: readonly ServiceState[];
+  /** To be planned again from the start: the objects read where needed, then a full snapshot. */
+  readonly again: readonly Unit[];
   /** Died twice: quarantined. */
-  readonly poisoned: readonly { readonly service: ServiceState; readonly failure: Failure }[];
+  readonly poisoned: readonly { readonly unit: Unit; readonly failure: Failure }[];
 }
 
 /** All state of the shard is gone; what was lined up or under way is returned. */
@@ -278,37 +380,50 @@ export function onShardLost(
     reason,
     batches: batches.length,
   });
-  const again = [...shard.queued, ...shard.suspects];
-  const poisoned: { service: ServiceState; failure: Failure }[] = [];
-  for (const { services } of shard.inFlight.values()) {
-    for (const service of services) {
+  const again: Unit[] = [];
+  const poisoned: { unit: Unit; failure: Failure }[] = [];
+  for (const service of [...shard.queued, ...shard.suspects]) {
+    again.push(...unitsOf(service, service.asked));
+    service.asked = 0;
+  }
+  for (const { entries } of shard.inFlight.values()) {
+    for (const { service, outputs } of entries) {
+      service.planning &= ~outputs;
       service.deaths++;
       service.suspect = true;
-      if (services.length > 1 || service.deaths < DEATHS_MAX) {
-        again.push(service);
+      const units = unitsOf(service, outputs);
+      if (entries.length > 1 || service.deaths < DEATHS_MAX) {
+        again.push(...units);
         continue;
       }
       state.instruments.quarantines.inc();
       const message = `planning it ended its thread ${service.deaths} times: ${reason}`;
-      poisoned.push({ service, failure: { class: 'poison', message, retryAfterMs: -1 } });
+      for (const unit of units) poisoned.push({ unit, failure: { class: 'poison', message, retryAfterMs: -1 } });
     }
   }
   shard.queued = [];
   shard.suspects = [];
   shard.forgotten.clear();
   shard.inFlight.clear();
-  for (const service of allServices(state)) if (service.shard === index) forgetPlanner(service);
+  shard.sharesVersion = -1;
+  for (const service of allServices(state)) if (service.shard === index) lostInPlanner(service);
   return { again, poisoned };
 }
 
-/** The planner's state of a service is lost: full snapshot next, and the object is read again from the server. */
-function forgetPlanner(service: ServiceState): void {
+/** The planner's state of a service is lost: full snapshot next, and the objects are read again from the server. */
+export function lostInPlanner(service: ServiceState): void {
   service.plannerVersion = 0;
   service.inPlanner = false;
   service.changedPods = null;
   service.acks = null;
-  const { output } = service;
-  output.known = output.record === null || output.content !== null;
+  const { endpoints, units } = service;
+  endpoints.known = endpoints.record === null || endpoints.content !== null;
+  for (const unit of units) unit.known = unit.slices === null || isNewsWhole(unit);
+}
+
+/** The planner would be told of every slice anyway. */
+function isNewsWhole({ slices, news, relisted }: Unit): boolean {
+  return relisted && news !== null && slices !== null && news.size === slices.size;
 }
 
 /** Ends a shard that has not answered a batch within the deadline. Returns when to look again; Infinity = not. */

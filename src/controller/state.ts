@@ -1,15 +1,18 @@
 /** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
-import type { FailureClass } from './backoff.ts';
+import type { Controller } from './controllers.ts';
 import type { Effect } from './effect.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import type { FactSums } from './facts.ts';
 import type { Instruments } from './instruments.ts';
 import type { ControllerOptions } from './options.ts';
+import type { OutputState } from './output-state.ts';
 import type { TokenBucket } from './rate-limit.ts';
 import type { Reflector } from './reflector.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ShardState } from './shard-batches.ts';
-import type { WorkQueue } from './workqueue.ts';
+import type { Unit } from './unit.ts';
 import type { QueuedWrite, WriteQueue } from './writes.ts';
+import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Prng } from '../lib/prng.ts';
@@ -30,25 +33,28 @@ export interface ControllerState {
   /** Monotonic ms by which a stop ends, drained or not. */
   stopByMs: number;
 
+  /** Those that run in this process. */
+  readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
-  /** namespace -> name -> state, for every Service and every Endpoints object there is. */
+  /** Nodes, and which pods are on them: for slices only. */
+  readonly nodes: NodeTable;
+  /** namespace -> name -> state, for every Service and every object of ours there is. */
   readonly services: Map<string, Map<string, ServiceState>>;
   serviceCount: number;
-  readonly queue: WorkQueue<ServiceState>;
+  /** namespace -> name -> state, for every EndpointSlice of ours. */
+  readonly slices: Map<string, Map<string, OutputState>>;
   readonly shards: ShardState[];
   nextBatch: number;
   readonly writes: WriteQueue;
   readonly tokens: TokenBucket;
   readonly recorder: EventRecorder;
-  /** Services that cannot be brought up to date, with the class of their last failure. */
-  readonly stuck: Map<ServiceState, FailureClass>;
-  /** Sums over the facts of all services. */
-  truncatedServices: number;
-  truncatedAddresses: number;
-  /** Services whose `expected` is set. */
+  readonly sums: FactSums;
+  /** There were CPU shares when hints were looked at last. */
+  hadShares: boolean;
+  /** Objects whose `expected` is set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */
   resyncAtMs: number;
@@ -58,8 +64,9 @@ export interface ControllerState {
 export type Purpose =
   | { readonly for: 'reflector'; readonly reflector: Reflector }
   | { readonly for: 'write'; readonly queued: QueuedWrite }
-  | { readonly for: 'read-output'; readonly service: ServiceState }
-  | { readonly for: 'confirm-orphan'; readonly service: ServiceState }
+  | { readonly for: 'read-endpoints'; readonly unit: Unit }
+  | { readonly for: 'read-slices'; readonly unit: Unit }
+  | { readonly for: 'confirm-orphan'; readonly unit: Unit }
   | { readonly for: 'event' };
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */

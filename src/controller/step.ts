@@ -2,21 +2,31 @@
  * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await, no
  * timer, no ambient time or randomness: the same events give the same effects.
  */
+import type { ControllerName } from './controllers.ts';
 import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
-import { podTarget, serviceTarget } from './inputs.ts';
-import { outputTarget } from './outputs.ts';
-import { createReflector, onReflectorEvent, startReflector, stopReflector, wakeReflector } from './reflector.ts';
+import { nodeTarget, podTarget, serviceTarget } from './inputs.ts';
+import { endpointsTarget, sliceTarget } from './outputs.ts';
+import {
+  createReflector,
+  onReflectorEvent,
+  startReflector,
+  stopReflector,
+  wakeReflector,
+  type Reflector,
+} from './reflector.ts';
 import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './shard-batches.ts';
 import { log, send, type ControllerState, type Purpose } from './state.ts';
-import { resyncIfDue, startSweep } from './sweep.ts';
+import { resyncIfDue, scheduleResync, startSweep } from './sweep.ts';
 import {
   beginPlan,
   fail,
   finish,
+  isMoot,
+  onEndpointsRead,
   onOrphanConfirmed,
-  onOutputRead,
   onPlanned,
+  onSlicesRead,
   onWriteDone,
   startSync,
   withdraw,
@@ -25,6 +35,7 @@ import {
 import { nextWorkMs, shutDownWork, takeWork } from './workqueue.ts';
 import { flushWrites, onWriteAnswered } from './writes.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
+import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
@@ -53,14 +64,14 @@ function take(state: ControllerState, event: Event, now: Now): void {
     case 'wake':
       break;
     case 'shard.planned':
-      for (const [service, result] of onShardPlanned(state, event.shard, event.batch, event.bytes, now)) {
-        onPlanned(state, service, result, now);
+      for (const { service, outputs, result } of onShardPlanned(state, event.shard, event.batch, event.bytes, now)) {
+        onPlanned(state, service, outputs, result, now);
       }
       break;
     case 'shard.lost': {
       const { again, poisoned } = onShardLost(state, event.shard, event.batches, event.reason);
-      for (const { service, failure } of poisoned) fail(state, service, failure, now);
-      for (const service of again) beginPlan(state, service, now);
+      for (const { unit, failure } of poisoned) fail(state, unit, failure, now);
+      for (const unit of again) beginPlan(state, unit, now);
       break;
     }
     case 'response':
@@ -74,29 +85,69 @@ function take(state: ControllerState, event: Event, now: Now): void {
   }
 }
 
-function start(state: ControllerState, now: Now): void {
+function start(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
-  const { watchList } = state.options;
-  const inputsSynced = (at: Now): void => {
-    if (state.phase !== 'starting' || !services.synced || !pods.synced) return;
-    state.phase = 'running';
+  const { endpoints, slices, mirroring, watchList } = state.options;
+  const onSynced = (now: Now): void => {
+    // Outputs first: inputs are then never older than they are (design, section 6 "Start and relist").
+    if (outputs.every(({ synced }) => synced)) for (const input of inputs) startReflector(state, input);
+    startControllers(state, startedAt, now);
+  };
+  const create = <R extends Reflector>(wanted: boolean, make: () => R): R[] => (wanted ? [make()] : []);
+  const outputs: Reflector[] = [
+    ...create(endpoints || mirroring, () =>
+      createReflector('endpoints', '/api/v1/endpoints', endpointsTarget(state, onSynced), watchList),
+    ),
+    ...create(slices || mirroring, () =>
+      createReflector(
+        'endpointslices',
+        '/apis/discovery.k8s.io/v1/endpointslices',
+        sliceTarget(state, onSynced),
+        watchList,
+        sliceSelector(state),
+      ),
+    ),
+  ];
+  const inputs: Reflector[] = [
+    createReflector('services', '/api/v1/services', serviceTarget(state, onSynced), watchList),
+    ...create(slices, () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
+    ...create(endpoints || slices, () =>
+      createReflector('pods', '/api/v1/pods', podTarget(state, onSynced), watchList),
+    ),
+  ];
+  state.reflectors = [...outputs, ...inputs];
+  for (const reflector of outputs) startReflector(state, reflector);
+}
+
+/** Of EndpointSlices those of others are never read. */
+function sliceSelector(state: ControllerState): string {
+  const ours = state.controllers.map(({ managedBy }) => managedBy).filter((value) => value !== '');
+  return `${SLICE_MANAGED_BY_LABEL} in (${ours.join(',')})`;
+}
+
+/** Each controller waits only for the caches that it reads. */
+const CACHES: Readonly<Record<ControllerName, readonly Reflector['resource'][]>> = {
+  endpoints: ['endpoints', 'services', 'pods'],
+  endpointslice: ['endpointslices', 'services', 'nodes', 'pods'],
+  'endpointslice-mirroring': ['endpointslices', 'endpoints', 'services'],
+};
+
+function startControllers(state: ControllerState, startedAt: Now, now: Now): void {
+  if (state.phase !== 'starting') return;
+  const synced = new Set(state.reflectors.filter((reflector) => reflector.synced).map(({ resource }) => resource));
+  for (const controller of state.controllers) {
+    if (controller.running || !CACHES[controller.name].every((resource) => synced.has(resource))) continue;
+    controller.running = true;
     log(state, 'info', 0, 'caches are filled, syncing begins', {
+      controller: controller.name,
       services: state.serviceCount,
-      sinceStartMs: Math.round(at.nowMs - now.nowMs),
+      sinceStartMs: Math.round(now.nowMs - startedAt.nowMs),
     });
-    startSweep(state, at);
-  };
-  const services = createReflector('services', '/api/v1/services', serviceTarget(state, inputsSynced), watchList);
-  const pods = createReflector('pods', '/api/v1/pods', podTarget(state, inputsSynced), watchList);
-  // Outputs first: inputs are then never older than they are (design, section 6 "Start and relist").
-  const outputsSynced = (): void => {
-    if (state.phase !== 'starting') return;
-    startReflector(state, services);
-    startReflector(state, pods);
-  };
-  const endpoints = createReflector('endpoints', '/api/v1/endpoints', outputTarget(state, outputsSynced), watchList);
-  state.reflectors = [endpoints, services, pods];
-  startReflector(state, endpoints);
+    startSweep(state, controller, now);
+  }
+  if (!state.controllers.every(({ running }) => running)) return;
+  state.phase = 'running';
+  scheduleResync(state, now);
 }
 
 function stop(state: ControllerState, now: Now): void {
@@ -104,7 +155,7 @@ function stop(state: ControllerState, now: Now): void {
   state.phase = 'stopping';
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
   state.resyncAtMs = Infinity;
-  shutDownWork(state.queue);
+  for (const { queue } of state.controllers) shutDownWork(queue);
   for (const reflector of state.reflectors) stopReflector(state, reflector);
 }
 
@@ -121,19 +172,16 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onReflectorEvent(state, purpose.reflector, event, now);
       return;
     case 'write':
-      onWriteDone(
-        state,
-        purpose.queued.service,
-        purpose.queued.write,
-        onWriteAnswered(state, purpose.queued, event, now),
-        now,
-      );
+      onWriteDone(state, purpose.queued, onWriteAnswered(state, purpose.queued, event, now), now);
       return;
-    case 'read-output':
-      onOutputRead(state, purpose.service, event, now);
+    case 'read-endpoints':
+      onEndpointsRead(state, purpose.unit, event, now);
+      return;
+    case 'read-slices':
+      onSlicesRead(state, purpose.unit, event, now);
       return;
     case 'confirm-orphan':
-      onOrphanConfirmed(state, purpose.service, event, now);
+      onOrphanConfirmed(state, purpose.unit, event, now);
       return;
     case 'event':
       onEventReply(state.recorder, eventReply(event), state.prng, now.nowMs);
@@ -159,7 +207,8 @@ function advance(state: ControllerState, now: Now): number {
   }
   resyncIfDue(state, now);
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
-  wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now), nextWorkMs(state.queue));
+  wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
+  for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
   wakeMs = Math.min(wakeMs, flushEvents(state, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
@@ -167,19 +216,26 @@ function advance(state: ControllerState, now: Now): number {
 
 /** Starts syncs, hands them over and sends writes, until nothing of that frees a slot for more. */
 function work(state: ControllerState, now: Now): number {
-  const { queue } = state;
   for (;;) {
-    for (let item = takeWork(queue, now.nowMs); item !== null; item = takeWork(queue, now.nowMs)) {
-      startSync(state, item.key, item.processing === 'chore', now);
+    for (const { queue } of state.controllers) {
+      for (let item = takeWork(queue, now.nowMs); item !== null; item = takeWork(queue, now.nowMs)) {
+        startSync(state, item.key, item.processing === 'chore', now);
+      }
     }
-    const { held } = queue.slots;
-    for (const { service, failure } of flushShards(state, now)) {
-      if (failure === null) finish(state, service, now);
-      else fail(state, service, failure, now);
+    const held = slotsHeld(state);
+    for (const { unit, failure } of flushShards(state, now)) {
+      if (failure === null) finish(state, unit, now);
+      else fail(state, unit, failure, now);
     }
-    const tokenMs = flushWrites(state, now, withdraw);
-    if (queue.slots.held === held) return tokenMs;
+    const tokenMs = flushWrites(state, now, isMoot, withdraw);
+    if (slotsHeld(state) === held) return tokenMs;
   }
+}
+
+function slotsHeld(state: ControllerState): number {
+  let held = 0;
+  for (const { queue } of state.controllers) held += queue.slots.held;
+  return held;
 }
 
 function flushEvents(state: ControllerState, now: Now): number {
@@ -213,7 +269,8 @@ function eventReply(event: TransportEvent): { status: number; retryAfterSeconds:
 
 /** Syncs under way still end, as far as tokens and answers allow, until the time is up. */
 function drain(state: ControllerState, now: Now): number {
-  if (state.queue.processing.length > 0 && now.nowMs < state.stopByMs) return state.stopByMs;
+  const busy = state.controllers.some(({ queue }) => queue.processing.length > 0);
+  if (busy && now.nowMs < state.stopByMs) return state.stopByMs;
   withdrawAll(state, now);
   state.phase = 'stopped';
   state.effects.push({ type: 'stopped' });

@@ -1,36 +1,50 @@
 /** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
+import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
-import { isPlanned } from './service-state.ts';
-import { allServices, releaseService } from './services.ts';
+import { dropContent, forgetSlices } from './outputs.ts';
+import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
+import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
+import { isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { nextFloat } from '../lib/prng.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
 
-/** All caches are filled: every service, and every Endpoints object without one, goes through the chores lane once. */
-export function startSweep(state: ControllerState, now: Now): void {
+/** The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once. */
+export function startSweep(state: ControllerState, controller: Controller, now: Now): void {
+  const { output } = controller;
   for (const service of allServices(state)) {
-    if (service.record === null) {
-      if (service.output.record === null) releaseService(state, service);
-      else addWork(state.queue, service.item, 'chore', now.nowMs);
-    } else if (isPlanned(service.record)) {
-      addWork(state.queue, service.item, 'chore', now.nowMs);
-    } else {
-      // Not ours to plan: its object is read again should the Service get a selector.
-      service.output.content = null;
-      service.output.known = service.output.record === null;
-    }
+    const unit = unitToSweep(state, service, controller);
+    if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
+    // Endpoints that nobody plans from: they are read should that change.
+    else if (output !== OUTPUT_SLICES && !service.units.some(isWanted)) dropContent(service.endpoints);
+    releaseService(state, service);
   }
-  scheduleResync(state, now);
+}
+
+function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
+  if (controller.output === OUTPUT_MIRROR && isMirrored(service)) return ensureUnit(service, controller);
+  // An Endpoints object without a Service may be this controller's leftover.
+  const isLeftover = controller.output === OUTPUT_ENDPOINTS && service.record === null;
+  if (isLeftover && service.endpoints.record !== null) return ensureUnit(service, controller);
+  const unit = getUnit(service, controller.output);
+  if (unit === undefined) return null;
+  if (isWanted(unit) || controller.output === OUTPUT_MIRROR) return unit;
+  // Not ours to plan: its objects are read again should the Service get a selector.
+  if (controller.output === OUTPUT_SLICES) forgetSlices(state, unit);
+  return null;
 }
 
 /** Upstream's shared informers deliver every Service again after a time drawn once from [period, 2 periods). */
-function scheduleResync(state: ControllerState, now: Now): void {
+export function scheduleResync(state: ControllerState, now: Now): void {
   const { minResyncPeriodMs } = state.options;
   state.resyncAtMs = minResyncPeriodMs > 0 ? now.nowMs + minResyncPeriodMs * (1 + nextFloat(state.prng)) : Infinity;
 }
 
 export function resyncIfDue(state: ControllerState, now: Now): void {
   if (state.phase !== 'running' || now.nowMs < state.resyncAtMs) return;
-  for (const service of allServices(state)) addWork(state.queue, service.item, 'chore', now.nowMs);
+  for (const { units } of allServices(state)) {
+    for (const { controller, item } of units) addWork(controller.queue, item, 'chore', now.nowMs);
+  }
   scheduleResync(state, now);
 }

@@ -12,9 +12,11 @@ import {
   type WorkLane,
 } from './lane-share.ts';
 import { nextTokenMs, pauseTokens, tryTakeToken } from './rate-limit.ts';
-import { keyOf, type Failure, type ServiceState } from './service-state.ts';
+import type { OutputState } from './output-state.ts';
+import { keyOf } from './service-state.ts';
 import { log, send, type ControllerState } from './state.ts';
-import { endpointsPath } from '../kube/key.ts';
+import type { Failure, Unit } from './unit.ts';
+import { endpointsPath, slicesPath } from '../kube/key.ts';
 import { readObject } from '../kube/object.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { projectOutput } from '../kube/project.ts';
@@ -25,7 +27,8 @@ import type { TransportEvent } from '../ports/transport.ts';
 import type { Ack, PlannedWrite } from '../shard/protocol.ts';
 
 export interface QueuedWrite {
-  readonly service: ServiceState;
+  readonly unit: Unit;
+  readonly output: OutputState;
   readonly write: PlannedWrite;
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
@@ -66,11 +69,12 @@ export function queueWrite(state: ControllerState, queued: QueuedWrite): void {
 
 /**
  * Sends what the bucket and the bound allow. Returns when a token lets the next one go; Infinity = none waits for that.
- * A delete whose Service has appeared while it waited goes to `withdraw` instead.
+ * One that is `isMoot` by then goes to `withdraw` instead.
  */
 export function flushWrites(
   state: ControllerState,
   now: Now,
+  isMoot: (queued: QueuedWrite) => boolean,
   withdraw: (state: ControllerState, queued: QueuedWrite, now: Now) => void,
 ): number {
   const { writes, tokens } = state;
@@ -79,7 +83,7 @@ export function flushWrites(
     const lane = pickLane(writes.share, writes.fresh.length > 0, choreWaits);
     if (lane === null) return Infinity;
     const queued = writes[lane][0]!;
-    if (queued.write.verb === 'delete' && queued.service.record !== null) {
+    if (isMoot(queued)) {
       writes[lane].shift();
       withdraw(state, queued, now);
       continue;
@@ -93,47 +97,44 @@ export function flushWrites(
 }
 
 function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void {
-  const { service, write } = queued;
+  const { unit, write } = queued;
+  const { verb, body } = write;
+  const { instruments } = unit.controller;
   state.writes.inFlight++;
   queued.sentAtMs = now.nowMs;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
-  state.instruments.stage('throttle').observe(throttledSeconds);
-  state.instruments.rateLimiter(METHODS[write.verb]).observe(throttledSeconds);
-  state.instruments.writeBytes(write.verb).inc(write.body.length);
-  const collection = `/api/v1/namespaces/${service.namespace}/endpoints`;
-  const common = { lane: 'write', accept: ACCEPT_METADATA, stream: false, timeoutMs: WRITE_TIMEOUT_MS } as const;
-  const purpose = { for: 'write', queued } as const;
-  switch (write.verb) {
-    case 'create':
-      send(state, purpose, { ...common, method: 'POST', path: collection, contentType: PROTOBUF, body: write.body });
-      return;
-    case 'update':
-      send(state, purpose, {
-        ...common,
-        method: 'PUT',
-        path: endpointsPath(service.namespace, service.name),
-        contentType: PROTOBUF,
-        body: write.body,
-      });
-      return;
-    case 'delete':
-      send(state, purpose, {
-        ...common,
-        method: 'DELETE',
-        path: endpointsPath(service.namespace, service.name),
-        contentType: JSON_TYPE,
-        body: deleteOptions(write),
-      });
-      return;
+  instruments.stage('throttle').observe(throttledSeconds);
+  state.instruments.rateLimiter(METHODS[verb]).observe(throttledSeconds);
+  instruments.writeBytes(verb).inc(body.length);
+  send(
+    state,
+    { for: 'write', queued },
+    {
+      lane: 'write',
+      method: METHODS[verb],
+      path: pathOf(queued),
+      accept: ACCEPT_METADATA,
+      contentType: verb === 'delete' ? JSON_TYPE : PROTOBUF,
+      body: verb === 'delete' ? deleteOptions(write) : body,
+      stream: false,
+      timeoutMs: WRITE_TIMEOUT_MS,
+    },
+  );
+}
+
+/** Creates go to the collection, the rest to the object. */
+function pathOf({ unit, output, write }: QueuedWrite): string {
+  const { namespace } = unit.service;
+  if (output.unit === null) {
+    return write.verb === 'create' ? endpointsPath(namespace) : endpointsPath(namespace, output.name);
   }
+  return write.verb === 'create' ? slicesPath(namespace) : `${slicesPath(namespace)}/${output.name}`;
 }
 
 function deleteOptions(write: PlannedWrite): Uint8Array {
   const { uid, resourceVersion } = write;
-  return Buffer.from(
-    JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }),
-    'utf8',
-  );
+  const preconditions = resourceVersion === '' ? { uid } : { uid, resourceVersion };
+  return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }), 'utf8');
 }
 
 /** The answer to a write: counts it, pauses the client where the server asks for it, and says what it means. */
@@ -143,15 +144,20 @@ export function onWriteAnswered(
   event: TransportEvent,
   now: Now,
 ): WriteOutcome {
-  const { write } = queued;
+  const { unit, write } = queued;
+  const { instruments } = unit.controller;
   state.writes.inFlight--;
-  state.instruments.stage('write').observe((now.nowMs - queued.sentAtMs) / 1000);
+  instruments.stage('write').observe((now.nowMs - queued.sentAtMs) / 1000);
   const outcome = writeOutcome(state, write, event);
-  state.instruments.writes(write.verb, outcome.failure?.class ?? outcome.result).inc();
+  const result = outcome.failure?.class ?? outcome.result;
+  instruments.writes(write.verb, result).inc();
+  if (outcome.result === 'applied') (instruments.slices ?? instruments.mirror)?.changes(write.verb).inc();
   log(state, 'info', 4, 'write answered', {
-    service: keyOf(queued.service),
+    controller: unit.controller.name,
+    service: keyOf(unit.service),
+    object: write.name,
     verb: write.verb,
-    result: outcome.failure?.class ?? outcome.result,
+    result,
     bytes: write.body.length,
     ms: Math.round(now.nowMs - queued.sentAtMs),
   });

@@ -9,7 +9,17 @@ export function splitKey(key: string): { namespace: string; name: string } {
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The path of one Endpoints object. */
-export function endpointsPath(namespace: string, name: string): string {
-  return `/api/v1/namespaces/${namespace}/endpoints/${name}`;
+/** The path of one Endpoints object, or of all of a namespace. */
+export function endpointsPath(namespace: string, name = ''): string {
+  const collection = `/api/v1/namespaces/${namespace}/endpoints`;
+  return name === '' ? collection : `${collection}/${name}`;
+}
+
+export function servicePath(namespace: string, name: string): string {
+  return `/api/v1/namespaces/${namespace}/services/${name}`;
+}
+
+/** The path of the EndpointSlices of a namespace. */
+export function slicesPath(namespace: string): string {
+  return `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
 }

@@ -168,7 +168,11 @@ describe('at every moment of a sync', () => {
         sim.run(250_000);
         assert.deepEqual(asked(sim, from), [], `at ${atMs} ms`);
         const { state } = sim.loop!;
-        assert.deepEqual([state.stuck.size, state.echoesExpected, state.requests.size], [0, 0, 3], `at ${atMs} ms`);
+        assert.deepEqual(
+          [state.controllers[0]!.stuck.size, state.echoesExpected, state.requests.size],
+          [0, 0, 3],
+          `at ${atMs} ms`,
+        );
       }
     });
   }

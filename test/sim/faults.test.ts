@@ -229,7 +229,7 @@ function checkNothingKept(sim: Sim, told: string): void {
     Array(3).fill('reflector'),
     told,
   );
-  assert.equal(state.stuck.size, 0, `stuck: ${told}`);
+  for (const { stuck } of state.controllers) assert.equal(stuck.size, 0, `stuck: ${told}`);
   assert.equal(state.echoesExpected, 0, `echoes: ${told}`);
   assert.equal(state.writes.inFlight, 0, `writes: ${told}`);
   for (const { inFlight } of state.shards) assert.equal(inFlight.size, 0, `batches: ${told}`);

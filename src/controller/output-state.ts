@@ -1,0 +1,64 @@
+/** What the main thread keeps of one object that a controller writes: metadata only, the content lives in the planner. */
+import type { ServiceState } from './service-state.ts';
+import type { Unit } from './unit.ts';
+import type { OutputRecord } from '../kube/types.ts';
+import type { ObjectBytes } from '../shard/protocol.ts';
+
+export interface OutputState {
+  readonly name: string;
+  readonly service: ServiceState;
+  /** Who writes this slice; null = it is the Endpoints object: written by one controller, read by another. */
+  readonly unit: Unit | null;
+  /** The newest state of the object that is known of the server; null = it does not exist. */
+  record: OutputRecord | null;
+  /** Newest content that the planner was not yet told of. */
+  content: ObjectBytes | null;
+  /** The object was deleted and the planner was not yet told. */
+  gone: boolean;
+  /** Endpoints: the planner's `stored` is `record`, or will be once `content` or `gone` is handed over. */
+  known: boolean;
+  /** Endpoints: only a GET tells what the server holds: a reply was lost, or a conflict. Of slices see `Unit.known`. */
+  uncertain: boolean;
+  /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
+  inFlight: number;
+  /** The newest held watch event. */
+  held: HeldEvent | null;
+  /** An applied write whose echo on the watch has not been compared with it yet. */
+  expected: ExpectedEcho | null;
+  /** Foreign edits in a row without a quiet minute, for the delay of the repair. */
+  foreignEdits: number;
+  foreignEditAtMs: number;
+}
+
+/** A state of the object as the watch or a list tells it. */
+export interface HeldEvent {
+  readonly resourceVersion: string;
+  /** null = deleted, as `content`. */
+  readonly record: OutputRecord | null;
+  readonly content: ObjectBytes | null;
+}
+
+/** What the watch must bring back for an own write, unless the server (admission) changed it. */
+export interface ExpectedEcho {
+  readonly resourceVersion: string;
+  /** The request body. */
+  readonly body: Uint8Array;
+}
+
+export function createOutput(service: ServiceState, unit: Unit | null, name: string): OutputState {
+  return {
+    name,
+    service,
+    unit,
+    record: null,
+    content: null,
+    gone: false,
+    known: true,
+    uncertain: false,
+    inFlight: 0,
+    held: null,
+    expected: null,
+    foreignEdits: 0,
+    foreignEditAtMs: -Infinity,
+  };
+}

@@ -1,0 +1,53 @@
+/** Hints by CPU shares: events when they come and go, and which services a change of the nodes concerns. */
+import type { Now } from './event.ts';
+import type { EventReasonName } from './event-reasons.ts';
+import type { ControllerState } from './state.ts';
+import type { Unit } from './unit.ts';
+import { addWork } from './workqueue.ts';
+import { currentShares } from '../core/node-table.ts';
+import type { SlicesFacts } from '../core/slices/facts.ts';
+import { overloaded } from '../core/slices/zone-shares.ts';
+
+/**
+ * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again (spec/
+ * endpointslice.md 4, 9.6); and once there are shares at all, those that want hints and have none (17, D14).
+ */
+export function recheckHints(state: ControllerState, now: Now): void {
+  const shares = currentShares(state.nodes);
+  const { hinted, unhinted } = state.sums;
+  for (const unit of hinted) {
+    const { families } = unit.facts as SlicesFacts;
+    if (families.some(({ hints }) => hints !== null && overloaded(hints, shares))) plan(unit, now);
+  }
+  if (shares !== null && !state.hadShares) for (const unit of unhinted) plan(unit, now);
+  state.hadShares = shares !== null;
+}
+
+function plan({ controller, item }: Unit, now: Now): void {
+  if (controller.running) addWork(controller.queue, item, 'fresh', now.nowMs);
+}
+
+export interface HintEvent {
+  readonly reason: Extract<EventReasonName, 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled'>;
+  /** As `EVENT_REASONS` wants it. */
+  readonly detail: string;
+}
+
+/**
+ * What there is to tell of hints that came or went, for each address family on its own and only when it changes
+ * (spec/endpointslice.md 9.4, 9.5, 17 D14 and D15).
+ */
+export function hintEvents(before: SlicesFacts | undefined, after: SlicesFacts): HintEvent[] {
+  const events: HintEvent[] = [];
+  for (const is of after.families) {
+    const was = before?.families.find(({ family }) => family === is.family);
+    const had = was !== undefined && was.hints !== null;
+    const failure = after.topology ? is.hintsFailure : 'Topology Aware Hints has been disabled';
+    if (is.hints !== null) {
+      if (!had) events.push({ reason: 'TopologyAwareHintsEnabled', detail: is.family });
+    } else if (had || (after.topology && failure !== '' && failure !== was?.hintsFailure)) {
+      events.push({ reason: 'TopologyAwareHintsDisabled', detail: `${failure}, addressType: ${is.family}` });
+    }
+  }
+  return events;
+}

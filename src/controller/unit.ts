@@ -1,0 +1,101 @@
+/** The unit of work: one service of one controller. What a sync of it is, and when there is anything to plan. */
+import type { FailureClass } from './backoff.ts';
+import type { Controller } from './controllers.ts';
+import type { OutputState } from './output-state.ts';
+import { isPlanned, type ServiceState } from './service-state.ts';
+import { createWorkItem, type WorkItem } from './workqueue.ts';
+import { shouldMirror, type MirrorFacts } from '../core/mirroring/plan.ts';
+import type { SlicesFacts } from '../core/slices/facts.ts';
+import { OUTPUT_MIRROR, type EndpointsFacts, type PlannedWrite } from '../shard/protocol.ts';
+
+export interface Unit {
+  readonly controller: Controller;
+  readonly service: ServiceState;
+  readonly item: WorkItem<Unit>;
+  /** Its slices by name: those that exist, and those of which the planner must still be told that they do not. */
+  slices: Map<string, OutputState> | null;
+  /** Those of `slices` that the planner has to be told of. */
+  news: Set<OutputState> | null;
+  /** The planner knows all `slices`, or will when it is told the news; else they are listed before the next plan. */
+  known: boolean;
+  /** The news are all that there is: the planner forgets what it held. */
+  relisted: boolean;
+  /** That list is under way: watch events of its slices are held. */
+  reading: boolean;
+
+  sync: Sync | null;
+  /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
+  failures: number;
+  /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
+  notBeforeMs: number;
+  /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
+  changedAtMs: number;
+  /** What its last plan said; undefined = there was none, or the service is not planned any more. */
+  facts: EndpointsFacts | SlicesFacts | MirrorFacts | undefined;
+}
+
+export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';
+
+/** One unit between its hand-over and the last answer. It holds a slot of its controller. */
+export interface Sync {
+  stage: SyncStage;
+  readonly startedAtMs: number;
+  /** `changedAtMs` at the hand-over. */
+  readonly changedAtMs: number;
+  readonly chore: boolean;
+  /** Planned writes of phase 2, while phase 1 runs. */
+  later: PlannedWrite[];
+  /** Writes queued or without an answer; while reading, reads without one. */
+  open: number;
+  /** The worst that happened so far. */
+  failure: Failure | null;
+  /** Writes that were applied. */
+  applied: number;
+}
+
+/** Why a sync failed, with what follows from it. */
+export interface Failure {
+  readonly class: FailureClass;
+  readonly message: string;
+  readonly retryAfterMs: number;
+}
+
+export function createUnit(controller: Controller, service: ServiceState): Unit {
+  const unit: Omit<Unit, 'item'> & { item: null } = {
+    controller,
+    service,
+    // Filled below: a field that is added to an object later takes more room.
+    item: null,
+    slices: null,
+    news: null,
+    known: true,
+    relisted: false,
+    reading: false,
+    sync: null,
+    failures: 0,
+    notBeforeMs: -Infinity,
+    changedAtMs: -1,
+    facts: undefined,
+  };
+  // Each refers to the other, so one of them is incomplete for a moment.
+  const complete = unit as unknown as Unit;
+  return Object.assign(unit, { item: createWorkItem(complete, service.namespace) });
+}
+
+/** Whether there is anything to plan; if not, what the unit has written before is cleaned up or left alone. */
+export function isWanted({ controller, service }: Unit): boolean {
+  return controller.output === OUTPUT_MIRROR
+    ? isMirrored(service)
+    : service.record !== null && isPlanned(service.record);
+}
+
+/** Endpoints made by hand for a Service without a selector, of whatever type (spec/endpointslice.md 11.2, 11.3). */
+export function isMirrored({ record, endpoints }: ServiceState): boolean {
+  if (record === null || record.selector !== null || endpoints.record === null) return false;
+  return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
+}
+
+/** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */
+export function awaitsAcks({ sync }: Unit): boolean {
+  return sync !== null && sync.stage === 'writing';
+}
