@@ -6,7 +6,14 @@ import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_MIRROR, type PlannedWrite, type PlannerConfig } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
-import { clearSliceMarks, createSliceMarks, markAck, newsOfSlice, type SliceMarks } from './stored-slices.ts';
+import {
+  clearSliceMarks,
+  createSliceMarks,
+  markAck,
+  newsOfSlice,
+  nextSuffix,
+  type SliceMarks,
+} from './stored-slices.ts';
 
 const NOTHING_MIRRORED: MirrorFacts = {
   endpoints: 0,
@@ -80,7 +87,7 @@ export function planMirrorOutput(
           endpoints,
           stored,
           config: { endpointsPerSubsetMax: config.mirrorEndpointsPerSubsetMax, all: config.mirrorAll },
-          suffix,
+          suffix: () => nextSuffix(marks, suffix),
         });
   return { writes: encodeSliceWrites(OUTPUT_MIRROR, writes, pending, nextId), facts, problems };
 }

@@ -12,7 +12,7 @@ import { applySlicesPod, setSlicesSpec, slicePodNames } from '../core/slices/ser
 import { createTriggerTimes, notePodTime } from '../core/trigger-time.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
-import { createPrng, nextInt } from '../lib/prng.ts';
+import { createPrng } from '../lib/prng.ts';
 import { CodecError, decodeBatch, encodeReply } from './codec.ts';
 import { type EndpointsOutput, planEndpointsOutput, takeEndpointsAck } from './endpoints-output.ts';
 import {
@@ -45,6 +45,7 @@ import {
   takeSliceAck,
 } from './slices-output.ts';
 import { createStored, storeObserved, type Stored } from './stored-endpoints.ts';
+import { drawSuffix } from './suffix.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
@@ -88,10 +89,6 @@ interface Outcome {
   readonly problems: Problem[];
 }
 
-/** Of which the server, too, makes the ends of generated names: no vowels, so that no words come about. */
-const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
-const SUFFIX_CHARACTERS = 5;
-
 export function createPlanner(config: PlannerConfig): Planner {
   return { config, services: new Map(), shares: null, writesPlanned: 0 };
 }
@@ -115,15 +112,7 @@ export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffe
 
 function startWork(planner: Planner, seed: number): Work {
   const prng = createPrng(seed);
-  return {
-    planner,
-    suffix: () => {
-      let text = '';
-      for (let i = 0; i < SUFFIX_CHARACTERS; i++) text += SUFFIX_ALPHABET[nextInt(prng, SUFFIX_ALPHABET.length)];
-      return text;
-    },
-    nextId: () => ++planner.writesPlanned,
-  };
+  return { planner, suffix: () => drawSuffix(prng), nextId: () => ++planner.writesPlanned };
 }
 
 function planService(work: Work, entry: BatchEntry): ServiceResult {
@@ -310,8 +299,10 @@ function planMirrorOf(work: Work, { stored, mirror }: ServiceState, { spec }: In
     outcome.problems.push(stored.unreadable);
     return;
   }
-  // The EndpointSlice controller looks after a service with a selector (spec/endpointslice.md 11).
-  const endpoints = spec.selector === null ? stored.object : null;
+  // A service with a selector has slices of its own (spec/endpointslice.md 11.3).
+  const source = spec.selector === null ? stored.object : null;
+  // One that we wrote ourselves has no namespace.
+  const endpoints = source && { ...source, metadata: { ...source.metadata, namespace: spec.namespace } };
   const { planner, suffix, nextId } = work;
   const { writes, facts, problems } = planMirrorOutput(mirror!, planner.config, endpoints, suffix, nextId);
   outcome.outputs |= OUTPUT_MIRROR;

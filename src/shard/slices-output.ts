@@ -2,12 +2,11 @@
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
+import { ackSlice, planSlices } from '../core/slices/plan.ts';
 import {
-  ackSlice,
   createServiceSlices,
   forgetStoredSlices,
   observeSlice,
-  planSlices,
   type ServiceSlices,
   storedSlice,
 } from '../core/slices/service-slices.ts';
@@ -23,7 +22,14 @@ import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_SLICES, type PlannedWrite, type PlannerConfig } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
-import { clearSliceMarks, createSliceMarks, markAck, newsOfSlice, type SliceMarks } from './stored-slices.ts';
+import {
+  clearSliceMarks,
+  createSliceMarks,
+  markAck,
+  newsOfSlice,
+  nextSuffix,
+  type SliceMarks,
+} from './stored-slices.ts';
 
 export interface SlicesOutput {
   readonly slices: ServiceSlices;
@@ -34,9 +40,8 @@ export interface SlicesOutput {
 }
 
 export function createSlicesOutput(config: PlannerConfig): SlicesOutput {
-  const { endpointsPerSliceMax, tolerateUnreadyAnnotation } = config;
   return {
-    slices: createServiceSlices({ endpointsPerSliceMax, tolerateUnreadyAnnotation }),
+    slices: createServiceSlices(config),
     times: createTriggerTimes(),
     marks: createSliceMarks(),
     pending: new Map(),
@@ -49,7 +54,7 @@ export function forgetSlices(output: SlicesOutput): void {
 }
 
 export function takeObservedSlice(output: SlicesOutput, key: string, observed: Observed, problems: Problem[]): void {
-  const known = storedSlice(output.slices, observed.name);
+  const known = storedSlice(output.slices, observed.name) ?? null;
   const news = newsOfSlice(output.marks, key, known, observed, problems);
   if (news !== undefined) observeSlice(output.slices, observed.name, news);
 }
@@ -58,7 +63,7 @@ export function takeObservedSlice(output: SlicesOutput, key: string, observed: O
 export function takeSliceAck(output: SlicesOutput, write: SliceWrite, ack: Ack): void {
   const { slices, times, marks, pending } = output;
   pending.delete(ack.write);
-  markAck(marks, write, storedSlice(slices, write.name), ack);
+  markAck(marks, write, storedSlice(slices, write.name) ?? null, ack);
   ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
   if (ack.result !== 'applied') revertTriggerTime(times);
   else if (pending.size === 0) commitTriggerTime(times);
@@ -81,7 +86,11 @@ export function planSlicesOutput(
   assert(pending.size === 0, `slice write ${[...pending.keys()].join()} is not acked`);
   assert(marks.uncertain.size === 0, 'asked to plan before the outcome of the last slice writes was observed');
   const triggerTime = takeTriggerTime(times, spec.creationTime);
-  const { writes, facts, problems } = planSlices(slices, { triggerTime, shares, suffix });
+  const { writes, facts, problems } = planSlices(slices, {
+    triggerTime,
+    shares,
+    suffix: () => nextSuffix(marks, suffix),
+  });
   if (writes.length === 0) commitTriggerTime(times);
   return { writes: encodeSliceWrites(OUTPUT_SLICES, writes, pending, nextId), facts, problems };
 }

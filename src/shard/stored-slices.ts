@@ -9,21 +9,42 @@ import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { EndpointSlice } from '../kube/types.ts';
 import type { Ack, Observed } from './protocol.ts';
 import { readObject } from './read-object.ts';
+import { SUFFIX_CHARACTERS } from './suffix.ts';
 
 export interface SliceMarks {
   /** Slices whose content is what we wrote, not what was read: the server may have made something else of it. */
   readonly written: Set<string>;
-  /** Slices with a write whose outcome is not known: nothing can be planned until they are observed. */
-  readonly uncertain: Set<string>;
+  /** Slices with a write whose outcome is not known, and its verb: nothing can be planned until they are observed. */
+  readonly uncertain: Map<string, SliceWrite['verb']>;
+  /**
+   * Names of creates without an answer that had not happened when the server was asked. They may still be under way, so
+   * the next creates use them: then the late one, whichever it is, meets the name taken, and there is no duplicate.
+   */
+  readonly lost: Set<string>;
 }
 
 export function createSliceMarks(): SliceMarks {
-  return { written: new Set(), uncertain: new Set() };
+  return { written: new Set(), uncertain: new Map(), lost: new Set() };
 }
 
+/** All slices were listed: those that are not observed next do not exist. */
 export function clearSliceMarks(marks: SliceMarks): void {
+  for (const name of marks.uncertain.keys()) noteAbsent(marks, name);
   marks.written.clear();
-  marks.uncertain.clear();
+}
+
+/** The end of a new slice's name: that of a lost create while there are any. */
+export function nextSuffix(marks: SliceMarks, suffix: () => string): string {
+  for (const name of marks.lost) {
+    marks.lost.delete(name);
+    return name.slice(-SUFFIX_CHARACTERS);
+  }
+  return suffix();
+}
+
+function noteAbsent(marks: SliceMarks, name: string): void {
+  if (marks.uncertain.get(name) === 'create') marks.lost.add(name);
+  marks.uncertain.delete(name);
 }
 
 /**
@@ -32,7 +53,7 @@ export function clearSliceMarks(marks: SliceMarks): void {
  */
 export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSlice | null, ack: Ack): boolean {
   const { name } = write;
-  if (ack.result === 'unknown') marks.uncertain.add(name);
+  if (ack.result === 'unknown') marks.uncertain.set(name, write.verb);
   if (ack.result !== 'applied') return false;
   if (write.verb === 'delete') {
     // A slice by the same name that somebody else made since is not the one that is gone.
@@ -76,7 +97,9 @@ export function newsOfSlice(
     }
   }
   marks.written.delete(name);
+  if (content === null) noteAbsent(marks, name);
   marks.uncertain.delete(name);
+  if (content !== null) marks.lost.delete(name);
   if (problem !== null) problems.push(problem);
   return object;
 }

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Endpoints, EndpointSlice } from '../../src/kube/types.ts';
+import { createPlanner, type Planner } from '../../src/shard/planner.ts';
+import {
+  type BatchEntry,
+  OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
+  type PlannedWrite,
+  type ServiceResult,
+} from '../../src/shard/protocol.ts';
+import { member, serviceRecord } from '../support/batches.ts';
+import { ALL_OUTPUTS } from '../support/planner-config.ts';
+import { ackOf, observedAs, outlineOf, send, sliceOf, storedAs } from '../support/planner-talk.ts';
+
+const MIRROR_ONLY = { ...ALL_OUTPUTS, outputs: OUTPUT_MIRROR };
+const BOTH = { ...ALL_OUTPUTS, outputs: OUTPUT_MIRROR | OUTPUT_ENDPOINTS };
+const SELECTORLESS = serviceRecord({ selector: null });
+
+suite('mirroring in a planner', () => {
+  test('Endpoints of a selectorless service become a slice, name drawn from the seed of the batch', () => {
+    const { write, result } = planned();
+    const { name } = write;
+    assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    const { metadata, ...content } = sliceOf(write);
+    assert.deepEqual(content, {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      addressType: 'IPv4',
+      endpoints: [
+        { addresses: ['10.1.0.1'], conditions: { ready: true } },
+        { addresses: ['10.1.0.2'], conditions: { ready: true } },
+      ],
+      ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
+    });
+    assert.deepEqual([metadata.name, metadata.generateName], [name, 'web-']);
+    assert.deepEqual(metadata.labels, {
+      app: 'manual',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+      'kubernetes.io/service-name': 'web',
+    });
+    assert.equal(result.outputs, OUTPUT_MIRROR);
+    assert.deepEqual(result.facts, {
+      endpoints: undefined,
+      slices: undefined,
+      mirror: { endpoints: 2, slices: 1, slicesDesired: 1, added: 2, updated: 0, removed: 0, skipped: 0 },
+    });
+  });
+
+  test('the same seed draws the same name, another one another', () => {
+    const name = (seed: number): string | undefined =>
+      send(createPlanner(MIRROR_ONLY), snapshot(), { seed }).writes[0]?.name;
+    assert.equal(name(1), name(1));
+    assert.notEqual(name(1), name(2));
+  });
+
+  test('what the server holds already is left alone', () => {
+    const { write } = planned();
+    const news = { ...snapshot(), observed: [observed(manual()), mirrored(storedAs(write, '11'))] };
+    assert.deepEqual(outlineOf(send(createPlanner(MIRROR_ONLY), news)), []);
+  });
+
+  test('an applied write is what the server holds', () => {
+    const { planner, write } = planned();
+    assert.deepEqual(outlineOf(send(planner, change({ acks: [ackOf(write, 'applied', '11')] }))), []);
+  });
+
+  for (const result of ['refused', 'not-sent'] as const) {
+    test(`${result}: it is planned again, as a new create`, () => {
+      const { planner, write } = planned();
+      const again = send(planner, change({ acks: [ackOf(write, result)] }), { seed: 2 });
+      assert.deepEqual([again.writes[0]?.verb, again.writes[0]?.name === write.name], ['create', false]);
+    });
+  }
+
+  test('unknown: nothing is planned before the slice was observed', () => {
+    const { planner, write } = planned();
+    const early = send(planner, change({ acks: [ackOf(write, 'unknown')] }));
+    assert.match(early.error ?? '', /before the outcome of the last mirror writes was observed/);
+  });
+
+  test('unknown, then observed as created: there is nothing to do, and no duplicate', () => {
+    const { planner, write } = planned();
+    const news = { acks: [ackOf(write, 'unknown')], observed: [mirrored(storedAs(write, '11'))] };
+    assert.deepEqual(outlineOf(send(planner, change(news))), []);
+  });
+
+  test('unknown, then observed as not there: it is created by the same name, should the first still come', () => {
+    const { planner, write } = planned();
+    const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs(OUTPUT_MIRROR, null, write.name)] };
+    assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
+  });
+
+  test('unknown, then listed without it: the same', () => {
+    const { planner, write } = planned();
+    const news = { acks: [ackOf(write, 'unknown')], relisted: OUTPUT_MIRROR };
+    assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
+  });
+
+  test('unknown, then listed with it: the next new slice has another name', () => {
+    const { planner, write } = planned();
+    const ipv6 = manual('12', ['10.1.0.1', '10.1.0.2', 'fd00::1']);
+    const result = send(
+      planner,
+      change({
+        acks: [ackOf(write, 'unknown')],
+        relisted: OUTPUT_MIRROR,
+        observed: [mirrored(storedAs(write, '11')), observed(ipv6)],
+      }),
+      { seed: 2 },
+    );
+    assert.deepEqual(
+      result.writes.map(({ verb, name }) => [verb, name === write.name]),
+      [['create', false]],
+    );
+  });
+
+  test('newer Endpoints are an update with the preconditions of the slice', () => {
+    const { planner, name } = settled();
+    const result = send(planner, change({ observed: [observed(manual('12', ['10.1.0.2', '10.1.0.3']))] }));
+    assert.deepEqual(outlineOf(result), [`update ${name}, phase 1`]);
+    const [write] = result.writes;
+    assert.deepEqual([write?.uid, write?.resourceVersion], [`${name}-uid`, '11']);
+    assert.deepEqual(
+      sliceOf(write).endpoints?.map(({ addresses }) => addresses[0]),
+      ['10.1.0.2', '10.1.0.3'],
+    );
+  });
+
+  test('an edited slice is put right, and what else is in it stays', () => {
+    const { planner, slice } = settled();
+    const metadata = { ...slice.metadata, resourceVersion: '15', finalizers: ['example.com/keep'] };
+    const result = send(planner, change({ observed: [mirrored({ ...slice, metadata, endpoints: [] })] }));
+    assert.equal(result.writes[0]?.resourceVersion, '15');
+    assert.equal(sliceOf(result.writes[0]).endpoints?.length, 2);
+    assert.deepEqual(sliceOf(result.writes[0]).metadata.finalizers, ['example.com/keep']);
+  });
+
+  test('Endpoints that are gone take their slices along', () => {
+    const { planner, name } = settled();
+    const result = send(planner, change({ observed: [observedAs(OUTPUT_ENDPOINTS, null, 'web')] }));
+    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 1`]);
+    assert.deepEqual([result.writes[0]?.uid, result.writes[0]?.resourceVersion], [`${name}-uid`, '11']);
+    assert.equal(result.writes[0]?.body.length, 0);
+    const acks = [ackOf(result.writes[0], 'applied')];
+    assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
+  });
+
+  test('a slice that is being deleted is not deleted again', () => {
+    const { planner, slice } = settled();
+    const metadata = { ...slice.metadata, resourceVersion: '15', deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const news = [mirrored({ ...slice, metadata }), observedAs(OUTPUT_ENDPOINTS, null, 'web')];
+    assert.deepEqual(outlineOf(send(planner, change({ observed: news }))), []);
+  });
+
+  test('a service that gets a selector has nothing mirrored, one that loses it has', () => {
+    const { planner, name } = settled();
+    const selected = send(planner, change({ spec: serviceRecord() }));
+    assert.deepEqual(outlineOf(selected), [`delete ${name}, phase 1`]);
+    const acks = [ackOf(selected.writes[0]!, 'applied')];
+    const back = send(planner, change({ base: 2, version: 3, spec: SELECTORLESS, acks }));
+    assert.equal(back.writes[0]?.verb, 'create');
+    assert.equal(sliceOf(back.writes[0]).endpoints?.length, 2);
+  });
+
+  test('Endpoints that we made while there was a selector are mirrored once there is none', () => {
+    const planner = createPlanner(BOTH);
+    const upserts = [member(1)];
+    const made = send(planner, { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts });
+    const acks = [ackOf(made.writes[0]!, 'applied', '20')];
+    const result = send(planner, change({ spec: SELECTORLESS, removals: ['web-1'], acks }));
+    assert.deepEqual(sliceOf(result.writes[0]).endpoints?.[0]?.addresses, ['10.0.0.1']);
+    assert.equal(sliceOf(result.writes[0]).metadata.ownerReferences?.[0]?.uid, 'web-uid');
+  });
+
+  test('with Endpoints that cannot be read nothing is planned', () => {
+    const { planner } = settled();
+    const garbage = { ...observed(manual()), content: { encoding: 'json', bytes: Buffer.from('{') } } as const;
+    const result = send(planner, change({ observed: [garbage] }));
+    assert.deepEqual([result.outputs, result.writes, result.error], [0, [], null]);
+    assert.deepEqual(
+      result.problems.map(({ kind, object }) => [kind, object]),
+      [['undecodable-object', 'endpoints shop/web']],
+    );
+  });
+
+  test('addresses above the maximum are a problem, and counted', () => {
+    const planner = createPlanner({ ...MIRROR_ONLY, mirrorEndpointsPerSubsetMax: 1 });
+    const result = send(planner, snapshot());
+    assert.equal(result.facts.mirror?.skipped, 1);
+    assert.deepEqual(
+      result.problems.map(({ kind }) => kind),
+      ['mirror-truncated'],
+    );
+  });
+
+  test('relisted: what is not observed anew is not there', () => {
+    const { planner } = settled();
+    const result = send(planner, change({ relisted: OUTPUT_MIRROR }));
+    assert.deepEqual(
+      result.writes.map(({ verb }) => verb),
+      ['create'],
+    );
+  });
+
+  test('Endpoints are not planned where they are not enabled', () => {
+    const result = send(createPlanner(MIRROR_ONLY), { ...snapshot(), outputs: OUTPUT_ENDPOINTS });
+    assert.match(result.error ?? '', /^shop\/web: .*outputs 1 of 4 asked for/);
+  });
+});
+
+/** A planner that has planned the slice of `manual()` and not heard what became of it. */
+function planned(): { planner: Planner; write: PlannedWrite; result: ServiceResult } {
+  const planner = createPlanner(MIRROR_ONLY);
+  const result = send(planner, snapshot());
+  assert.deepEqual(
+    result.writes.map(({ id, output, verb, phase }) => [id, output, verb, phase]),
+    [[1, OUTPUT_MIRROR, 'create', 1]],
+  );
+  return { planner, write: result.writes[0]!, result };
+}
+
+/** The same after the create was applied as version 11. */
+function settled(): { planner: Planner; name: string; slice: EndpointSlice } {
+  const { planner, write } = planned();
+  send(planner, { acks: [ackOf(write, 'applied', '11')] });
+  return { planner, name: write.name, slice: storedAs(write, '11') };
+}
+
+function snapshot(): Partial<BatchEntry> {
+  return { version: 1, outputs: OUTPUT_MIRROR, spec: SELECTORLESS, observed: [observed(manual())] };
+}
+
+function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
+  return { base: 1, version: 2, outputs: OUTPUT_MIRROR, ...news };
+}
+
+function manual(resourceVersion = '10', ips: readonly string[] = ['10.1.0.1', '10.1.0.2']): Endpoints {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'shop', uid: 'endpoints-uid', resourceVersion, labels: { app: 'manual' } },
+    subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }],
+  };
+}
+
+function observed(endpoints: Endpoints): ReturnType<typeof observedAs> {
+  return observedAs(OUTPUT_ENDPOINTS, { ...endpoints });
+}
+
+function mirrored(slice: EndpointSlice): ReturnType<typeof observedAs> {
+  return observedAs(OUTPUT_MIRROR, slice);
+}
