@@ -31,3 +31,18 @@ export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: Po
       : (numbers.get(`${port.protocol}/${port.targetPort}`) ?? null),
   );
 }
+
+/** Whether any pod has the same ports by both lists: the ports of the service itself are nobody's business here. */
+export function servicePortsEqual(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every((port, i) => {
+    const other = b[i]!;
+    return (
+      port.name === other.name &&
+      port.protocol === other.protocol &&
+      port.targetPort === other.targetPort &&
+      port.appProtocol === other.appProtocol
+    );
+  });
+}

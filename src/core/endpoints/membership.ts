@@ -20,7 +20,7 @@ import type {
 } from '../../kube/types.ts';
 import { podEndpoint, podIncluded, podReady, wantedFamily } from '../pod-endpoint.ts';
 import { type Problem, problemsEqual } from '../problem.ts';
-import { resolveTargetPorts } from '../target-port.ts';
+import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
 import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
 import { addressEqual } from './equality.ts';
 import { compareHashed, portsInOrder, subsetHash } from './hash-order.ts';
@@ -285,20 +285,6 @@ function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number 
     });
   }
   return made;
-}
-
-function servicePortsEqual(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  return a.every((port, i) => {
-    const other = b[i]!;
-    return (
-      port.name === other.name &&
-      port.protocol === other.protocol &&
-      port.targetPort === other.targetPort &&
-      port.appProtocol === other.appProtocol
-    );
-  });
 }
 
 function layOut(membership: Membership): readonly EndpointSubset[] {

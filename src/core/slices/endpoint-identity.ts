@@ -24,3 +24,15 @@ export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
         (a.targetRef !== undefined && b.targetRef !== undefined && referenceEqual(a.targetRef, b.targetRef))))
   );
 }
+
+/** Whether both have the same identity, without putting it into words. */
+export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
+  if (a === b) return true;
+  if (a.targetRef?.name !== b.targetRef?.name || a.addresses.length !== b.addresses.length) return false;
+  if (a.addresses.length !== 1) return endpointIdentity(a) === endpointIdentity(b);
+  return (
+    a.addresses[0] === b.addresses[0] &&
+    (a.hostname ?? '') === (b.hostname ?? '') &&
+    (a.targetRef?.namespace ?? '') === (b.targetRef?.namespace ?? '')
+  );
+}

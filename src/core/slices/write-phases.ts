@@ -1,9 +1,23 @@
 import type { EndpointSlice } from '../../kube/types.ts';
+import type { SliceWrite } from './slice-write.ts';
 
 /** What a write makes of a slice: null before a create, null after a delete. */
 export interface SliceChange {
   readonly before: EndpointSlice | null;
   readonly after: EndpointSlice | null;
+}
+
+/** The changes as writes, in their order. */
+export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
+  const phases = writePhases(changes);
+  return changes.map(({ before, after }, i) => ({
+    verb: before === null ? 'create' : after === null ? 'delete' : 'update',
+    name: (after ?? before)?.metadata.name ?? '',
+    uid: before?.metadata.uid ?? '',
+    resourceVersion: before?.metadata.resourceVersion ?? '',
+    phase: phases[i]!,
+    object: after,
+  }));
 }
 
 /**

@@ -1,0 +1,242 @@
+/**
+ * What one address family of a service has: which endpoints there should be, by port group, and which there are, by slice.
+ *
+ * Each change leaves marks: a slice is *dirty* until it was found to hold just what it should, a pod until it was found in
+ * a slice of its group. Planning looks at these alone, so that its cost follows the change.
+ */
+import type { Endpoint, IpFamily } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { SlicePorts } from './slice-ports.ts';
+import type { StoredSlice } from './slice-state.ts';
+
+export interface FamilySlices {
+  readonly family: IpFamily;
+  readonly endpointsPerSliceMax: number;
+  readonly groups: Map<string, PortGroup>;
+  /** Groups with marks, and those that have slices but no pods. */
+  readonly dirtyGroups: Set<PortGroup>;
+  /** By pod name: the slices that list such a pod, one of them twice if it does so twice. */
+  readonly places: Map<string, SliceEntry | SliceEntry[]>;
+  /** Slices of this family that belong to another Service, one of the same name that is gone by now. */
+  readonly foreign: Set<SliceEntry>;
+  /** Slices in groups, and those of them that have hints. */
+  owned: number;
+  hinted: number;
+  /** Endpoints that there should be, and the fewest slices that hold them. */
+  endpoints: number;
+  fewest: number;
+}
+
+/** Pods with the same ports, and the slices with these ports. */
+export interface PortGroup {
+  readonly key: string;
+  ports: SlicePorts;
+  /** Also those that have no endpoint here, for lack of an address or a node: the group is wanted all the same. */
+  pods: number;
+  /** By pod name. */
+  readonly desired: Map<string, Endpoint>;
+  readonly entries: Set<SliceEntry>;
+  readonly dirtyEntries: Set<SliceEntry>;
+  /** Pods of `desired`. */
+  readonly dirtyPods: Set<string>;
+}
+
+/** A slice that the server holds. */
+export interface SliceEntry {
+  readonly name: string;
+  stored: StoredSlice;
+  /** Null = it belongs to another Service, to no wanted family, or is not to be looked at. */
+  group: PortGroup | null;
+}
+
+export function createFamilySlices(family: IpFamily, endpointsPerSliceMax: number): FamilySlices {
+  return {
+    family,
+    endpointsPerSliceMax,
+    groups: new Map(),
+    dirtyGroups: new Set(),
+    places: new Map(),
+    foreign: new Set(),
+    owned: 0,
+    hinted: 0,
+    endpoints: 0,
+    fewest: 0,
+  };
+}
+
+/** `endpoint` null = the pod belongs to the group, but has none. */
+export function enterGroup(family: FamilySlices, ports: SlicePorts, pod: string, endpoint: Endpoint | null): void {
+  const group = getGroup(family, ports);
+  if (group.pods++ === 0) {
+    // As the service writes them, not as some slice does.
+    group.ports = ports;
+    for (const entry of group.entries) markEntry(family, group, entry);
+  }
+  if (endpoint !== null) setDesired(family, group, pod, endpoint);
+}
+
+export function leaveGroup(family: FamilySlices, key: string, pod: string): void {
+  const group = family.groups.get(key);
+  assert(group !== undefined && group.pods > 0, 'a pod leaves a group that it is in');
+  setDesired(family, group, pod, null);
+  group.pods--;
+  if (group.pods > 0) return;
+  if (group.entries.size > 0) family.dirtyGroups.add(group);
+  else dropGroup(family, group);
+}
+
+export function changeInGroup(family: FamilySlices, key: string, pod: string, endpoint: Endpoint | null): void {
+  const group = family.groups.get(key);
+  assert(group !== undefined && group.pods > 0, 'a pod changes in a group that it is in');
+  setDesired(family, group, pod, endpoint);
+}
+
+/** Takes a slice of the service into the group of its ports. */
+export function addEntry(family: FamilySlices, ports: SlicePorts, entry: SliceEntry): void {
+  const group = getGroup(family, ports);
+  entry.group = group;
+  group.entries.add(entry);
+  family.owned++;
+  if (entry.stored.summary.anyHints) family.hinted++;
+  markEntry(family, group, entry);
+  for (const endpoint of entry.stored.object.endpoints ?? []) {
+    const pod = endpoint.targetRef?.name;
+    if (pod !== undefined) addPlace(family, pod, entry);
+  }
+}
+
+export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
+  const { group } = entry;
+  assert(group !== null && group.entries.delete(entry), 'a slice is in its group');
+  entry.group = null;
+  group.dirtyEntries.delete(entry);
+  family.owned--;
+  if (entry.stored.summary.anyHints) family.hinted--;
+  for (const endpoint of entry.stored.object.endpoints ?? []) {
+    const pod = endpoint.targetRef?.name;
+    if (pod === undefined) continue;
+    removePlace(family, pod, entry);
+    if (group.desired.has(pod)) markPod(family, group, pod);
+  }
+  if (group.pods === 0 && group.entries.size === 0) dropGroup(family, group);
+}
+
+/** Another version of a slice, with the same ports. */
+export function replaceStored(family: FamilySlices, entry: SliceEntry, stored: StoredSlice): void {
+  const { group } = entry;
+  assert(group !== null, 'a slice is in its group');
+  if (!listSamePods(entry.stored, stored)) {
+    removeEntry(family, entry);
+    entry.stored = stored;
+    addEntry(family, group.ports, entry);
+    return;
+  }
+  if (entry.stored.summary.anyHints) family.hinted--;
+  if (stored.summary.anyHints) family.hinted++;
+  entry.stored = stored;
+  markEntry(family, group, entry);
+}
+
+/** All slices of the family's groups must be looked at again. */
+export function markAllEntries(family: FamilySlices): void {
+  for (const group of family.groups.values()) for (const entry of group.entries) markEntry(family, group, entry);
+}
+
+/** Takes the mark off a group that has nothing left to do. */
+export function settleGroup(family: FamilySlices, group: PortGroup): void {
+  if (group.pods > 0 && group.dirtyEntries.size === 0 && group.dirtyPods.size === 0) family.dirtyGroups.delete(group);
+}
+
+/** The slices that list the pod, in no order; one that lists it twice may come twice. */
+export function placesOf(family: FamilySlices, pod: string): readonly SliceEntry[] {
+  const places = family.places.get(pod);
+  return places === undefined ? [] : Array.isArray(places) ? places : [places];
+}
+
+function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
+  let group = family.groups.get(ports.key);
+  if (group === undefined) {
+    group = {
+      key: ports.key,
+      ports,
+      pods: 0,
+      desired: new Map(),
+      entries: new Set(),
+      dirtyEntries: new Set(),
+      dirtyPods: new Set(),
+    };
+    family.groups.set(ports.key, group);
+  }
+  return group;
+}
+
+function dropGroup(family: FamilySlices, group: PortGroup): void {
+  family.groups.delete(group.key);
+  family.dirtyGroups.delete(group);
+}
+
+function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoint: Endpoint | null): void {
+  const { desired } = group;
+  const before = desired.size;
+  if (endpoint === null) {
+    if (!desired.delete(pod)) return;
+    group.dirtyPods.delete(pod);
+    family.dirtyGroups.add(group);
+  } else {
+    desired.set(pod, endpoint);
+    markPod(family, group, pod);
+  }
+  family.endpoints += desired.size - before;
+  family.fewest += slicesFor(family, desired.size) - slicesFor(family, before);
+  for (const entry of placesOf(family, pod)) if (entry.group === group) markEntry(family, group, entry);
+}
+
+function slicesFor(family: FamilySlices, endpoints: number): number {
+  return Math.ceil(endpoints / family.endpointsPerSliceMax);
+}
+
+function markPod(family: FamilySlices, group: PortGroup, pod: string): void {
+  group.dirtyPods.add(pod);
+  family.dirtyGroups.add(group);
+}
+
+function markEntry(family: FamilySlices, group: PortGroup, entry: SliceEntry): void {
+  group.dirtyEntries.add(entry);
+  family.dirtyGroups.add(group);
+}
+
+function addPlace(family: FamilySlices, pod: string, entry: SliceEntry): void {
+  const places = family.places.get(pod);
+  if (places === undefined) {
+    family.places.set(pod, entry);
+    return;
+  }
+  const all = Array.isArray(places) ? places : [places];
+  all.push(entry);
+  family.places.set(pod, all);
+  // Which of them keeps the pod is open again.
+  for (const other of all) if (other.group !== null) markEntry(family, other.group, other);
+}
+
+function removePlace(family: FamilySlices, pod: string, entry: SliceEntry): void {
+  const places = family.places.get(pod);
+  if (!Array.isArray(places)) {
+    assert(places === entry, 'a slice is where its pods are');
+    family.places.delete(pod);
+    return;
+  }
+  const at = places.indexOf(entry);
+  assert(at >= 0, 'a slice is where its pods are');
+  places.splice(at, 1);
+  if (places.length === 1) family.places.set(pod, places[0]!);
+  for (const other of places) if (other.group !== null) markEntry(family, other.group, other);
+}
+
+function listSamePods(a: StoredSlice, b: StoredSlice): boolean {
+  const before = a.object.endpoints ?? [];
+  const after = b.object.endpoints ?? [];
+  return (
+    before.length === after.length &&
+    before.every((endpoint, i) => endpoint.targetRef?.name === after[i]!.targetRef?.name)
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * New slices for what is left over, and which slices of the service that would be deleted become such instead
+ * (spec/endpointslice.md 8.2, 8.3, 10.2). A recycled slice keeps as many of its own endpoints as it can: when the ports
+ * of a service change, its endpoints stay where they are.
+ */
+import { type FamilySlices, type SliceEntry } from './family-slices.ts';
+import { compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
+import { endpointsOf, type GroupPacking } from './pack-group.ts';
+import { newDraft, type SliceDraft } from './slice-draft.ts';
+
+/**
+ * Uses up the leftovers of all groups.
+ * @param recyclable slices of the service that are to be deleted; those that are recycled are taken out
+ */
+export function draftNewSlices(
+  family: FamilySlices,
+  packings: readonly GroupPacking[],
+  recyclable: Set<SliceEntry>,
+): SliceDraft[] {
+  const max = family.endpointsPerSliceMax;
+  const openings: Opening[] = [];
+  for (const { group, leftovers } of packings) {
+    const slices = Math.ceil(leftovers.size / max);
+    if (slices > 0) openings.push({ group, leftovers, slices, hosts: [] });
+  }
+  if (openings.length === 0) return [];
+  pairWithOwn(openings, recyclable);
+  pairAny(openings, recyclable);
+  return openings.flatMap((opening) => fillNewSlices(opening, max));
+}
+
+/** A group's need of new slices. */
+interface Opening {
+  readonly group: GroupPacking['group'];
+  readonly leftovers: Leftovers;
+  readonly slices: number;
+  /** The slices to be recycled for it, those that bring the most endpoints along first. */
+  readonly hosts: SliceEntry[];
+}
+
+/** Each slice goes to the group that takes most of its endpoints, while that has need. */
+function pairWithOwn(openings: readonly Opening[], recyclable: Set<SliceEntry>): void {
+  const pairs = openings.flatMap((opening) =>
+    [...opening.leftovers.placed]
+      .filter(([entry, own]) => own.length > 0 && recyclable.has(entry))
+      .map(([entry, own]) => ({ opening, entry, count: own.length })),
+  );
+  pairs.sort(
+    (a, b) =>
+      b.count - a.count || compareEntries(a.entry, b.entry) || (a.opening.group.key < b.opening.group.key ? -1 : 1),
+  );
+  for (const { opening, entry } of pairs) {
+    if (opening.hosts.length < opening.slices && recyclable.delete(entry)) opening.hosts.push(entry);
+  }
+}
+
+function pairAny(openings: readonly Opening[], recyclable: Set<SliceEntry>): void {
+  for (const { hosts, slices } of openings) {
+    for (const entry of recyclable) {
+      if (hosts.length === slices) break;
+      recyclable.delete(entry);
+      hosts.push(entry);
+    }
+  }
+}
+
+/** All full but the last, which goes to the slice that brings the fewest endpoints along: so it alone may have to give some away. */
+function fillNewSlices({ group, leftovers, slices, hosts }: Opening, max: number): SliceDraft[] {
+  const lastSize = leftovers.size - (slices - 1) * max;
+  const lists = Array.from({ length: slices }, (_, i) => {
+    const host = hosts[i];
+    return host === undefined ? [] : takeOwn(leftovers, host, i < slices - 1 ? max : lastSize);
+  });
+  return lists.map((own, i) => {
+    const size = i < slices - 1 ? max : lastSize;
+    const pods = [...own, ...takeAny(leftovers, size - own.length)];
+    return newDraft(group.ports, endpointsOf(group, pods), hosts[i] ?? null);
+  });
+}

@@ -1,0 +1,153 @@
+/**
+ * One port group (spec/endpointslice.md 8.2): slices keep what belongs to them, those that are written anyway take what is
+ * left over, and at most one other does. Fewest writes come before fewest slices.
+ */
+import type { Endpoint } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
+import { type FamilySlices, placesOf, type PortGroup, type SliceEntry } from './family-slices.ts';
+import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
+import { changedDraft, type SliceDraft } from './slice-draft.ts';
+
+export interface GroupPacking {
+  readonly group: PortGroup;
+  readonly updates: readonly SliceDraft[];
+  /** Slices that lost all their endpoints. */
+  readonly emptied: readonly SliceEntry[];
+  /** For new slices. */
+  readonly leftovers: Leftovers;
+  /** Endpoints that had no slice of this group, and those that were dropped from one. */
+  readonly added: number;
+  readonly removed: number;
+}
+
+/**
+ * Looks at dirty slices and pods only, and takes the mark off what is right.
+ * @param labelsAreRight whether a slice has the labels of its service
+ */
+export function packGroup(
+  family: FamilySlices,
+  group: PortGroup,
+  labelsAreRight: (entry: SliceEntry) => boolean,
+): GroupPacking {
+  const updates: SliceDraft[] = [];
+  const emptied: SliceEntry[] = [];
+  let removed = 0;
+  /** Dirty pods and those in several places that have theirs. */
+  const kept = new Set<string>();
+  for (const entry of [...group.dirtyEntries].sort(compareEntries)) {
+    const refreshed = refresh(family, group, entry, kept);
+    removed += refreshed.removed;
+    if (refreshed.changed) {
+      if (refreshed.endpoints.length > 0) updates.push(changedDraft(entry, refreshed.endpoints, 'changed'));
+      else emptied.push(entry);
+    } else if (labelsAreRight(entry)) group.dirtyEntries.delete(entry);
+    else updates.push(changedDraft(entry, [...(entry.stored.object.endpoints ?? [])], 'changed'));
+  }
+
+  const pods: string[] = [];
+  for (const pod of group.dirtyPods) {
+    if (kept.has(pod) || isInSettledSlice(family, group, pod)) group.dirtyPods.delete(pod);
+    else pods.push(pod);
+  }
+  const leftovers = arrangeLeftovers(family, pods);
+  if (pods.length > 0) {
+    refill(family, group, updates, leftovers);
+    const remainder = leftovers.size % family.endpointsPerSliceMax;
+    const roomy = remainder === 0 ? null : roomySlice(family, group, updates, emptied, remainder);
+    if (roomy !== null) {
+      const endpoints = [
+        ...(roomy.stored.object.endpoints ?? []),
+        ...endpointsOf(group, takeAny(leftovers, remainder)),
+      ];
+      updates.push(changedDraft(roomy, endpoints, 'changed'));
+    }
+  }
+  return { group, updates, emptied, leftovers, added: pods.length, removed };
+}
+
+/** Endpoints of the group by pod name. */
+export function endpointsOf(group: PortGroup, pods: readonly string[]): Endpoint[] {
+  return pods.map((pod) => {
+    const endpoint = group.desired.get(pod);
+    assert(endpoint !== undefined, 'a pod that is left over has an endpoint');
+    return endpoint;
+  });
+}
+
+interface Refreshed {
+  readonly endpoints: Endpoint[];
+  readonly changed: boolean;
+  readonly removed: number;
+}
+
+/** What remains of a slice, in its order and up to date (8.2, step 1). */
+function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept: Set<string>): Refreshed {
+  const endpoints: Endpoint[] = [];
+  let changed = false;
+  let removed = 0;
+  for (const endpoint of entry.stored.object.endpoints ?? []) {
+    const pod = endpoint.targetRef?.name;
+    const wanted = pod === undefined ? undefined : group.desired.get(pod);
+    if (pod === undefined || wanted === undefined) {
+      removed++;
+      continue;
+    }
+    if (!sameEndpoint(endpoint, wanted) || kept.has(pod)) {
+      // The pod may be nowhere else.
+      group.dirtyPods.add(pod);
+      removed++;
+      continue;
+    }
+    if (group.dirtyPods.has(pod) || family.places.get(pod) !== entry) kept.add(pod);
+    if (!endpointContentEqual(endpoint, wanted)) changed = true;
+    endpoints.push(wanted);
+  }
+  return { endpoints, changed: changed || removed > 0, removed };
+}
+
+/** A slice without a mark holds nothing but what it should. */
+function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): boolean {
+  return placesOf(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
+}
+
+/** Slices that are written anyway, the fullest first, take what they can (8.2, step 2). */
+function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceDraft[], leftovers: Leftovers): void {
+  for (const draft of updates.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
+    const room = family.endpointsPerSliceMax - draft.endpoints.length;
+    if (room <= 0) continue;
+    const own = takeOwn(leftovers, draft.entry!, room);
+    append(draft.endpoints, endpointsOf(group, own));
+    append(draft.endpoints, endpointsOf(group, takeAny(leftovers, room - own.length)));
+    if (leftovers.size === 0) return;
+  }
+}
+
+/**
+ * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits into one: the fullest such,
+ * the first by name of equally full ones (8.2, step 3).
+ */
+function roomySlice(
+  family: FamilySlices,
+  group: PortGroup,
+  updates: readonly SliceDraft[],
+  emptied: readonly SliceEntry[],
+  size: number,
+): SliceEntry | null {
+  const written = new Set<SliceEntry>(emptied);
+  for (const { entry } of updates) written.add(entry!);
+  let chosen: SliceEntry | null = null;
+  let chosenCount = -1;
+  for (const entry of group.entries) {
+    const count = entry.stored.object.endpoints?.length ?? 0;
+    if (count + size > family.endpointsPerSliceMax || count < chosenCount || written.has(entry)) continue;
+    if (chosen !== null && count === chosenCount && chosen.name < entry.name) continue;
+    chosen = entry;
+    chosenCount = count;
+  }
+  return chosen;
+}
+
+function append(endpoints: Endpoint[], more: readonly Endpoint[]): void {
+  for (const endpoint of more) endpoints.push(endpoint);
+}

@@ -1,0 +1,238 @@
+/** What to write so that the server holds the right slices for a service (spec/endpointslice.md 7 to 10, 12). */
+import { assert } from '../../lib/assert.ts';
+import { compareResourceVersions } from '../../kube/resource-version.ts';
+import type { ServiceRecord } from '../../kube/types.ts';
+import type { Problem } from '../problem.ts';
+import type { CpuShares } from './cpu-shares.ts';
+import type { FamilyFacts, SlicesFacts } from './facts.ts';
+import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from './family-slices.ts';
+import { compareEntries } from './leftovers.ts';
+import { draftNewSlices } from './new-slices.ts';
+import { packGroup } from './pack-group.ts';
+import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems } from './service-slices.ts';
+import { changedDraft, newDraft, type SliceDraft } from './slice-draft.ts';
+import { sliceLabelsAreRight } from './slice-labels.ts';
+import { newSliceName, type SliceName } from './slice-name.ts';
+import { changedObject, createdObject, isPlaceholder, recycledObject, type SliceObjectInput } from './slice-object.ts';
+import { NO_SLICE_PORTS } from './slice-ports.ts';
+import type { HintSlices, StoredSlice } from './slice-state.ts';
+import type { SliceAck, SliceWrite } from './slice-write.ts';
+import { allotHints, type HintResult, stripHints } from './topology-hints.ts';
+import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
+import { type SliceChange, sliceWrites } from './write-phases.ts';
+
+export interface SlicesPlanInput {
+  /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
+  readonly triggerTime: number;
+  /** What hints are allotted by; null = there is no telling. */
+  readonly shares: CpuShares | null;
+  /** Draws 5 characters of the API server's alphabet for names. */
+  readonly suffix: () => string;
+}
+
+export interface SlicesPlan {
+  /** Those of phase 1 first. */
+  readonly writes: readonly SliceWrite[];
+  readonly facts: SlicesFacts;
+  /** Those that arose since the last plan. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Plans on what is known now. Changes nothing of it: what was planned comes to be with `ackSlice`, and what is not
+ * written is planned again.
+ */
+export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan {
+  const { service } = s;
+  assert(service !== null, 'the service is known when its slices are planned');
+  const { spec } = service;
+  const problems = takeSlicesProblems(s);
+  if (!hasSlices(spec)) {
+    const facts = { families: [], topology: false, trafficDistribution: '', waitingForNode: 0 };
+    return { writes: [], facts, problems };
+  }
+  const mode = hintsMode(spec);
+  const names = new Set<string>();
+  const plans = s.families.map((family) => planFamily(s, service, family, input, names));
+  const first: SliceWrite[] = [];
+  const second: SliceWrite[] = [];
+  for (const { writes } of plans) for (const write of writes) (write.phase === 1 ? first : second).push(write);
+  const unwanted = [...s.unwanted].sort(compareEntries);
+  for (const write of sliceWrites(unwanted.map(({ stored }) => ({ before: stored.object, after: null })))) {
+    second.push(write);
+  }
+  return {
+    writes: [...first, ...second],
+    facts: {
+      families: plans.map(({ facts }) => facts),
+      topology: mode === 'Auto',
+      trafficDistribution: mode === 'Auto' || mode === 'none' ? '' : mode,
+      waitingForNode: s.waitingForNode,
+    },
+    problems,
+  };
+}
+
+/** Takes what became of a write; once for each write of a plan, before the next plan. */
+export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): void {
+  if (ack.result !== 'applied') return;
+  const stored = s.stored.get(write.name)?.stored.object.metadata;
+  if (write.object === null) {
+    if (stored?.uid === write.uid) observeSlice(s, write.name, null);
+    return;
+  }
+  const { uid, resourceVersion } = ack;
+  // Something newer may have been seen meanwhile.
+  if (stored !== undefined && compareResourceVersions(stored.resourceVersion ?? '', resourceVersion) > 0) return;
+  observeSlice(s, write.name, { ...write.object, metadata: { ...write.object.metadata, uid, resourceVersion } });
+}
+
+/** Slices of other services are somebody else's business, and stay (spec/endpointslice.md 3.5). */
+function hasSlices(spec: ServiceRecord): boolean {
+  return spec.selector !== null && spec.type !== 'ExternalName';
+}
+
+interface FamilyPlan {
+  readonly writes: readonly SliceWrite[];
+  readonly facts: FamilyFacts;
+}
+
+/** @param names of slices created by this plan; grows */
+function planFamily(
+  s: ServiceSlices,
+  service: SlicesSpec,
+  family: FamilySlices,
+  input: SlicesPlanInput,
+  names: Set<string>,
+): FamilyPlan {
+  const packed = packFamily(service, family);
+  const { created, updated, deletes } = packed;
+  const hints = addHints(service.spec, family, packed, input.shares);
+  for (const { stored, endpoints } of hints.touched) {
+    const entry = s.stored.get(stored.object.metadata.name!);
+    assert(entry !== undefined, 'hints touch stored slices');
+    updated.push(changedDraft(entry, [...endpoints], 'hints'));
+  }
+
+  const { spec, labels } = service;
+  const { triggerTime, suffix } = input;
+  const objects: SliceObjectInput = { spec, labels, family: family.family, triggerTime };
+  const changes: SliceChange[] = [];
+  let creates = 0;
+  for (const draft of [...created, ...updated]) {
+    if (draft.entry !== null) {
+      const before = draft.entry.stored.object;
+      const after = (draft.kind === 'new' ? recycledObject : changedObject)(objects, draft, before);
+      changes.push({ before, after });
+    } else if (!spec.deleting) {
+      creates++;
+      changes.push({ before: null, after: createdObject(objects, draft, drawName(s, spec, suffix, names)) });
+    }
+  }
+  for (const { stored } of deletes) changes.push({ before: stored.object, after: null });
+  return {
+    writes: sliceWrites(changes),
+    facts: {
+      family: family.family,
+      endpoints: family.endpoints,
+      slices: family.owned + family.foreign.size + creates - deletes.length,
+      slicesDesired: Math.max(1, family.fewest),
+      added: packed.added,
+      removed: packed.removed,
+      hints: hints.hints,
+      hintsFailure: hints.failure,
+    },
+  };
+}
+
+interface PackedFamily {
+  /** Some of them on slices that are recycled. */
+  readonly created: readonly SliceDraft[];
+  readonly updated: SliceDraft[];
+  readonly deletes: readonly SliceEntry[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
+  const labelsAreRight = ({ stored }: SliceEntry): boolean =>
+    sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
+  const groups = [...family.dirtyGroups].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const packings = groups.filter(({ pods }) => pods > 0).map((group) => packGroup(family, group, labelsAreRight));
+  const recyclable = new Set(
+    [...packings.flatMap(({ emptied }) => emptied), ...groups.filter(({ pods }) => pods === 0).flatMap(entriesOf)].sort(
+      compareEntries,
+    ),
+  );
+  const foreign = [...family.foreign].sort(compareEntries);
+  const deletesAll = recyclable.size + foreign.length === family.owned + family.foreign.size;
+  let created = draftNewSlices(family, packings, recyclable);
+  if (created.length === 0 && deletesAll) {
+    const [only] = recyclable;
+    if (foreign.length === 0 && recyclable.size === 1 && isPlaceholder(only!.stored.object, service.labels)) {
+      recyclable.clear();
+    } else {
+      if (only !== undefined) recyclable.delete(only);
+      created = [newDraft(NO_SLICE_PORTS, [], only ?? null)];
+    }
+  }
+  for (const group of groups) settleGroup(family, group);
+  return {
+    created,
+    updated: packings.flatMap(({ updates }) => updates),
+    deletes: [...foreign, ...recyclable],
+    added: packings.reduce((sum, { added }) => sum + added, 0),
+    removed: packings.reduce((sum, { removed }) => sum + removed, 0),
+  };
+}
+
+function entriesOf({ entries }: PortGroup): SliceEntry[] {
+  return [...entries];
+}
+
+const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
+
+function addHints(
+  spec: ServiceRecord,
+  family: FamilySlices,
+  { created, updated, deletes }: PackedFamily,
+  shares: CpuShares | null,
+): HintResult {
+  const mode = hintsMode(spec);
+  // Slices without hints need no look when none are wanted.
+  if (mode === 'none' && family.hinted === 0) return NO_HINTS;
+  const slices: HintSlices = { created, updated, unchanged: unchangedSlices(family, created, updated, deletes) };
+  if (mode === 'Auto') return allotHints(slices, shares);
+  return mode === 'none' ? stripHints(slices) : distributeTraffic(slices, mode);
+}
+
+function unchangedSlices(
+  family: FamilySlices,
+  created: readonly SliceDraft[],
+  updated: readonly SliceDraft[],
+  deletes: readonly SliceEntry[],
+): StoredSlice[] {
+  const written = new Set<SliceEntry>(deletes);
+  for (const { entry } of created) if (entry !== null) written.add(entry);
+  for (const { entry } of updated) written.add(entry!);
+  const unchanged: SliceEntry[] = [];
+  for (const group of family.groups.values()) {
+    for (const entry of group.entries) if (!written.has(entry)) unchanged.push(entry);
+  }
+  return unchanged.sort(compareEntries).map(({ stored }) => stored);
+}
+
+/** Far more than it takes unless the names don't come at random. */
+const DRAWS_MAX = 100;
+
+function drawName(s: ServiceSlices, spec: ServiceRecord, suffix: () => string, names: Set<string>): SliceName {
+  for (let i = 0; i < DRAWS_MAX; i++) {
+    const name = newSliceName(spec.name, suffix());
+    if (s.stored.has(name.name) || names.has(name.name)) continue;
+    names.add(name.name);
+    return name;
+  }
+  throw new Error(
+    `assertion failed: ${DRAWS_MAX} names drawn for a slice of ${spec.namespace}/${spec.name} are all taken`,
+  );
+}

@@ -1,0 +1,71 @@
+/** The endpoints that a pod has in the slices of a service (spec/endpointslice.md 7.6). */
+import { podIPsOf } from '../../kube/record.ts';
+import type { Endpoint, EndpointConditions, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
+import { podFields, podIpAt } from '../pod-fields.ts';
+import type { Problem } from '../problem.ts';
+
+export interface PodEndpoints {
+  /** Null = the pod has no address of that family. */
+  readonly ipv4: Endpoint | null;
+  readonly ipv6: Endpoint | null;
+  /** What the API server would have rejected with the whole slice, and was left out (D13). */
+  readonly problem: Problem | null;
+}
+
+/**
+ * @param families address types of the service
+ * @param zone '' = unknown or none
+ */
+export function podEndpoints(
+  service: ServiceRecord,
+  families: readonly IpFamily[],
+  publishNotReady: boolean,
+  pod: PodRecord,
+  zone: string,
+): PodEndpoints {
+  let problem: Problem | null = null;
+  let ipv4: string[] | null = null;
+  let ipv6: string[] | null = null;
+  const podIPCount = podIPsOf(pod).length;
+  for (let i = 0; i < podIPCount; i++) {
+    const at = podIpAt(pod, i);
+    if (at.ip !== null && !families.includes(at.ip.family)) continue;
+    if (at.problem !== null) problem ??= at.problem;
+    else if (at.ip!.family === 'IPv4') ipv4 = withAddress(ipv4, at.ip!.canonical);
+    else ipv6 = withAddress(ipv6, at.ip!.canonical);
+  }
+  if (ipv4 === null && ipv6 === null) return { ipv4: null, ipv6: null, problem };
+
+  const { hostname, nodeName, problem: fieldProblem } = podFields(service, pod);
+  const rest = {
+    conditions: conditionsOf(pod, publishNotReady),
+    ...(hostname !== '' && { hostname }),
+    targetRef: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid },
+    ...(nodeName !== '' && { nodeName }),
+    ...(zone !== '' && { zone }),
+  };
+  return {
+    ipv4: ipv4 === null ? null : { addresses: ipv4, ...rest },
+    ipv6: ipv6 === null ? null : { addresses: ipv6, ...rest },
+    problem: problem ?? fieldProblem,
+  };
+}
+
+function withAddress(addresses: string[] | null, address: string): string[] {
+  if (addresses === null) return [address];
+  if (!addresses.includes(address)) addresses.push(address);
+  return addresses;
+}
+
+/** Shared, so that comparing two endpoints seldom looks into them. */
+const CONDITIONS: readonly EndpointConditions[] = Array.from({ length: 8 }, (_, bits) => ({
+  ready: (bits & 1) !== 0,
+  serving: (bits & 2) !== 0,
+  terminating: (bits & 4) !== 0,
+}));
+
+/** Published unready pods are ready also while they terminate; the other two conditions stay truthful (D29). */
+function conditionsOf(pod: PodRecord, publishNotReady: boolean): EndpointConditions {
+  const ready = publishNotReady || (pod.ready && !pod.deleting);
+  return CONDITIONS[(ready ? 1 : 0) | (pod.ready ? 2 : 0) | (pod.deleting ? 4 : 0)]!;
+}

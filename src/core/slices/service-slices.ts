@@ -1,0 +1,328 @@
+/**
+ * All that is known of one service for its slices: the service, its pods, and what the server holds. Kept up to date
+ * change by change; `planSlices` (plan.ts) says what to write.
+ */
+import { labelsEqual } from '../../kube/labels.ts';
+import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
+import type { Member } from '../member.ts';
+import { podIncluded } from '../pod-endpoint.ts';
+import { type Problem, problemsEqual } from '../problem.ts';
+import { servicePortsEqual } from '../target-port.ts';
+import { publishingOf } from '../tolerate-unready.ts';
+import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
+import {
+  addEntry,
+  changeInGroup,
+  createFamilySlices,
+  enterGroup,
+  type FamilySlices,
+  leaveGroup,
+  markAllEntries,
+  removeEntry,
+  replaceStored,
+  type SliceEntry,
+} from './family-slices.ts';
+import { podEndpoints } from './pod-endpoints.ts';
+import { portMapKey, slicePortsInOrder } from './port-map-key.ts';
+import { sliceFamilies } from './slice-families.ts';
+import { sliceIsOurs, sliceLabels } from './slice-labels.ts';
+import { fixedSlicePorts, podSlicePorts, type SlicePorts } from './slice-ports.ts';
+import { storeSlice } from './slice-state.ts';
+
+export interface SlicesConfig {
+  /** `--max-endpoints-per-slice` */
+  readonly endpointsPerSliceMax: number;
+  /** Honour the annotation that upstream dropped in 1.24. */
+  readonly tolerateUnreadyAnnotation: boolean;
+}
+
+export interface ServiceSlices {
+  readonly config: SlicesConfig;
+  /** What follows from the service; null = nothing is known of it yet. */
+  service: SlicesSpec | null;
+  readonly pods: Map<string, PodPlace>;
+  /** By name: whatever was observed or written. */
+  readonly stored: Map<string, SliceEntry>;
+  /** Of each wanted family, IPv4 first; they hold nothing that could not be made anew from pods and stored slices. */
+  families: readonly FamilySlices[];
+  /** Slices of families that are not wanted. */
+  readonly unwanted: Set<SliceEntry>;
+  /** Pods that are left out because their node is not known. */
+  waitingForNode: number;
+  /** Problems that arose and were not taken yet, oldest first. */
+  problems: Problem[];
+}
+
+export interface SlicesSpec {
+  readonly spec: ServiceRecord;
+  readonly families: readonly IpFamily[];
+  readonly publishNotReady: boolean;
+  /** Of the service; null = fine. */
+  readonly problem: Problem | null;
+  /** Labels of its slices. */
+  readonly labels: Record<string, string>;
+  /** Ports of all its pods; null when they must be found pod by pod. */
+  readonly ports: SlicePorts | null;
+}
+
+interface PodPlace {
+  readonly member: Member;
+  /** Null = the pod does not count, or nothing is known of the service. */
+  readonly ports: SlicePorts | null;
+  /** The last ones that the pod had: reused while they are right, so that unchanged endpoints stay identical. */
+  readonly ipv4: Endpoint | null;
+  readonly ipv6: Endpoint | null;
+  /** It has no endpoints until its node is known. */
+  readonly waiting: boolean;
+  readonly problem: Problem | null;
+}
+
+/** Most problems that wait to be taken; further ones are dropped: they are for a log. */
+const PROBLEMS_MAX = 100;
+
+/** Of a service of which nothing is known: no spec, no pods, no stored slices. */
+export function createServiceSlices(config: SlicesConfig): ServiceSlices {
+  return {
+    config,
+    service: null,
+    pods: new Map(),
+    stored: new Map(),
+    families: [],
+    unwanted: new Set(),
+    waitingForNode: 0,
+    problems: [],
+  };
+}
+
+/** Takes the service, new or changed; its pods are looked at again only if a field changed that says something about them. */
+export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
+  const before = s.service;
+  if (before?.spec === spec) return;
+  const { publishNotReady, problem } = publishingOf(spec, s.config);
+  s.service = {
+    spec,
+    families: sliceFamilies(spec),
+    publishNotReady,
+    problem,
+    labels: sliceLabels(spec),
+    ports: fixedSlicePorts(spec),
+  };
+  noteProblem(s, before?.problem ?? null, problem);
+  if (before === null || !placesLike(before, s.service)) placeAll(s, s.service);
+  else if (!labelsEqual(spec.labels, before.spec.labels)) for (const family of s.families) markAllEntries(family);
+}
+
+/**
+ * Takes a pod that is new or changed, or null = gone.
+ * @returns the pod as it was known before
+ */
+export function applySlicesPod(s: ServiceSlices, name: string, member: Member | null): PodRecord | null {
+  const before = s.pods.get(name);
+  if (member === null) {
+    if (before === undefined) return null;
+    movePod(s, name, before, null);
+    s.pods.delete(name);
+    return before.member.pod;
+  }
+  if (before !== undefined && before.member.pod === member.pod && before.member.zone === member.zone) return member.pod;
+  const after = placePod(s.service, member, before ?? null);
+  movePod(s, name, before ?? null, after);
+  s.pods.set(name, after);
+  return before?.member.pod ?? null;
+}
+
+export function slicePodNames(s: ServiceSlices): Iterable<string> {
+  return s.pods.keys();
+}
+
+/** Takes a slice as it was read from the server, newer than what was stored; null = it does not exist. */
+export function observeSlice(s: ServiceSlices, name: string, object: EndpointSlice | null): void {
+  const entry = s.stored.get(name);
+  if (object === null) {
+    if (entry === undefined) return;
+    takeOut(s, entry);
+    s.stored.delete(name);
+    return;
+  }
+  const stored = storeSlice(object);
+  if (entry === undefined) {
+    const added: SliceEntry = { name, stored, group: null };
+    s.stored.set(name, added);
+    sortIn(s, added);
+    return;
+  }
+  const family = familyOf(s, entry);
+  if (family !== null && entry.group !== null && isMember(s, family, object, entry.group.key)) {
+    replaceStored(family, entry, stored);
+    return;
+  }
+  takeOut(s, entry);
+  entry.stored = stored;
+  sortIn(s, entry);
+}
+
+export function storedSlice(s: ServiceSlices, name: string): EndpointSlice | undefined {
+  return s.stored.get(name)?.stored.object;
+}
+
+/** All stored slices are about to be observed anew. */
+export function forgetStoredSlices(s: ServiceSlices): void {
+  for (const entry of s.stored.values()) takeOut(s, entry);
+  s.stored.clear();
+}
+
+/** Problems that arose since the last call. */
+export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
+  const taken = s.problems;
+  if (taken.length > 0) s.problems = [];
+  return taken;
+}
+
+function noteProblem(s: ServiceSlices, before: Problem | null, after: Problem | null): void {
+  if (after === null || (before !== null && problemsEqual(before, after))) return;
+  if (s.problems.length < PROBLEMS_MAX) s.problems.push(after);
+}
+
+/** Whether pods and slices have the same places by both. */
+function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
+  return (
+    a.publishNotReady === b.publishNotReady &&
+    a.spec.uid === b.spec.uid &&
+    a.spec.name === b.spec.name &&
+    a.spec.namespace === b.spec.namespace &&
+    a.families.length === b.families.length &&
+    a.families.every((family) => b.families.includes(family)) &&
+    servicePortsEqual(a.spec.ports, b.spec.ports)
+  );
+}
+
+function placeAll(s: ServiceSlices, service: SlicesSpec): void {
+  s.families = service.families.map((family) => createFamilySlices(family, s.config.endpointsPerSliceMax));
+  s.unwanted.clear();
+  s.waitingForNode = 0;
+  for (const [name, before] of s.pods) {
+    const after = placePod(service, before.member, before);
+    s.pods.set(name, after);
+    enterAll(s, name, after);
+    noteProblem(s, before.problem, after.problem);
+  }
+  for (const entry of s.stored.values()) {
+    entry.group = null;
+    sortIn(s, entry);
+  }
+}
+
+// Pods
+
+/** What becomes of a pod, not yet in a group. */
+function placePod(service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
+  const { pod, zone } = member;
+  const nowhere: PodPlace = { member, ports: null, ipv4: null, ipv6: null, waiting: false, problem: null };
+  // Terminating pods count (spec/endpointslice.md 7.2).
+  if (service === null || !podIncluded(pod, true)) return nowhere;
+  const { spec, families, publishNotReady } = service;
+  const ports = service.ports ?? podSlicePorts(spec, pod);
+  if (zone === null && !publishNotReady) {
+    return { ...nowhere, ports, waiting: true, problem: unknownNode(pod) };
+  }
+  const { ipv4, ipv6, problem } = podEndpoints(spec, families, publishNotReady, pod, zone ?? '');
+  return {
+    member,
+    ports: before?.ports?.key === ports.key ? before.ports : ports,
+    ipv4: known(before?.ipv4, ipv4),
+    ipv6: known(before?.ipv6, ipv6),
+    waiting: false,
+    problem,
+  };
+}
+
+function known(before: Endpoint | null | undefined, after: Endpoint | null): Endpoint | null {
+  if (before === null || before === undefined || after === null) return after;
+  return sameEndpoint(before, after) && endpointContentEqual(before, after) ? before : after;
+}
+
+function unknownNode(pod: PodRecord): Problem {
+  return {
+    kind: 'unknown-node',
+    object: `pod ${pod.namespace}/${pod.name}`,
+    field: 'spec.nodeName',
+    message: `no such node, left out until there is: ${JSON.stringify(pod.nodeName.slice(0, 64))}`,
+  };
+}
+
+function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
+  if (before?.waiting === true) s.waitingForNode--;
+  if (after?.waiting === true) s.waitingForNode++;
+  noteProblem(s, before?.problem ?? null, after?.problem ?? null);
+  const from = before?.ports ?? null;
+  const to = after?.ports ?? null;
+  for (const family of s.families) {
+    const endpoint = after === null ? null : endpointOf(after, family.family);
+    if (from !== null && to !== null && from.key === to.key) {
+      if (endpoint !== endpointOf(before!, family.family)) changeInGroup(family, to.key, name, endpoint);
+      continue;
+    }
+    if (from !== null) leaveGroup(family, from.key, name);
+    if (to !== null) enterGroup(family, to, name, endpoint);
+  }
+}
+
+function enterAll(s: ServiceSlices, name: string, place: PodPlace): void {
+  if (place.waiting) s.waitingForNode++;
+  if (place.ports === null) return;
+  for (const family of s.families) enterGroup(family, place.ports, name, endpointOf(place, family.family));
+}
+
+function endpointOf(place: PodPlace, family: IpFamily): Endpoint | null {
+  return family === 'IPv4' ? place.ipv4 : place.ipv6;
+}
+
+// Slices
+
+/** Finds the place of a slice that is in none. */
+function sortIn(s: ServiceSlices, entry: SliceEntry): void {
+  const { object } = entry.stored;
+  if (s.service === null || !isVisible(s.service, object)) return;
+  const family = s.families.find((each) => each.family === object.addressType);
+  if (family === undefined) s.unwanted.add(entry);
+  else if (!isOwned(s.service, object)) family.foreign.add(entry);
+  else addEntry(family, portsOf(object), entry);
+}
+
+function takeOut(s: ServiceSlices, entry: SliceEntry): void {
+  if (s.unwanted.delete(entry)) return;
+  const family = familyOf(s, entry);
+  if (family === null) return;
+  if (entry.group !== null) removeEntry(family, entry);
+  else family.foreign.delete(entry);
+}
+
+function familyOf(s: ServiceSlices, entry: SliceEntry): FamilySlices | null {
+  return s.families.find(({ family }) => family === entry.stored.object.addressType) ?? null;
+}
+
+function isMember(s: ServiceSlices, family: FamilySlices, object: EndpointSlice, key: string): boolean {
+  return (
+    s.service !== null &&
+    object.addressType === family.family &&
+    isVisible(s.service, object) &&
+    isOwned(s.service, object) &&
+    portMapKey(object.ports) === key
+  );
+}
+
+/** Slices on their way out are as good as gone (#109624), those with other labels are nobody's business here. */
+function isVisible({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
+  return (metadata.deletionTimestamp ?? '') === '' && sliceIsOurs(metadata.labels, spec.name);
+}
+
+/** By this very Service, not by one of the same name before it. */
+function isOwned({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
+  return (metadata.ownerReferences ?? []).some(
+    ({ kind, apiVersion, uid }) => kind === 'Service' && apiVersion === 'v1' && uid === spec.uid,
+  );
+}
+
+function portsOf(object: EndpointSlice): SlicePorts {
+  return { key: portMapKey(object.ports), ports: slicePortsInOrder(object.ports ?? []) };
+}

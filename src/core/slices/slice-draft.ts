@@ -1,0 +1,26 @@
+import type { Endpoint } from '../../kube/types.ts';
+import type { SliceEntry } from './family-slices.ts';
+import { NO_SLICE_PORTS, type SlicePorts } from './slice-ports.ts';
+import type { DraftSlice } from './slice-state.ts';
+
+/** What one write will make of a slice. */
+export interface SliceDraft extends DraftSlice {
+  /**
+   * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are. `new`: all is, but for what
+   * somebody else put into the metadata of a slice that is recycled.
+   */
+  readonly kind: 'changed' | 'hints' | 'new';
+  /** The slice on the server that is overwritten; null = it is created. */
+  readonly entry: SliceEntry | null;
+  /** Of a new slice. */
+  readonly ports: SlicePorts;
+}
+
+export function changedDraft(entry: SliceEntry, endpoints: Endpoint[], kind: 'changed' | 'hints'): SliceDraft {
+  return { kind, stored: entry.stored, entry, endpoints, ports: NO_SLICE_PORTS };
+}
+
+/** @param entry the slice to be recycled; null = none */
+export function newDraft(ports: SlicePorts, endpoints: Endpoint[], entry: SliceEntry | null): SliceDraft {
+  return { kind: 'new', stored: null, entry, endpoints, ports };
+}

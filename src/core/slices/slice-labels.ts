@@ -1,0 +1,48 @@
+import { setKey } from '../../kube/labels.ts';
+import {
+  HEADLESS_LABEL,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGED_BY_LABEL,
+  SLICE_MANAGED_BY_VALUE,
+} from '../../kube/names.ts';
+import type { Labels, ServiceRecord } from '../../kube/types.ts';
+
+/** Ours to set, whatever Service or slice say. */
+function isReserved(key: string): boolean {
+  return key === SERVICE_NAME_LABEL || key === SLICE_MANAGED_BY_LABEL || key === HEADLESS_LABEL;
+}
+
+/** The labels of a service's slices, to the last one (spec/endpointslice.md 12.1). */
+export function sliceLabels(service: ServiceRecord): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (let i = 0; i < service.labels.length; i += 2) {
+    const key = service.labels[i]!;
+    if (!isReserved(key)) setKey(labels, key, service.labels[i + 1]!);
+  }
+  if (service.clusterIP === '' || service.clusterIP === 'None') labels[HEADLESS_LABEL] = '';
+  labels[SERVICE_NAME_LABEL] = service.name;
+  labels[SLICE_MANAGED_BY_LABEL] = SLICE_MANAGED_BY_VALUE;
+  return labels;
+}
+
+/** The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write (12.1). */
+export function sliceLabelsAreRight(
+  labels: Readonly<Record<string, string>> | null | undefined,
+  serviceLabels: Labels,
+): boolean {
+  let wanted = 0;
+  for (let i = 0; i < serviceLabels.length; i += 2) {
+    const key = serviceLabels[i]!;
+    if (isReserved(key)) continue;
+    wanted++;
+    if (labels === null || labels === undefined) return false;
+    if (!Object.hasOwn(labels, key) || labels[key] !== serviceLabels[i + 1]) return false;
+  }
+  for (const key in labels) if (!isReserved(key)) wanted--;
+  return wanted === 0;
+}
+
+/** Whether the slice is one of this service and of this controller; of others we know nothing. */
+export function sliceIsOurs(labels: Readonly<Record<string, string>> | null | undefined, serviceName: string): boolean {
+  return labels?.[SERVICE_NAME_LABEL] === serviceName && labels[SLICE_MANAGED_BY_LABEL] === SLICE_MANAGED_BY_VALUE;
+}

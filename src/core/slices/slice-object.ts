@@ -1,0 +1,91 @@
+/** The objects that planned writes carry (spec/endpointslice.md 6, 8.2, 8.3, 12). */
+import { setKey } from '../../kube/labels.ts';
+import { TRIGGER_TIME_ANNOTATION } from '../../kube/names.ts';
+import { formatTime, TIME_SECONDS_MAX } from '../../kube/time.ts';
+import type { EndpointSlice, ObjectMeta, OwnerReference, ServiceRecord } from '../../kube/types.ts';
+import { recordsEqual } from '../endpoints/labels.ts';
+import type { SliceDraft } from './slice-draft.ts';
+import type { SliceName } from './slice-name.ts';
+
+export interface SliceObjectInput {
+  readonly spec: ServiceRecord;
+  /** Of the service's slices. */
+  readonly labels: Record<string, string>;
+  readonly family: string;
+  /** Seconds; 0 = none. */
+  readonly triggerTime: number;
+}
+
+export function createdObject(input: SliceObjectInput, draft: SliceDraft, name: SliceName): EndpointSlice {
+  const { spec, labels } = input;
+  const metadata: ObjectMeta = { ...name, namespace: spec.namespace, labels, ownerReferences: [ownerOf(spec)] };
+  annotate(metadata, undefined, input.triggerTime);
+  return newObject(input, draft, metadata);
+}
+
+/** Keeps what somebody else put into the metadata of the slice: annotations, finalizers (D10). */
+export function recycledObject(input: SliceObjectInput, draft: SliceDraft, stored: EndpointSlice): EndpointSlice {
+  const metadata = metadataOf(stored, input.triggerTime);
+  metadata.labels = input.labels;
+  metadata.ownerReferences = [ownerOf(input.spec)];
+  return newObject(input, draft, metadata);
+}
+
+export function changedObject(input: SliceObjectInput, draft: SliceDraft, stored: EndpointSlice): EndpointSlice {
+  const metadata = metadataOf(stored, input.triggerTime);
+  if (draft.kind === 'changed') metadata.labels = input.labels;
+  return { ...stored, metadata, endpoints: draft.endpoints };
+}
+
+/** Whether a slice of the service is what is written for a service without endpoints. */
+export function isPlaceholder(stored: EndpointSlice, labels: Record<string, string>): boolean {
+  return (
+    (stored.endpoints?.length ?? 0) === 0 &&
+    (stored.ports?.length ?? 0) === 0 &&
+    recordsEqual(stored.metadata.labels ?? {}, labels)
+  );
+}
+
+function newObject({ family }: SliceObjectInput, draft: SliceDraft, metadata: ObjectMeta): EndpointSlice {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata,
+    addressType: family,
+    endpoints: draft.endpoints,
+    ports: draft.ports.ports,
+  };
+}
+
+function ownerOf({ name, uid }: ServiceRecord): OwnerReference {
+  return { apiVersion: 'v1', kind: 'Service', name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+function metadataOf(stored: EndpointSlice, triggerTime: number): ObjectMeta {
+  const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
+  // An empty list of these would reset the server's.
+  delete metadata.managedFields;
+  annotate(metadata, stored.metadata.annotations, triggerTime);
+  return metadata;
+}
+
+/** Without a time the annotation goes: it would tell of an earlier write. */
+function annotate(
+  metadata: ObjectMeta,
+  stored: Readonly<Record<string, string>> | null | undefined,
+  triggerTime: number,
+): void {
+  const annotations: Record<string, string> = {};
+  let count = 0;
+  for (const [key, value] of Object.entries(stored ?? {})) {
+    if (key === TRIGGER_TIME_ANNOTATION) continue;
+    setKey(annotations, key, value);
+    count++;
+  }
+  if (triggerTime > 0 && triggerTime <= TIME_SECONDS_MAX) {
+    annotations[TRIGGER_TIME_ANNOTATION] = formatTime(triggerTime);
+    count++;
+  }
+  if (count > 0) metadata.annotations = annotations;
+  else delete metadata.annotations;
+}
