@@ -9,7 +9,10 @@ import {
   OVERLOAD_FACTOR,
   stripHints,
 } from '../../../src/core/slices/topology-hints.ts';
-import { hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from '../../support/hint-slices.ts';
+import type { EndpointSlice } from '../../../src/kube/types.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+import { endpointsOf, hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from '../../support/hint-slices.ts';
+import { addHints } from '../../support/upstream-topology.ts';
 
 const SEED = 20261121;
 
@@ -324,6 +327,10 @@ suite('over random slices', () => {
   const worlds = fc.record({ created: lists, updated: lists, unchanged: lists });
   const shareTables = fc.constantFrom(HALVES, THIRDS, sharesOf({ a: 0.1, b: 0.3, c: 0.6 }));
 
+  function sum(numbers: readonly number[]): number {
+    return numbers.reduce((total, number) => total + number, 0);
+  }
+
   function isReadyText(text: string): boolean {
     return !/^[!?]/.test(text);
   }
@@ -380,10 +387,44 @@ suite('over random slices', () => {
         const result = allotHints(slices, shares);
         if (result.failure !== '') return;
         const counts = new Map(result.hints!.map(({ zone, count }) => [zone, count]));
-        const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-        const allocations = allocateZones(total, shares);
+        const allocations = allocateZones(sum([...counts.values()]), shares);
         assert.ok(typeof allocations !== 'string');
         assert.deepEqual(givingAndReceiving(allocations, counts), { giving: new Map(), receiving: new Map() });
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+  });
+
+  test('beside a port of upstream: the same failures and totals, and no slice written that upstream leaves', () => {
+    const slice = (text: string, name: string): EndpointSlice => ({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name },
+      addressType: 'IPv4',
+      endpoints: endpointsOf(text),
+    });
+    fc.assert(
+      fc.property(worlds, shareTables, fc.nat(), (world, shares, seed) => {
+        // With a hint each: which of two slices stays makes no difference to the total then.
+        const [created, updated, unchanged] = [world.created, world.updated, world.unchanged].map((texts) =>
+          texts.map((text) => text.replaceAll('+b', '')),
+        ) as [string[], string[], string[]];
+        const slices = hintSlices({ created, updated, unchanged });
+        const ours = allotHints(slices, shares);
+        const upstream = addHints(
+          {
+            create: created.map((text, i) => slice(text, `create-${i}`)),
+            update: updated.map((text, i) => slice(text, `update-${i}`)),
+            unchanged: unchanged.map((text, i) => slice(text, `web-${i}`)),
+          },
+          new Map(shares.zones.map(({ zone, share }) => [zone, share])),
+          createPrng(seed),
+        );
+        assert.equal(ours.failure, upstream.failure);
+        const written = new Set(upstream.update.map(({ metadata }) => metadata.name));
+        for (const { stored } of ours.touched) assert.ok(written.has(stored.object.metadata.name));
+        if (ours.failure !== '') assert.equal(ours.touched.length, upstream.update.length - updated.length);
+        else assert.equal(sum(ours.hints!.map(({ count }) => count)), sum([...upstream.counts!.values()]));
       }),
       { seed: SEED, numRuns: 500 },
     );
