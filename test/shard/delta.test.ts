@@ -2,16 +2,29 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { decodeObject, encodeBare, encodeObject } from '../../src/kube/codec.ts';
+import type { Member } from '../../src/core/member.ts';
+import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
+import { decodeObject, encodeBare } from '../../src/kube/codec.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
-import type { Endpoints, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
-import { OUTPUT_ENDPOINTS, type Ack, type BatchEntry, type ServiceResult } from '../../src/shard/protocol.ts';
-import { batchEntry, batchOf, podRecord, serviceRecord } from '../support/batches.ts';
-import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
+import type { KubeObject, ServiceRecord } from '../../src/kube/types.ts';
+import { createPlanner, type Planner } from '../../src/shard/planner.ts';
+import {
+  type Ack,
+  type BatchEntry,
+  type Observed,
+  OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
+  OUTPUT_SLICES,
+  type PlannedWrite,
+  type PlannerConfig,
+  type ServiceResult,
+} from '../../src/shard/protocol.ts';
+import { podRecord, serviceRecord } from '../support/batches.ts';
+import { ALL_OUTPUTS, ENDPOINTS_ONLY } from '../support/planner-config.ts';
+import { send } from '../support/planner-talk.ts';
 
 const SEED = 20261121;
+const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, endpointsPerSliceMax: 2, mirrorEndpointsPerSubsetMax: 2 };
 
 const podChanges: fc.Arbitrary<Step> = fc
   .record({
@@ -20,13 +33,19 @@ const podChanges: fc.Arbitrary<Step> = fc
     deleting: fc.boolean(),
     ip: fc.nat(3),
     bad: fc.nat(9),
+    ipv6: fc.boolean(),
     ports: fc.constantFrom([], [80], [81], [80, 81]),
     readyTime: fc.nat(100),
+    zone: fc.constantFrom('a', 'b', '', null),
   })
-  .map(({ n, ready, deleting, ip, bad, ports, readyTime }) => {
+  .map(({ n, ready, deleting, ip, bad, ipv6, ports, readyTime, zone }) => {
     const podIP = bad === 0 ? 'nonsense' : `10.0.${ip}.${n}`;
+    const podIPs = ipv6 ? [podIP, `fd00::${n}`] : [podIP];
     const named = ports.map((port) => ({ name: `p${port}`, containerPort: port, protocol: 'TCP' }));
-    return { type: 'pod', pod: podRecord(n, { ready, deleting, podIP, podIPs: [podIP], ports: named, readyTime }) };
+    return {
+      type: 'pod',
+      member: { pod: podRecord(n, { ready, deleting, podIP, podIPs, ports: named, readyTime }), zone },
+    };
   });
 
 const specChanges: fc.Arbitrary<Step> = fc
@@ -36,13 +55,18 @@ const specChanges: fc.Arbitrary<Step> = fc
     publishNotReadyAddresses: fc.boolean(),
     label: fc.constantFrom('a', 'b'),
     type: fc.constantFrom('ClusterIP', 'ClusterIP', 'ExternalName'),
+    ipFamilies: fc.constantFrom(['IPv4'], ['IPv4'], ['IPv4', 'IPv6'], ['IPv6']),
+    selector: fc.constantFrom(['app', 'web'], ['app', 'web'], null),
+    topology: fc.boolean(),
+    trafficDistribution: fc.constantFrom('', '', 'PreferClose'),
   })
-  .map(({ targetPorts, headless, label, ...spec }) => ({
+  .map(({ targetPorts, headless, label, topology, ...spec }) => ({
     type: 'spec',
     spec: serviceRecord({
       ...spec,
       clusterIP: headless ? 'None' : '10.96.0.10',
       labels: ['app', label],
+      annotations: topology ? ['service.kubernetes.io/topology-mode', 'Auto'] : [],
       ports: targetPorts.map((targetPort, i) => ({
         name: `n${i}`,
         protocol: 'TCP',
@@ -53,162 +77,313 @@ const specChanges: fc.Arbitrary<Step> = fc
     }),
   }));
 
+const outcomes = fc.constantFrom<Outcome[]>(
+  'applied',
+  'applied',
+  'refused',
+  'not-sent',
+  'unknown-applied',
+  'unknown-lost',
+);
+
 const steps: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: podChanges },
-  { weight: 1, arbitrary: specChanges },
-  { weight: 1, arbitrary: fc.nat(5).map((n): Step => ({ type: 'remove', name: `web-${n}` })) },
-  { weight: 1, arbitrary: fc.constant<Step>({ type: 'foreign' }) },
+  { weight: 10, arbitrary: podChanges },
+  { weight: 2, arbitrary: specChanges },
+  { weight: 2, arbitrary: fc.nat(5).map((n): Step => ({ type: 'remove', name: `web-${n}` })) },
   {
     weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('foreign' as const),
+      which: fc.nat(),
+      edit: fc.constantFrom('relabel', 'empty', 'copy', 'delete'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('manual' as const),
+      ips: fc.subarray(['10.9.0.1', '10.9.0.2', '10.9.0.3', 'fd00::9', 'nonsense']),
+      port: fc.constantFrom(80, 81),
+    }),
+  },
+  {
+    weight: 1,
     arbitrary: fc
-      .constantFrom('applied', 'applied', 'refused', 'not-sent', 'unknown-applied', 'unknown-lost')
-      .map((outcome): Step => ({ type: 'sync', outcome })),
+      .constantFrom(null, { a: 0.5, b: 0.5 }, { a: 0.7, b: 0.3 })
+      .map((zones): Step => ({ type: 'shares', zones })),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ type: 'relist' }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('sync' as const),
+      outputs: fc.integer({ min: 1, max: 7 }),
+      outcomes: fc.array(outcomes, { minLength: 1, maxLength: 4 }),
+    }),
   },
 );
 
 suite('a planner told by deltas', () => {
-  test('plans what one with a full snapshot plans, and a settled world plans nothing', () => {
-    fc.assert(
-      fc.property(fc.array(steps, { maxLength: 30 }), (story) => {
-        const world = createWorld();
-        for (const step of story) take(world, step);
+  test('plans the Endpoints that one with a full snapshot plans, and a settled world plans nothing', () => {
+    check(ENDPOINTS_ONLY, 30, 200);
+  });
 
-        const delta = sendNews(world, OUTPUT_ENDPOINTS);
-        const fresh = send(createPlanner(ENDPOINTS_ONLY), {
-          version: 1,
-          outputs: OUTPUT_ENDPOINTS,
-          spec: world.spec,
-          upserts: [...world.pods.values()].map((pod) => ({ pod, zone: null })),
-          observed: [observed(world)],
-        });
-        assert.deepEqual(outline(delta), outline(fresh));
-        assert.deepEqual(delta.facts, fresh.facts);
-
-        finish(world, delta, 'applied');
-        assert.deepEqual(outline(sendNews(world, OUTPUT_ENDPOINTS)), []);
-      }),
-      { seed: SEED, numRuns: 300 },
-    );
+  test('plans all three outputs so', () => {
+    check(SMALL_SLICES, 30, 400);
   });
 });
 
 type Outcome = 'applied' | 'refused' | 'not-sent' | 'unknown-applied' | 'unknown-lost';
 
 type Step =
-  | { readonly type: 'pod'; readonly pod: PodRecord }
+  | { readonly type: 'pod'; readonly member: Member }
   | { readonly type: 'remove'; readonly name: string }
   | { readonly type: 'spec'; readonly spec: ServiceRecord }
-  /** Somebody else edits the object; the planner is told at once. */
-  | { readonly type: 'foreign' }
-  | { readonly type: 'sync'; readonly outcome: Outcome };
+  /** Somebody else edits one of the objects; the planner is told at once. */
+  | { readonly type: 'foreign'; readonly which: number; readonly edit: 'relabel' | 'empty' | 'copy' | 'delete' }
+  /** Somebody writes the Endpoints by hand. */
+  | { readonly type: 'manual'; readonly ips: readonly string[]; readonly port: number }
+  | { readonly type: 'shares'; readonly zones: Readonly<Record<string, number>> | null }
+  /** All objects are read again. */
+  | { readonly type: 'relist' }
+  | { readonly type: 'sync'; readonly outputs: number; readonly outcomes: readonly Outcome[] };
 
 interface World {
   readonly planner: Planner;
-  readonly pods: Map<string, PodRecord>;
+  readonly pods: Map<string, Member>;
   spec: ServiceRecord;
-  /** What the server holds, and its revision. */
-  object: Endpoints | null;
+  shares: CpuShares | null;
+  /** What the server holds, by `<output>/<name>`, and its revision. */
+  readonly objects: Map<string, KubeObject>;
   revision: number;
+  /** The pods that the planner was told of. */
+  readonly told: Map<string, Member>;
   /** For the next entry. */
-  news: { spec: ServiceRecord | undefined; names: Set<string>; acks: Ack[]; observe: boolean };
+  news: { spec: ServiceRecord | undefined; acks: Ack[]; observe: Set<string>; relisted: number };
   version: number;
 }
 
-function createWorld(): World {
+function check(config: PlannerConfig, stepsMax: number, numRuns: number): void {
+  fc.assert(
+    fc.property(fc.array(steps, { maxLength: stepsMax }), (story) => {
+      const world = createWorld(config);
+      for (const step of story) take(world, step);
+
+      const delta = sendNews(world, config.outputs);
+      const news = {
+        version: 1,
+        outputs: config.outputs,
+        spec: world.spec,
+        upserts: membersOf(world),
+        observed: [...world.objects.keys()].map((key) => observed(world, key)),
+      };
+      const fresh = send(createPlanner(config), news, { seed: 99, shares: world.shares });
+      assert.deepEqual([fresh.error, fresh.needFull], [null, false]);
+      assert.deepEqual(outline(delta), outline(fresh));
+      assert.deepEqual(delta.facts, fresh.facts);
+
+      finish(world, delta, ['applied']);
+      assert.deepEqual(outline(sendNews(world, config.outputs)), []);
+    }),
+    { seed: SEED, numRuns },
+  );
+}
+
+function createWorld(config: PlannerConfig): World {
   const spec = serviceRecord();
-  const news = { spec, names: new Set<string>(), acks: [], observe: false };
-  const planner = createPlanner(ENDPOINTS_ONLY);
-  return { planner, pods: new Map(), spec, object: null, revision: 8, news, version: 0 };
+  return {
+    planner: createPlanner(config),
+    pods: new Map(),
+    spec,
+    shares: null,
+    objects: new Map(),
+    revision: 8,
+    told: new Map(),
+    news: { spec, acks: [], observe: new Set(), relisted: 0 },
+    version: 0,
+  };
 }
 
 function take(world: World, step: Step): void {
   switch (step.type) {
-    case 'pod':
-      world.pods.set(step.pod.name, step.pod);
-      world.news.names.add(step.pod.name);
+    case 'pod': {
+      world.pods.set(step.member.pod.name, step.member);
       break;
-    case 'remove':
+    }
+    case 'remove': {
       world.pods.delete(step.name);
-      world.news.names.add(step.name);
       break;
-    case 'spec':
+    }
+    case 'spec': {
       world.spec = step.spec;
       world.news.spec = step.spec;
       break;
-    case 'foreign':
-      if (world.object === null) break;
-      store(world, { ...world.object, metadata: { ...world.object.metadata, labels: { foreign: 'yes' } } });
-      world.news.observe = true;
-      break;
-    case 'sync':
-      finish(world, sendNews(world, OUTPUT_ENDPOINTS), step.outcome);
-      break;
-  }
-}
-
-/** The server does what the outcome says, and the planner is to be told. */
-function finish(world: World, result: ServiceResult, outcome: Outcome): void {
-  for (const write of result.writes) {
-    if (outcome.endsWith('applied')) {
-      assert.equal(write.verb, world.object === null ? 'create' : 'update');
-      assert.equal(write.resourceVersion, world.object?.metadata.resourceVersion ?? '');
-      store(world, decodeObject(write.body) as Endpoints);
     }
-    const unknown = outcome.startsWith('unknown');
-    const { uid = '', resourceVersion = '' } = outcome === 'applied' ? (world.object?.metadata ?? {}) : {};
-    world.news.acks.push({
-      write: write.id,
-      result: unknown ? 'unknown' : (outcome as Ack['result']),
-      uid,
-      resourceVersion,
-    });
-    world.news.observe = unknown;
+    case 'foreign': {
+      takeForeign(world, [...world.objects.keys()][step.which % world.objects.size], step.edit);
+      break;
+    }
+    case 'manual': {
+      const key = `${OUTPUT_ENDPOINTS}/web`;
+      const metadata = { ...world.objects.get(key)?.metadata, name: 'web', labels: { made: 'by hand' } };
+      const ports = [{ name: 'n0', port: step.port, protocol: 'TCP' }];
+      const subsets = [{ addresses: step.ips.map((ip) => ({ ip })), ports }];
+      store(world, key, { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets });
+      world.news.observe.add(key);
+      break;
+    }
+    case 'shares': {
+      const zones = Object.entries(step.zones ?? {}).map(([zone, share]) => ({ zone, share }));
+      world.shares = step.zones === null ? null : { version: world.version, zones };
+      break;
+    }
+    case 'relist': {
+      world.news.relisted = OUTPUT_ENDPOINTS | OUTPUT_SLICES | OUTPUT_MIRROR;
+      for (const key of world.objects.keys()) world.news.observe.add(key);
+      break;
+    }
+    case 'sync': {
+      const { outputs } = world.planner.config;
+      if ((step.outputs & outputs) !== 0) finish(world, sendNews(world, step.outputs & outputs), step.outcomes);
+      break;
+    }
   }
 }
 
-function store(world: World, object: Endpoints): void {
-  const resourceVersion = String(++world.revision);
-  world.object = { ...object, metadata: { ...object.metadata, uid: 'endpoints-uid', resourceVersion } };
+function takeForeign(world: World, key: string | undefined, edit: 'relabel' | 'empty' | 'copy' | 'delete'): void {
+  if (key === undefined) return;
+  const object = world.objects.get(key)!;
+  const { metadata } = object;
+  switch (edit) {
+    case 'relabel': {
+      store(world, key, { ...object, metadata: { ...metadata, labels: { ...metadata.labels, foreign: 'yes' } } });
+      break;
+    }
+    case 'empty': {
+      store(world, key, { ...object, ...(object.kind === 'Endpoints' ? { subsets: [] } : { endpoints: [] }) });
+      break;
+    }
+    case 'delete': {
+      world.objects.delete(key);
+      break;
+    }
+    case 'copy': {
+      if (object.kind === 'Endpoints') break;
+      const copy = `${key}-copy`;
+      if (world.objects.has(copy)) break;
+      store(world, copy, {
+        ...object,
+        metadata: { ...metadata, name: `${metadata.name}-copy`, uid: `uid of ${copy}` },
+      });
+      world.news.observe.add(copy);
+      break;
+    }
+  }
+  world.news.observe.add(key);
+}
+
+/** The server does what the outcomes say, one for each write in turn, and the planner is to be told. */
+function finish(world: World, result: ServiceResult, outcomesOfWrites: readonly Outcome[]): void {
+  result.writes.forEach((write, i) => {
+    const outcome = outcomesOfWrites[i % outcomesOfWrites.length]!;
+    const key = keyOf(write);
+    if (outcome.endsWith('applied')) apply(world, write);
+    if (outcome.startsWith('unknown')) {
+      world.news.acks.push({ write: write.id, result: 'unknown', uid: '', resourceVersion: '' });
+      world.news.observe.add(key);
+      return;
+    }
+    const { uid = '', resourceVersion = '' } = outcome === 'applied' ? (world.objects.get(key)?.metadata ?? {}) : {};
+    world.news.acks.push({ write: write.id, result: outcome as Ack['result'], uid, resourceVersion });
+  });
+}
+
+function apply(world: World, write: PlannedWrite): void {
+  const key = keyOf(write);
+  const before = world.objects.get(key);
+  assert.equal(write.verb === 'create', before === undefined, `${write.verb} ${key}`);
+  assert.deepEqual(
+    [write.uid, write.resourceVersion],
+    [before?.metadata.uid ?? '', before?.metadata.resourceVersion ?? ''],
+  );
+  if (write.verb === 'delete') world.objects.delete(key);
+  else store(world, key, decodeObject(write.body));
+}
+
+function store(world: World, key: string, object: KubeObject): void {
+  const metadata = { uid: `uid of ${key}`, ...object.metadata, resourceVersion: String(++world.revision) };
+  world.objects.set(key, { ...object, metadata });
+}
+
+function keyOf(write: PlannedWrite): string {
+  return `${write.output}/${write.name}`;
+}
+
+/** A service without a selector has none. */
+function membersOf(world: World): Member[] {
+  return world.spec.selector === null ? [] : [...world.pods.values()];
 }
 
 function sendNews(world: World, outputs: number): ServiceResult {
-  const { spec, names, acks, observe } = world.news;
+  const { spec, acks, observe, relisted } = world.news;
+  const { told } = world;
   const base = world.version++;
-  world.news = { spec: undefined, names: new Set(), acks: [], observe: false };
-  return send(world.planner, {
+  const members = membersOf(world);
+  const upserts = members.filter((member) => told.get(member.pod.name) !== member);
+  const names = new Set(members.map(({ pod }) => pod.name));
+  const removals = [...told.keys()].filter((name) => !names.has(name));
+  told.clear();
+  for (const member of members) told.set(member.pod.name, member);
+  world.news = { spec: undefined, acks: [], observe: new Set(), relisted: 0 };
+  const news: Partial<BatchEntry> = {
     base,
     version: world.version,
     outputs,
     spec: base === 0 ? world.spec : spec,
-    upserts: [...names].flatMap((name) => {
-      const pod = world.pods.get(name);
-      return pod === undefined ? [] : { pod, zone: null };
-    }),
-    removals: [...names].filter((name) => !world.pods.has(name)),
+    upserts,
+    removals,
     acks,
-    observed: observe ? [observed(world)] : [],
-  });
-}
-
-function observed(world: World): BatchEntry['observed'][number] {
-  const content = world.object === null ? null : ({ encoding: 'protobuf', bytes: encodeBare(world.object) } as const);
-  return { output: OUTPUT_ENDPOINTS, name: 'web', content };
-}
-
-function send(planner: Planner, news: Partial<BatchEntry>): ServiceResult {
-  const [result] = decodeReply(plan(planner, encodeBatch(batchOf(batchEntry(news))))).results;
-  assert.equal(result?.error, null);
-  assert.equal(result.needFull, false);
+    relisted,
+    observed: [...observe].map((key) => observed(world, key)),
+  };
+  const result = send(world.planner, news, { seed: world.version, shares: world.shares });
+  assert.deepEqual([result.error, result.needFull], [null, false]);
   return result;
 }
 
-/** The writes but for their ids and the trigger time, which a fresh planner cannot know; bodies as hex bytes. */
-function outline(result: ServiceResult): unknown[] {
-  return result.writes.map((write) => {
-    const object = decodeObject(write.body) as Endpoints;
-    const annotations = { ...object.metadata.annotations };
-    delete annotations[TRIGGER_TIME_ANNOTATION];
-    const body = encodeObject({ ...object, metadata: { ...object.metadata, annotations } });
-    return { ...write, id: 0, body: Buffer.from(body).toString('hex') };
+function observed(world: World, key: string): Observed {
+  const object = world.objects.get(key);
+  const [output, name] = key.split('/');
+  const content = object === undefined ? null : ({ encoding: 'protobuf', bytes: encodeBare(object) } as const);
+  return { output: Number(output), name: name!, content };
+}
+
+/**
+ * The writes but for their ids, the names of what is new, which are drawn, and the trigger time, which a fresh planner
+ * cannot know. In one order: what is drawn decides on the server's.
+ */
+function outline(result: ServiceResult): string[] {
+  const lines = result.writes.map((write) => {
+    const name = write.verb === 'create' ? '' : write.name;
+    return canonical({ ...write, id: 0, name, body: write.verb === 'delete' ? null : contentOf(write) });
   });
+  return lines.sort();
+}
+
+/** Keys in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part !== 'object' || part === null || Array.isArray(part)
+      ? part
+      : Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  );
+}
+
+function contentOf(write: PlannedWrite): unknown {
+  const object = decodeObject(write.body);
+  const metadata = { ...object.metadata };
+  const annotations = { ...metadata.annotations };
+  delete annotations[TRIGGER_TIME_ANNOTATION];
+  if (write.verb === 'create') delete metadata.name;
+  return { ...object, metadata: { ...metadata, annotations } };
 }
