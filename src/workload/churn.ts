@@ -3,11 +3,23 @@
  * those before it were applied in order. A change of several requests (a pod replaced, a rolling update) is told step by
  * step, with steps of other changes in between, as on a real cluster.
  */
+import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
 import { assert } from '../lib/assert.ts';
 import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
 import type { Prng } from '../lib/prng.ts';
-import { addPod, addService, recreatePod, removePod, removeService } from './cluster.ts';
-import type { App, Cluster, PodModel, SelectorKind, ServiceModel } from './cluster.ts';
+import {
+  addPod,
+  addService,
+  APP_PROTOCOL,
+  recreatePod,
+  removePod,
+  removeService,
+  TRAFFIC_DISTRIBUTIONS,
+} from './cluster.ts';
+import type { App, Cluster, NodeModel, PodModel, SelectorKind, ServiceModel } from './cluster.ts';
+import { editEndpoints, recreateEndpoints } from './hand-made-changes.ts';
+import type { HandMadeService } from './hand-made.ts';
+import { moveNode, replaceNode, turnNode } from './node-changes.ts';
 import { podObject, podStatus, readinessConditions, selectorOf, serviceObject, servicePorts } from './objects.ts';
 import { create, patch, patchStatus, remove, withoutStatus } from './request.ts';
 import type { WorkloadRequest } from './request.ts';
@@ -24,8 +36,16 @@ export type ChangeKind =
   | 'service-ports'
   | 'service-labels'
   | 'service-publish'
+  | 'service-traffic'
+  | 'service-topology'
   | 'service-create'
-  | 'service-delete';
+  | 'service-delete'
+  | 'service-recreate'
+  | 'node-zone'
+  | 'node-readiness'
+  | 'node-replace'
+  | 'endpoints-edit'
+  | 'endpoints-recreate';
 
 /** How often each kind of change starts, relative to the sum of all weights. */
 export type ChurnMix = Readonly<Partial<Record<ChangeKind, number>>>;
@@ -33,9 +53,9 @@ export type ChurnMix = Readonly<Partial<Record<ChangeKind, number>>>;
 export interface Change {
   readonly kind: ChangeKind;
   readonly request: WorkloadRequest;
-  /** The pod or service that the request is about, `<namespace>/<name>`. */
+  /** The pod, service or Endpoints that the request is about, `<namespace>/<name>`, or the node. */
   readonly object: string;
-  /** The pod as the request makes it; null = it is about a service. */
+  /** The pod as the request makes it; null = it is about something else. */
   readonly pod: PodModel | null;
 }
 
@@ -69,8 +89,16 @@ export const CHURN_MIXES = {
     'service-labels': 1,
     'service-ports': 1,
     'service-selector': 1,
+    'service-traffic': 0.5,
+    'service-topology': 0.5,
     'service-create': 1,
     'service-delete': 1,
+    'service-recreate': 0.5,
+    'node-zone': 0.3,
+    'node-readiness': 0.5,
+    'node-replace': 0.2,
+    'endpoints-edit': 2,
+    'endpoints-recreate': 0.5,
   },
   /** Every kind equally often: for finding faults. */
   everything: {
@@ -85,8 +113,16 @@ export const CHURN_MIXES = {
     'service-ports': 1,
     'service-labels': 1,
     'service-publish': 1,
+    'service-traffic': 1,
+    'service-topology': 1,
     'service-create': 1,
     'service-delete': 1,
+    'service-recreate': 1,
+    'node-zone': 1,
+    'node-readiness': 1,
+    'node-replace': 1,
+    'endpoints-edit': 1,
+    'endpoints-recreate': 1,
   },
   /** Deployments roll, one after the other. */
   rollout: { 'rolling-update': 1 },
@@ -190,10 +226,26 @@ function beginChange(churn: Churn, kind: ChangeKind): Generator<Change, void, vo
       return withService(churn, editLabels);
     case 'service-publish':
       return withService(churn, editPublish);
+    case 'service-traffic':
+      return withService(churn, editTraffic);
+    case 'service-topology':
+      return withService(churn, editTopology);
     case 'service-create':
       return createService(churn);
     case 'service-delete':
       return withService(churn, deleteService);
+    case 'service-recreate':
+      return withService(churn, recreateService);
+    case 'node-zone':
+      return withNode(churn, moveNode);
+    case 'node-readiness':
+      return withNode(churn, turnNode);
+    case 'node-replace':
+      return withNode(churn, replaceNode);
+    case 'endpoints-edit':
+      return withHandMade(churn, editEndpoints);
+    case 'endpoints-recreate':
+      return withHandMade(churn, recreateEndpoints);
   }
 }
 
@@ -213,6 +265,16 @@ function withApp(churn: Churn, fits: (app: App) => boolean, story: Story<App>): 
 function withService(churn: Churn, story: Story<ServiceModel>): Generator<Change, void, void> | null {
   const { services } = churn.cluster;
   return services.length === 0 ? null : story(churn, services[nextInt(churn.prng, services.length)]!);
+}
+
+function withNode(churn: Churn, story: Story<NodeModel>): Generator<Change, void, void> | null {
+  const node = pick(churn.prng, churn.cluster.nodes, (candidate) => !candidate.busy);
+  return node === null ? null : story(churn, node);
+}
+
+function withHandMade(churn: Churn, story: Story<HandMadeService>): Generator<Change, void, void> | null {
+  const service = pick(churn.prng, churn.cluster.handMade, (candidate) => !candidate.busy);
+  return service === null ? null : story(churn, service);
 }
 
 function pick<T>(prng: Prng, items: readonly T[], fits: (item: T) => boolean): T | null {
@@ -345,8 +407,10 @@ function* editSelector({ prng }: Churn, service: ServiceModel): Generator<Change
 }
 
 function* editPorts({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
-  if (nextInt(prng, 2) === 0) service.namedPort = !service.namedPort;
-  else service.metricsPort = !service.metricsPort;
+  const what = nextInt(prng, 3);
+  if (what === 0) service.namedPort = !service.namedPort;
+  else if (what === 1) service.metricsPort = !service.metricsPort;
+  else service.appProtocol = service.appProtocol === '' ? APP_PROTOCOL : '';
   yield serviceChange('service-ports', service, { spec: { ports: servicePorts(service) } });
 }
 
@@ -359,6 +423,19 @@ function* editLabels({ prng }: Churn, service: ServiceModel): Generator<Change, 
 function* editPublish(_: Churn, service: ServiceModel): Generator<Change, void, void> {
   service.publishNotReady = !service.publishNotReady;
   yield serviceChange('service-publish', service, { spec: { publishNotReadyAddresses: service.publishNotReady } });
+}
+
+function* editTraffic({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+  const values = ['', ...TRAFFIC_DISTRIBUTIONS].filter((value) => value !== service.trafficDistribution);
+  service.trafficDistribution = values[nextInt(prng, values.length)]!;
+  const trafficDistribution = service.trafficDistribution === '' ? null : service.trafficDistribution;
+  yield serviceChange('service-traffic', service, { spec: { trafficDistribution } });
+}
+
+function* editTopology(_: Churn, service: ServiceModel): Generator<Change, void, void> {
+  service.topologyAuto = !service.topologyAuto;
+  const annotations = { [TOPOLOGY_MODE_ANNOTATION]: service.topologyAuto ? 'Auto' : null };
+  yield serviceChange('service-topology', service, { metadata: { annotations } });
 }
 
 /** A deleted service comes back under its name, or another one is put before an app that may have one. */
@@ -375,18 +452,35 @@ function* createService(churn: Churn): Generator<Change, void, void> {
     namedPort: nextInt(prng, 2) === 0,
     metricsPort: nextInt(prng, 2) === 0,
     publishNotReady: false,
+    dualStack: false,
+    trafficDistribution: '',
+    topologyAuto: false,
+    appProtocol: '',
     owner: '',
     slot: 0,
   };
-  addService(cluster, service);
-  yield { kind: 'service-create', object: keyOf(service), pod: null, request: create(serviceObject(service)) };
+  yield serviceCreation('service-create', cluster, service);
 }
 
 function* deleteService(churn: Churn, service: ServiceModel): Generator<Change, void, void> {
-  removeService(churn.cluster, service);
   churn.deleted.push(service);
-  const request = remove('Service', service.namespace, service.name, 0);
-  yield { kind: 'service-delete', object: keyOf(service), pod: null, request };
+  yield serviceDeletion('service-delete', churn.cluster, service);
+}
+
+/** With another uid and address: what it had before is not its own any more. */
+function* recreateService({ cluster }: Churn, service: ServiceModel): Generator<Change, void, void> {
+  yield serviceDeletion('service-recreate', cluster, service);
+  yield serviceCreation('service-recreate', cluster, service);
+}
+
+function serviceCreation(kind: ChangeKind, cluster: Cluster, service: ServiceModel): Change {
+  addService(cluster, service);
+  return { kind, object: keyOf(service), pod: null, request: create(serviceObject(service)) };
+}
+
+function serviceDeletion(kind: ChangeKind, cluster: Cluster, service: ServiceModel): Change {
+  removeService(cluster, service);
+  return { kind, object: keyOf(service), pod: null, request: remove('Service', service.namespace, service.name, 0) };
 }
 
 function podChange(kind: ChangeKind, pod: PodModel, request: WorkloadRequest): Change {

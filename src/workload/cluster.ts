@@ -5,6 +5,8 @@
 import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
 import type { Prng } from '../lib/prng.ts';
 import { assert } from '../lib/assert.ts';
+import { makeHandMade } from './hand-made.ts';
+import type { HandMadeService } from './hand-made.ts';
 import { sizesOf } from './profile.ts';
 import type { Profile } from './profile.ts';
 
@@ -12,15 +14,26 @@ export interface Cluster {
   readonly profile: Profile;
   readonly prng: Prng;
   readonly namespaces: readonly string[];
-  readonly nodes: readonly string[];
+  readonly nodes: readonly NodeModel[];
   readonly apps: App[];
+  /** Those with a selector. */
   readonly services: ServiceModel[];
+  readonly handMade: readonly HandMadeService[];
   /** In no order; a pod's place is `pod.slot`. */
   readonly pods: PodModel[];
   /** Addresses of removed pods: some new pods take one over, as they do on real nodes. */
   readonly freeAddresses: string[];
   addressesUsed: number;
   podsMade: number;
+}
+
+export interface NodeModel {
+  readonly name: string;
+  readonly index: number;
+  /** Empty = the node has no such label. */
+  zone: string;
+  ready: boolean;
+  busy: boolean;
 }
 
 /** Pods of one template. */
@@ -46,6 +59,8 @@ export interface PodModel {
   /** Into the cluster's nodes. */
   readonly node: number;
   readonly address: string;
+  /** Empty in a cluster of one family. */
+  readonly address6: string;
   ready: boolean;
   /** Values of the labels that a change may turn. */
   appLabel: string;
@@ -69,23 +84,38 @@ export interface ServiceModel {
   /** A second port, for metrics. */
   metricsPort: boolean;
   publishNotReady: boolean;
+  /** Addresses of both families, where the server has them. */
+  readonly dualStack: boolean;
+  /** Empty = absent. */
+  trafficDistribution: string;
+  /** Hints by CPU shares. */
+  topologyAuto: boolean;
+  /** Empty = absent. */
+  appProtocol: string;
   /** Value of a label that is copied to the Endpoints; empty = the label is absent. */
   owner: string;
   slot: number;
 }
 
+export const TRAFFIC_DISTRIBUTIONS: readonly string[] = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
+export const APP_PROTOCOL = 'kubernetes.io/h2c';
+
 const ADDRESSES_MAX = 1 << 21;
 
 export function makeCluster(profile: Profile, seed: number): Cluster {
   const prng = createPrng(seed);
+  // Draws of their own: what was added later does not change what was there.
+  const traits = createPrng(seed ^ 0x7261_6974);
+  const namespaces = names(profile.name, profile.namespaces, 3);
   const cluster: Cluster = {
     profile,
     prng,
     // Named after the profile, so that clusters of several profiles fit into one server.
-    namespaces: names(profile.name, profile.namespaces, 3),
-    nodes: names(`${profile.name}-node`, profile.nodes, 4),
+    namespaces,
+    nodes: names(`${profile.name}-node`, profile.nodes, 4).map((name, index) => nodeModel(profile, name, index)),
     apps: [],
     services: [],
+    handMade: makeHandMade(namespaces, Math.round(profile.handMadeShare * profile.servicesPerNamespace)),
     pods: [],
     freeAddresses: [],
     addressesUsed: 0,
@@ -101,6 +131,7 @@ export function makeCluster(profile: Profile, seed: number): Cluster {
       const overlaps = i > 0 && nextFloat(prng) < profile.overlapShare;
       if (!overlaps) group = name;
       const headless = nextFloat(prng) < profile.headlessShare;
+      const halfUpdated = nextFloat(traits) < profile.halfUpdatedShare;
       const app: App = { namespace, name, group, stateful: headless, revision: 0, busy: false, pods: [] };
       cluster.apps.push(app);
       addService(cluster, {
@@ -109,17 +140,47 @@ export function makeCluster(profile: Profile, seed: number): Cluster {
         app,
         headless,
         selector: overlaps ? 'group' : 'app',
-        namedPort: nextFloat(prng) < profile.namedPortShare,
+        namedPort: nextFloat(prng) < profile.namedPortShare || halfUpdated,
         metricsPort: false,
         publishNotReady: nextFloat(prng) < profile.publishNotReadyShare,
+        ...serviceTraits(profile, traits),
         owner: '',
         slot: 0,
       });
       const pods = sizes[next++]!;
-      for (let p = 0; p < pods; p++) addPod(cluster, app, nextFloat(prng) >= profile.notReadyShare);
+      for (let p = 0; p < pods; p++) {
+        if (halfUpdated && p === pods >>> 1) app.revision++;
+        addPod(cluster, app, nextFloat(prng) >= profile.notReadyShare);
+      }
     }
   }
   return cluster;
+}
+
+function nodeModel({ nodes, zones, zonelessNodes }: Profile, name: string, index: number): NodeModel {
+  const zone = index < nodes - zonelessNodes ? zoneName(index % zones) : '';
+  return { name, index, zone, ready: true, busy: false };
+}
+
+export function zoneName(index: number): string {
+  return `zone-${String.fromCharCode(97 + index)}`;
+}
+
+type ServiceTraits = Pick<ServiceModel, 'dualStack' | 'trafficDistribution' | 'topologyAuto' | 'appProtocol'>;
+
+function serviceTraits(profile: Profile, prng: Prng): ServiceTraits {
+  const [dualStack, traffic, topologyAuto, appProtocol] = [
+    profile.dualStackShare,
+    profile.trafficShare,
+    profile.topologyShare,
+    profile.appProtocolShare,
+  ].map((share) => nextFloat(prng) < share);
+  return {
+    dualStack: dualStack!,
+    trafficDistribution: traffic! ? TRAFFIC_DISTRIBUTIONS[nextInt(prng, TRAFFIC_DISTRIBUTIONS.length)]! : '',
+    topologyAuto: topologyAuto!,
+    appProtocol: appProtocol! ? APP_PROTOCOL : '',
+  };
 }
 
 /** Puts one more pod of the app's current template into the model. */
@@ -142,12 +203,15 @@ export function recreatePod(cluster: Cluster, pod: PodModel, ready: boolean): Po
 }
 
 function makePod(cluster: Cluster, app: App, name: string, ready: boolean, slot: number, appSlot: number): PodModel {
+  const node = nextInt(cluster.prng, cluster.nodes.length);
+  const address = takeAddress(cluster);
   return {
     app,
     name,
     revision: app.revision,
-    node: nextInt(cluster.prng, cluster.nodes.length),
-    address: takeAddress(cluster),
+    node,
+    address,
+    address6: cluster.profile.dualStackShare > 0 ? secondAddress(address) : '',
     ready,
     appLabel: app.name,
     track: 'stable',
@@ -199,6 +263,12 @@ function takeAddress(cluster: Cluster): string {
   assert(used < ADDRESSES_MAX, `at most ${ADDRESSES_MAX} pod addresses`);
   // 10.64.0.0/11: clear of the service network 10.96.0.0/12 that test clusters use.
   return `10.${64 + (used >>> 16)}.${(used >>> 8) & 255}.${used & 255}`;
+}
+
+/** The IPv6 address that goes with it, outside of fd00:10:96::/112, where test clusters have their services. */
+function secondAddress(address: string): string {
+  const [, b, c, d] = address.split('.').map(Number);
+  return `fd00:10:64:${b!.toString(16)}::${(c! * 256 + d! + 1).toString(16)}`;
 }
 
 /** Five letters that look like the server's own suffixes but are unique. */

@@ -1,30 +1,31 @@
 /** The API objects of a seeded cluster, as a client sends them: what the server fills in (uid, versions, times) is absent. */
-import type { KubeObject } from '../kube/types.ts';
+import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
+import type { KubeObject, ObjectMeta } from '../kube/types.ts';
 import { formatTime } from '../kube/time.ts';
-import type { App, Cluster, PodModel, ServiceModel } from './cluster.ts';
+import type { App, Cluster, NodeModel, PodModel, ServiceModel } from './cluster.ts';
+import { handMadeEndpointsObject, handMadeServiceObject } from './hand-made.ts';
 
 /** When everything in a new cluster is said to have happened: 2026-01-01T00:00:00Z, in seconds since the epoch. */
 export const CLUSTER_EPOCH_SECONDS = 1_767_225_600;
 
 const METRICS_PORT = 9090;
-const ZONES = ['zone-a', 'zone-b', 'zone-c'] as const;
 const ENVIRONMENT_SIZE = 20;
 
-/** Namespaces, nodes, services and pods, in an order in which they can be created. Drawn one at a time. */
+/** Namespaces, nodes, services, pods and hand-made Endpoints, in an order in which they can be created. Drawn one at a time. */
 export function* clusterObjects(cluster: Cluster): Generator<KubeObject, void, void> {
   for (const name of cluster.namespaces) yield namespaceObject(name);
-  for (let i = 0; i < cluster.nodes.length; i++) yield nodeObject(cluster, i);
+  for (const node of cluster.nodes) yield nodeObject(node);
   for (const service of cluster.services) yield serviceObject(service);
+  for (const service of cluster.handMade) yield handMadeServiceObject(service);
   for (const pod of cluster.pods) yield podObject(cluster, pod);
+  for (const service of cluster.handMade) yield handMadeEndpointsObject(service);
 }
 
 function namespaceObject(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }
 
-function nodeObject(cluster: Cluster, index: number): KubeObject {
-  const name = cluster.nodes[index]!;
-  const zone = ZONES[index % ZONES.length]!;
+export function nodeObject({ name, index, zone, ready }: NodeModel): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -33,17 +34,21 @@ function nodeObject(cluster: Cluster, index: number): KubeObject {
       labels: {
         'kubernetes.io/hostname': name,
         'topology.kubernetes.io/region': 'region-1',
-        'topology.kubernetes.io/zone': zone,
+        ...(zone === '' ? {} : { 'topology.kubernetes.io/zone': zone }),
       },
     },
     spec: { podCIDR: `10.${64 + ((index >>> 8) & 31)}.${index & 255}.0/24` },
     status: {
       capacity: { cpu: '16', memory: '64Gi', pods: '110' },
       allocatable: { cpu: '15800m', memory: '60Gi', pods: '110' },
-      conditions: [condition('Ready', true, CLUSTER_EPOCH_SECONDS)],
+      conditions: nodeConditions(ready, CLUSTER_EPOCH_SECONDS),
       addresses: [{ type: 'InternalIP', address: nodeAddress(index) }],
     },
   };
+}
+
+export function nodeConditions(ready: boolean, seconds: number): Record<string, unknown>[] {
+  return [condition('Ready', ready, seconds)];
 }
 
 export function serviceObject(service: ServiceModel): KubeObject {
@@ -54,12 +59,12 @@ export function serviceObject(service: ServiceModel): KubeObject {
   };
   if (service.headless) spec['clusterIP'] = 'None';
   if (service.publishNotReady) spec['publishNotReadyAddresses'] = true;
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: service.name, namespace: service.namespace, labels: serviceLabels(service) },
-    spec,
-  };
+  if (service.dualStack) spec['ipFamilyPolicy'] = 'PreferDualStack';
+  if (service.trafficDistribution !== '') spec['trafficDistribution'] = service.trafficDistribution;
+  const { name, namespace, topologyAuto } = service;
+  const metadata: ObjectMeta = { name, namespace, labels: serviceLabels(service) };
+  if (topologyAuto) metadata.annotations = { [TOPOLOGY_MODE_ANNOTATION]: 'Auto' };
+  return { apiVersion: 'v1', kind: 'Service', metadata, spec };
 }
 
 function serviceLabels(service: ServiceModel): Record<string, string> {
@@ -85,6 +90,7 @@ export function servicePorts(service: ServiceModel): Record<string, unknown>[] {
     protocol: 'TCP',
     port: 80,
     targetPort: service.namedPort ? 'http' : containerPortOf(service.app),
+    ...(service.appProtocol === '' ? {} : { appProtocol: service.appProtocol }),
   };
   if (!service.metricsPort) return [http];
   return [http, { name: 'metrics', protocol: 'TCP', port: METRICS_PORT, targetPort: 'metrics' }];
@@ -107,7 +113,7 @@ export function podObject(cluster: Cluster, pod: PodModel, seconds = CLUSTER_EPO
     ],
   };
   if (realistic) Object.assign(container, padding(pod));
-  const spec: Record<string, unknown> = { nodeName: cluster.nodes[pod.node], containers: [container] };
+  const spec: Record<string, unknown> = { nodeName: cluster.nodes[pod.node]!.name, containers: [container] };
   if (app.stateful) {
     spec['hostname'] = pod.name;
     spec['subdomain'] = app.name;
@@ -144,7 +150,7 @@ export function podStatus(cluster: Cluster, pod: PodModel, seconds: number): Rec
     hostIP,
     hostIPs: [{ ip: hostIP }],
     podIP: pod.address,
-    podIPs: [{ ip: pod.address }],
+    podIPs: [pod.address, pod.address6].filter((ip) => ip !== '').map((ip) => ({ ip })),
     startTime: formatTime(seconds),
   };
   if (cluster.profile.realistic) {

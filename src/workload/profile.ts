@@ -15,6 +15,21 @@ export interface Profile {
   readonly overlapShare: number;
   /** Of the pods. */
   readonly notReadyShare: number;
+  /** Asks for addresses of both families, where the server has them. Where this is not 0, all pods have both. */
+  readonly dualStackShare: number;
+  /** With a value of trafficDistribution. */
+  readonly trafficShare: number;
+  /** With hints by CPU shares (`topology-mode: Auto`). */
+  readonly topologyShare: number;
+  /** With an appProtocol. */
+  readonly appProtocolShare: number;
+  /** Half-way through a roll-out: a named port with two numbers. */
+  readonly halfUpdatedShare: number;
+  /** So many more: without a selector, with Endpoints made by hand. */
+  readonly handMadeShare: number;
+  readonly zones: number;
+  /** The last so many nodes have no zone. */
+  readonly zonelessNodes: number;
   /** Pads pods to production size: as stored about 7.7 kB of JSON, with 20 environment variables and managedFields. */
   readonly realistic: boolean;
 }
@@ -31,6 +46,14 @@ const PLAIN = {
   publishNotReadyShare: 0,
   overlapShare: 0,
   notReadyShare: 0,
+  dualStackShare: 0,
+  trafficShare: 0,
+  topologyShare: 0,
+  appProtocolShare: 0,
+  halfUpdatedShare: 0,
+  handMadeShare: 0,
+  zones: 3,
+  zonelessNodes: 0,
   realistic: true,
 } as const;
 
@@ -41,6 +64,14 @@ const MIXED = {
   publishNotReadyShare: 0.05,
   overlapShare: 0.1,
   notReadyShare: 0.05,
+  dualStackShare: 0.2,
+  trafficShare: 0.3,
+  topologyShare: 0.2,
+  appProtocolShare: 0.2,
+  halfUpdatedShare: 0.1,
+  handMadeShare: 0.2,
+  zones: 3,
+  zonelessNodes: 0,
   realistic: false,
 } as const;
 
@@ -67,6 +98,20 @@ export const PROFILES: readonly Profile[] = [
       { pods: 30, weight: 1 },
     ],
     ...MIXED,
+  },
+  // As small, in two zones and with nodes that are in none, as where machines of several kinds have grown together.
+  {
+    name: 'patchy',
+    nodes: 12,
+    namespaces: 2,
+    servicesPerNamespace: 20,
+    sizes: [
+      { pods: 4, weight: 4 },
+      { pods: 20, weight: 1 },
+    ],
+    ...MIXED,
+    zones: 2,
+    zonelessNodes: 3,
   },
   {
     name: 'demo',

@@ -18,7 +18,16 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
 /** Of the objects a workload has: kind to resource. */
-const RESOURCES = { Namespace: 'namespaces', Node: 'nodes', Service: 'services', Pod: 'pods' } as const;
+const RESOURCES = {
+  Namespace: 'namespaces',
+  Node: 'nodes',
+  Service: 'services',
+  Pod: 'pods',
+  Endpoints: 'endpoints',
+  EndpointSlice: 'endpointslices',
+} as const;
+
+type Kind = keyof typeof RESOURCES;
 
 /**
  * Everything a fresh server must be sent to hold the cluster, in order, drawn one at a time. A pod takes two requests: like
@@ -43,18 +52,18 @@ export function withoutStatus(object: KubeObject): KubeObject {
 }
 
 export function create(object: KubeObject): WorkloadRequest {
-  const path = collectionPath(object.kind as keyof typeof RESOURCES, object.metadata.namespace);
+  const path = collectionPath(object.kind as Kind, object.metadata.namespace);
   return { method: 'POST', path, contentType: JSON_TYPE, body: object };
 }
 
 /** Replaces what `status` names; conditions are merged by type. */
-export function patchStatus(kind: 'Pod', namespace: string, name: string, status: object): WorkloadRequest {
+export function patchStatus(kind: Kind, namespace: string | undefined, name: string, status: object): WorkloadRequest {
   const path = `${collectionPath(kind, namespace)}/${name}/status`;
   return { method: 'PATCH', path, contentType: STRATEGIC_MERGE_PATCH, body: { status } };
 }
 
 /** A merge patch: null removes a field, a list is replaced. */
-export function patch(kind: 'Pod' | 'Service', namespace: string, name: string, change: object): WorkloadRequest {
+export function patch(kind: Kind, namespace: string | undefined, name: string, change: object): WorkloadRequest {
   return {
     method: 'PATCH',
     path: `${collectionPath(kind, namespace)}/${name}`,
@@ -64,12 +73,7 @@ export function patch(kind: 'Pod' | 'Service', namespace: string, name: string, 
 }
 
 /** A pod stays for `graceSeconds` > 0 as terminating, until it is deleted again with 0. */
-export function remove(
-  kind: 'Pod' | 'Service',
-  namespace: string,
-  name: string,
-  graceSeconds: number,
-): WorkloadRequest {
+export function remove(kind: Kind, namespace: string | undefined, name: string, graceSeconds: number): WorkloadRequest {
   return {
     method: 'DELETE',
     path: `${collectionPath(kind, namespace)}/${name}`,
@@ -78,7 +82,8 @@ export function remove(
   };
 }
 
-function collectionPath(kind: keyof typeof RESOURCES, namespace: string | undefined): string {
+function collectionPath(kind: Kind, namespace: string | undefined): string {
   const resource = RESOURCES[kind];
-  return namespace === undefined ? `/api/v1/${resource}` : `/api/v1/namespaces/${namespace}/${resource}`;
+  const root = kind === 'EndpointSlice' ? '/apis/discovery.k8s.io/v1' : '/api/v1';
+  return namespace === undefined ? `${root}/${resource}` : `${root}/namespaces/${namespace}/${resource}`;
 }

@@ -22,8 +22,8 @@ test('every object is created, kind after kind, no more than so many at a time',
 
   const posts = sent.filter(({ method }) => method === 'POST');
   const kinds = new Set(posts.map(({ path }) => path.split('/').at(-1)));
-  assert.deepEqual([...kinds], ['namespaces', 'nodes', 'services', 'pods']);
-  assert.equal(posts.length, 2 + 3 + 10 + cluster.pods.length);
+  assert.deepEqual([...kinds], ['namespaces', 'nodes', 'services', 'pods', 'endpoints']);
+  assert.equal(posts.length, 2 + 3 + (10 + 2) + cluster.pods.length + 2);
   assert.equal(sent.length - posts.length, cluster.pods.length);
   assert.equal(progress.at(-1), posts.length);
   assert.equal(openMost, 4);

@@ -41,7 +41,7 @@ test('bad values say what is allowed', () => {
   assert.throws(
     () => parse('--profile=big'),
     new UsageError(
-      "option '--profile <name>' argument 'big' is invalid. Allowed: none, tiny, small, demo, load, spread, onens, huge, large.",
+      "option '--profile <name>' argument 'big' is invalid. Allowed: none, tiny, small, patchy, demo, load, spread, onens, huge, large.",
     ),
   );
   assert.throws(() => parse('--churn-rate=5'), /needs a --profile/);

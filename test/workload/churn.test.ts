@@ -46,17 +46,24 @@ for (const [name, mix] of Object.entries(CHURN_MIXES)) {
   });
 }
 
-/** Objects that one side has and the other has not, but for pods on their way in or out. */
+/** Objects that one side has and the other has not, but for what is on its way in or out. */
 function differences(known: Known, cluster: Cluster): string[] {
   const expected = new Map<string, boolean>();
   for (const { namespace, name } of cluster.services) {
     expected.set(`/api/v1/namespaces/${namespace}/services/${name}`, false);
   }
+  for (const { namespace, name, busy } of cluster.handMade) {
+    expected.set(`/api/v1/namespaces/${namespace}/services/${name}`, false);
+    expected.set(`/api/v1/namespaces/${namespace}/endpoints/${name}`, busy);
+  }
+  for (const { name, busy } of cluster.nodes) expected.set(`/api/v1/nodes/${name}`, busy);
   for (const { app, name, busy } of cluster.pods) {
     expected.set(`/api/v1/namespaces/${app.namespace}/pods/${name}`, busy);
   }
   const missing = [...expected].filter(([path, busy]) => !busy && !known.has(path)).map(([path]) => path);
-  const surplus = [...known.keys()].filter((path) => /\/(pods|services)\//.test(path) && !expected.has(path));
+  const surplus = [...known.keys()].filter(
+    (path) => /\/(pods|services|endpoints|nodes)\//.test(path) && !expected.has(path),
+  );
   return [...missing, ...surplus];
 }
 
@@ -107,6 +114,65 @@ test('a selector edit removes the labels that it no longer names', () => {
   const edits = changes({ 'service-selector': 1 }, 40, 1, makeCluster(profile, 1));
   const selectors = edits.map(({ request }) => (request.body as { spec: { selector: object } }).spec.selector);
   assert.ok(selectors.some((selector) => JSON.stringify(selector) === '{"group":"app-0000","app":null}'));
+});
+
+test('a node goes to another zone or out of all and comes back, ceases to be ready and is so again', () => {
+  const steps = (kind: 'node-zone' | 'node-readiness' | 'node-replace'): Change[] =>
+    changes({ [kind]: 1 }, 2, 1, makeCluster({ ...findProfile('tiny'), nodes: 1 }, 1));
+  assert.deepEqual(
+    steps('node-zone').map(({ request }) => request.body),
+    ['zone-c', 'zone-a'].map((zone) => ({ metadata: { labels: { 'topology.kubernetes.io/zone': zone } } })),
+  );
+  assert.deepEqual(
+    steps('node-readiness').map(({ request }) => request.body),
+    ['False', 'True'].map((status) => ({
+      status: { conditions: [{ type: 'Ready', status, lastTransitionTime: '2026-01-02T00:00:00Z' }] },
+    })),
+  );
+  assert.deepEqual(
+    steps('node-replace').map(({ request: { method, path } }) => `${method} ${path}`),
+    ['DELETE /api/v1/nodes/tiny-node-0000', 'POST /api/v1/nodes'],
+  );
+});
+
+test('a recreated service is deleted and made again under its name', () => {
+  const profile = { ...findProfile('tiny'), namespaces: 1, servicesPerNamespace: 1 };
+  const steps = changes({ 'service-recreate': 1 }, 2, 1, makeCluster(profile, 1));
+  assert.deepEqual(
+    steps.map(({ object, request }) => `${request.method} ${object}`),
+    ['DELETE tiny-000/app-0000', 'POST tiny-000/app-0000'],
+  );
+});
+
+test('trafficDistribution and topology-mode are set and removed', () => {
+  const values = (mix: ChurnMix): Set<string> =>
+    new Set(changes(mix, 60).map(({ request }) => JSON.stringify(request.body)));
+  assert.deepEqual(
+    [...values({ 'service-traffic': 1 })].toSorted(),
+    ['"PreferClose"', '"PreferSameNode"', '"PreferSameZone"', 'null'].map(
+      (value) => `{"spec":{"trafficDistribution":${value}}}`,
+    ),
+  );
+  assert.deepEqual(
+    [...values({ 'service-topology': 1 })].toSorted(),
+    ['"Auto"', 'null'].map((value) => `{"metadata":{"annotations":{"service.kubernetes.io/topology-mode":${value}}}}`),
+  );
+});
+
+test('hand-made Endpoints are edited in every part, down to none and up again', () => {
+  const cluster = makeCluster(findProfile('tiny'), 1);
+  const bodies = changes({ 'endpoints-edit': 1 }, 200, 1, cluster).map(
+    ({ request }) =>
+      request.body as { metadata?: object; subsets?: { addresses: object[]; notReadyAddresses: object[] }[] },
+  );
+  assert.ok(bodies.some(({ metadata }) => JSON.stringify(metadata)?.includes('skip-mirror')));
+  assert.ok(bodies.some(({ metadata }) => JSON.stringify(metadata)?.includes('annotations')));
+  const counts = bodies.flatMap(({ subsets }) => (subsets === undefined ? [] : [subsets.length]));
+  assert.deepEqual(
+    [0, 1, 2].filter((count) => counts.includes(count)),
+    [0, 1, 2],
+  );
+  assert.ok(bodies.some(({ subsets }) => subsets?.some(({ notReadyAddresses }) => notReadyAddresses.length > 0)));
 });
 
 test('a mix that says nothing is refused', () => {

@@ -20,7 +20,7 @@ test('the same profile and seed give the same objects, another seed gives others
 
 test('namespaces and nodes come before what lives in them', () => {
   const kinds = new Set([...clusterObjects(makeCluster(tiny, 1))].map((object) => object.kind));
-  assert.deepEqual([...kinds], ['Namespace', 'Node', 'Service', 'Pod']);
+  assert.deepEqual([...kinds], ['Namespace', 'Node', 'Service', 'Pod', 'Endpoints']);
 });
 
 test('pods have names and addresses of their own', () => {
@@ -35,6 +35,71 @@ test('a share of 0 leaves a trait out, a share of 1 gives it to all', () => {
       ({ spec }) => (spec as { clusterIP?: string }).clusterIP === 'None',
     ).length;
   assert.deepEqual([headless(0), headless(1)], [0, 10]);
+});
+
+test('nodes are spread over the zones of the profile, the last ones may have none', () => {
+  const zones = objectsOf('Node', findProfile('patchy')).map(
+    ({ metadata }) => metadata.labels!['topology.kubernetes.io/zone'] ?? 'none',
+  );
+  assert.deepEqual(
+    ['zone-a', 'zone-b', 'none'].map((zone) => zones.filter((each) => each === zone).length),
+    [5, 4, 3],
+  );
+});
+
+test('services differ in what concerns slices, pods have addresses of both families', () => {
+  const all = { dualStackShare: 1, trafficShare: 1, topologyShare: 1, appProtocolShare: 1 };
+  const [service] = objectsOf('Service', { ...tiny, ...all });
+  const { ipFamilyPolicy, trafficDistribution, ports } = service!['spec'] as Record<string, unknown>;
+  assert.equal(ipFamilyPolicy, 'PreferDualStack');
+  assert.match(String(trafficDistribution), /^Prefer(Close|SameZone|SameNode)$/);
+  assert.equal((ports as { appProtocol: string }[])[0]!.appProtocol, 'kubernetes.io/h2c');
+  assert.deepEqual(service!.metadata.annotations, { 'service.kubernetes.io/topology-mode': 'Auto' });
+  const { podIPs } = objectsOf('Pod', { ...tiny, ...all })[0]!['status'] as { podIPs: object };
+  assert.deepEqual(podIPs, [{ ip: '10.64.0.0' }, { ip: 'fd00:10:64:40::1' }]);
+});
+
+test('what a profile leaves out, its objects do not have', () => {
+  const spread = { ...findProfile('spread'), namespaces: 1, servicesPerNamespace: 20 };
+  const text = JSON.stringify([...clusterObjects(makeCluster(spread, 1))]);
+  for (const trait of ['Dual', 'Prefer', 'topology-mode', 'appProtocol', 'Endpoints', 'fd00', '8081']) {
+    assert.ok(!text.includes(trait), trait);
+  }
+});
+
+test('half-way through a roll-out a named port has two numbers', () => {
+  const profile = {
+    ...tiny,
+    namespaces: 1,
+    servicesPerNamespace: 1,
+    sizes: [{ pods: 5, weight: 1 }],
+    halfUpdatedShare: 1,
+  };
+  const ports = objectsOf('Pod', profile).map(
+    ({ spec }) =>
+      (spec as { containers: { ports: { containerPort: number }[] }[] }).containers[0]!.ports[0]!.containerPort,
+  );
+  assert.deepEqual(ports, [8080, 8080, 8081, 8081, 8081]);
+  const [{ spec }] = objectsOf('Service', profile) as [KubeObject];
+  assert.equal((spec as { ports: { targetPort: string }[] }).ports[0]!.targetPort, 'http');
+});
+
+test('Services without a selector are there beside the others, with Endpoints of both families', () => {
+  const profile = { ...tiny, namespaces: 1, handMadeShare: 0.4 };
+  const selectorless = objectsOf('Service', profile).filter(({ spec }) => !('selector' in (spec as object)));
+  assert.deepEqual(
+    selectorless.map(({ metadata }) => metadata.name),
+    ['outside-000', 'outside-001'],
+  );
+  const subsets = objectsOf('Endpoints', profile).map((object) =>
+    (object['subsets'] as { addresses: { ip: string }[] }[]).map(({ addresses }) =>
+      addresses.map(({ ip }) => ip).join(' '),
+    ),
+  );
+  assert.deepEqual(subsets, [
+    ['198.51.100.1 198.51.100.2 2001:db8::3 198.51.100.4'],
+    ['198.51.100.1 198.51.100.2', '2001:db8::3 198.51.100.4'],
+  ]);
 });
 
 test('the pods of a headless service carry hostname and subdomain', () => {

@@ -66,10 +66,10 @@ const SHARES = new Map([
   ['c', 0.2],
 ]);
 
-/** Ready endpoints of zone a, as many with a hint for each zone as told. */
-function hinted(counts: Record<string, number>): Endpoint[] {
+/** Ready endpoints of zone `own`, as many with a hint for each zone as told. */
+function hinted(counts: Record<string, number>, own = 'a'): Endpoint[] {
   return Object.entries(counts).flatMap(([name, count]) =>
-    Array.from({ length: count }, () => ({ addresses: ['10.0.0.1'], zone: 'a', hints: { forZones: [{ name }] } })),
+    Array.from({ length: count }, () => ({ addresses: ['10.0.0.1'], zone: own, hints: { forZones: [{ name }] } })),
   );
 }
 
@@ -108,8 +108,7 @@ test('none where they cannot be given', () => {
 test('a zone without CPU only for an endpoint of its own, and no endpoint without zone', () => {
   assert.equal(judgeCpuHints(hinted({ b: 2, c: 8, d: 1 }), SHARES), '8 hints for zone c, at most 3 are allowed');
   assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }), SHARES), 'hints for zone d, which has no CPU');
-  const own = hinted({ d: 8, b: 2, c: 1 }).map((endpoint) => ({ ...endpoint, zone: 'd' }));
-  assert.equal(judgeCpuHints(own, SHARES), null);
+  assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }, 'd'), SHARES), null);
   const nowhere = [{ addresses: ['10.0.0.9'], hints: { forZones: [{ name: 'a' }] } }];
   assert.equal(judgeCpuHints(nowhere, SHARES), '10.0.0.9: has no zone, so that no endpoint may have a hint');
 });

@@ -37,6 +37,6 @@ test('every service has a size, whatever the rounding', () => {
 
 test('an unknown profile is answered with the names there are', () => {
   assert.throws(() => findProfile('giant'), {
-    message: 'unknown profile "giant": one of tiny, small, demo, load, spread, onens, huge, large',
+    message: 'unknown profile "giant": one of tiny, small, patchy, demo, load, spread, onens, huge, large',
   });
 });
