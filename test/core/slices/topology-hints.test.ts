@@ -9,6 +9,7 @@ import {
   OVERLOAD_FACTOR,
   stripHints,
 } from '../../../src/core/slices/topology-hints.ts';
+import { distributeTraffic } from '../../../src/core/slices/traffic-distribution.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
 import { endpointsOf, hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from '../../support/hint-slices.ts';
@@ -191,6 +192,14 @@ suite('slices that are written anyway (9.4)', () => {
     assert.deepEqual(allot(THIRDS, { updated: ['a a a', '', 'a a a'] }).written, ['a>b a>c a>b', '', 'a>c a>a a>a']);
   });
 
+  test('pods 1, 3 and 2 in three equal zones: two hints each, one for another zone (16.3)', () => {
+    assert.deepEqual(allot(THIRDS, { created: ['a b b b c c'] }), {
+      written: ['a>a b>a b>b b>b c>c c>c'],
+      hints: 'a2 b2 c2',
+      failure: '',
+    });
+  });
+
   test('wrong hints are replaced, right ones are kept as they are', () => {
     assert.deepEqual(allot(HALVES, { updated: ['a>b a>a+b b>b b>b@n'] }).written, ['a>a a>a b>b b>b']);
     const slices = hintSlices({ updated: ['a>a b>b'] });
@@ -282,6 +291,21 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
   test('a ready endpoint without zone but with a hint does not matter while its slice stays', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['>a b>b'] }), { written: [], hints: 'a1 b1', failure: '' });
   });
+});
+
+test('slices that stay are not walked: their summary is enough', () => {
+  const slices = hintSlices({ created: ['a'], unchanged: ['a>b b>b !a', 'a>a'] });
+  const unread = slices.unchanged.map(({ object, summary }) => ({
+    object: Object.defineProperty({ ...object }, 'endpoints', {
+      get: () => assert.fail('the endpoints were read'),
+    }),
+    summary,
+  }));
+  assert.deepEqual(allotHints({ ...slices, unchanged: unread }, HALVES).touched, []);
+  const bare = unread.map(({ object }) => ({ object, summary: { ...unread[0]!.summary, anyHints: false } }));
+  assert.deepEqual(stripHints({ ...slices, unchanged: bare }).touched, []);
+  const own = unread.map(({ object }) => ({ object, summary: { ...unread[0]!.summary, ownZoneHints: true } }));
+  assert.deepEqual(distributeTraffic({ ...slices, unchanged: own }, 'PreferClose').touched, []);
 });
 
 suite('taking hints away (9.5)', () => {
