@@ -53,7 +53,7 @@ export function mirrorSlice(text: string, metadata: ObjectMeta = {}): EndpointSl
     },
     addressType: addressType!,
     endpoints: [...addresses!.map(endpoint(true)), ...notReadyAddresses!.map(endpoint(false))],
-    ports: ports!.map((port) => ({ name: '', ...port })),
+    ports: ports!.map((port) => Object.assign({ name: '' }, port)),
   };
 }
 

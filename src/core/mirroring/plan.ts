@@ -5,7 +5,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Problem } from '../problem.ts';
 import { newSliceName } from '../slices/slice-name.ts';
 import type { SliceWrite } from '../slices/slice-write.ts';
-import { type SliceChange, writePhases } from '../slices/write-phases.ts';
+import { type SliceChange, sliceWrites } from '../slices/write-phases.ts';
 import { desiredGroups, groupKey } from './desired.ts';
 import { hasMetadata, type MirroredMetadata, mirroredMetadata, withMetadata } from './metadata.ts';
 import { packGroup } from './pack-group.ts';
@@ -114,8 +114,9 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   const deletes = deletable
     .filter((slice) => !recycled.includes(slice))
     .map((slice): Change => ({ slice, content: null }));
+  const changes = [...inserts, ...updates, ...deletes];
   return {
-    writes: toWrites([...inserts, ...updates, ...deletes], input, metadata),
+    writes: sliceWrites(changes.map((change) => toSliceChange(change, input, metadata))),
     facts: { ...facts, skipped: desired.skipped },
     problems: mirrorProblems(endpoints, desired, max),
   };
@@ -154,21 +155,10 @@ function nameOf(slice: EndpointSlice): string {
   return slice.metadata.name ?? '';
 }
 
-function toWrites(changes: readonly Change[], input: MirrorInput, wanted: MirroredMetadata): SliceWrite[] {
+function toSliceChange({ slice, content }: Change, input: MirrorInput, wanted: MirroredMetadata): SliceChange {
+  if (content === null) return { before: slice, after: null };
   const { name = '', namespace = '' } = input.endpoints.metadata;
-  const results = changes.map(({ slice, content }): SliceChange => {
-    if (content === null) return { before: slice, after: null };
-    const base: ObjectMeta = slice?.metadata ?? { ...newSliceName(name, input.suffix()), namespace };
-    const metadata = withMetadata(base, wanted);
-    return { before: slice, after: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, ...content } };
-  });
-  const phases = writePhases(results);
-  return results.map(({ before, after }, i) => ({
-    verb: before === null ? 'create' : after === null ? 'delete' : 'update',
-    name: nameOf((after ?? before)!),
-    uid: before?.metadata.uid ?? '',
-    resourceVersion: before?.metadata.resourceVersion ?? '',
-    phase: phases[i]!,
-    object: after,
-  }));
+  const base: ObjectMeta = slice?.metadata ?? { ...newSliceName(name, input.suffix()), namespace };
+  const metadata = withMetadata(base, wanted);
+  return { before: slice, after: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, ...content } };
 }
