@@ -231,6 +231,16 @@ suite('acks of slices', () => {
     assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
   });
 
+  for (const result of ['refused', 'not-sent'] as const) {
+    test(`${result}, of the delete of a duplicate: it is planned again`, () => {
+      const { planner, slice } = settled();
+      const twin = { ...slice, metadata: { ...slice.metadata, name: 'web-twin', uid: 'twin', resourceVersion: '12' } };
+      const first = send(planner, change({ observed: [observed(twin)] }));
+      const again = send(planner, change({ base: 2, version: 3, acks: [ackOf(first.writes[0]!, result)] }));
+      assert.deepEqual(again.writes, [{ ...first.writes[0], id: 3 }]);
+    });
+  }
+
   test('of a write over which something newer was observed does not bring the old content back', () => {
     const { planner, name, slice } = settled();
     const result = send(planner, change({ upserts: [member(3)] }));
@@ -309,7 +319,7 @@ suite('observed slices', () => {
       [['undecodable-object', 'endpointslice shop/web-zzzzz']],
     );
     assert.equal(result.writes[0]?.resourceVersion, '12');
-    const acks = [ackOf(result.writes[0]!, 'applied', '13')];
+    const acks = [ackOf(result.writes[0], 'applied', '13')];
     assert.deepEqual(send(planner, change({ base: 2, version: 3, acks })).problems, []);
   });
 

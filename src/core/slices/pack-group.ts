@@ -93,13 +93,16 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       removed++;
       continue;
     }
-    if (!sameEndpoint(endpoint, wanted) || kept.has(pod)) {
+    const alone = family.places.get(pod) === entry;
+    // A settled slice has the pod when an earlier plan gave it that, and the write that takes it from here failed.
+    const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
+    if (elsewhere || !sameEndpoint(endpoint, wanted)) {
       // The pod may be nowhere else.
       group.dirtyPods.add(pod);
       removed++;
       continue;
     }
-    if (group.dirtyPods.has(pod) || family.places.get(pod) !== entry) kept.add(pod);
+    if (group.dirtyPods.has(pod) || !alone) kept.add(pod);
     if (!endpointContentEqual(endpoint, wanted)) changed = true;
     endpoints.push(wanted);
   }
