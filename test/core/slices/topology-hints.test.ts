@@ -117,6 +117,12 @@ suite('who gives and who receives (9.4, step 3)', () => {
     });
   });
 
+  test('half an endpoint on both sides and a whole one on one of them is enough to move it', () => {
+    assert.deepEqual(exchange({ a: 5, b: 5.5 }, { a: 6, b: 5 }), { give: { a: 1 }, receive: { b: 1 } });
+    assert.deepEqual(exchange({ a: 5, b: 5.45 }, { a: 6, b: 5 }), { give: {}, receive: {} });
+    assert.deepEqual(exchange({ a: 5.55, b: 6 }, { a: 6, b: 5 }), { give: {}, receive: {} });
+  });
+
   test('figures that cannot be do no harm', () => {
     const five = { a: 5, b: 5, c: 5 };
     assert.deepEqual(exchange(five, { a: 6, b: 6, c: 6 }), { give: {}, receive: {} });
@@ -273,6 +279,12 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     const { written } = allot(HALVES, { created: ['a a b x'] });
     assert.deepEqual(written, ['a>a a>a b>b x>x']);
     assert.deepEqual(allot(HALVES, { unchanged: written }), { written: [], hints: 'a2 b1 x1', failure: '' });
+    // Nor do the other hints of that slice change.
+    assert.deepEqual(allot(HALVES, { unchanged: ['a>b b>a x>x a>a'] }), {
+      written: [],
+      hints: 'a2 b1 x1',
+      failure: '',
+    });
   });
 
   test('a hint for a zone without a share is no good for an endpoint of another zone', () => {
