@@ -1,5 +1,6 @@
 import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
+import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
 /** A JSON value that does not fit the type of its field; worded as Go's decoder words it. */
@@ -91,9 +92,7 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
         return value;
       break;
     case 'Quantity':
-      if (typeof value === 'string') return value;
-      if (typeof value === 'number') return String(value);
-      break;
+      return readQuantity(value);
     case 'IntOrString':
       if (typeof value === 'string' || (Number.isInteger(value) && Math.abs(value as number) < 2 ** 31)) return value;
       throw mismatch(context, value, path, 'int32');
@@ -112,6 +111,16 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       return value;
   }
   throw mismatch(context, value, path, goType(field));
+}
+
+/** No value is none; what is neither text nor number is read as it is written. */
+function readQuantity(value: unknown): string {
+  try {
+    return value === undefined ? '0' : parseQuantity(typeof value === 'string' ? value : JSON.stringify(value)).text;
+  } catch (error) {
+    if (error instanceof QuantityError) throw new JsonTypeError(error.message);
+    throw error;
+  }
 }
 
 function timeProblem(value: string, layout: string): string {

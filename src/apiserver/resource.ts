@@ -100,7 +100,16 @@ export const PODS = resource({
   returnsDeleted: true,
   graceful: true,
   generation: true,
-  selectableFields: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'status.podIP'],
+  selectableFields: [
+    'spec.hostNetwork',
+    'spec.nodeName',
+    'spec.restartPolicy',
+    'spec.schedulerName',
+    'spec.serviceAccountName',
+    'status.nominatedNodeName',
+    'status.phase',
+    'status.podIP',
+  ],
 });
 
 export const SERVICES = resource({

@@ -2,7 +2,7 @@ import { duplicate, invalid, notSupported, required, tooMany } from '../field-er
 import type { FieldError } from '../field-error.ts';
 import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
-import { ipProblems, parseIp, specialIpProblems } from './ip.ts';
+import { canonicalIpProblems, parseIp, specialIpProblems } from './ip.ts';
 import { labelName, labelValue, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
@@ -34,11 +34,14 @@ export const ENDPOINT_SLICE_RULES: Rules = {
   name: subdomainName,
   prepareCreate: (object) => {
     applyDefaults(object);
+    dropTopology(object);
     object.metadata.generation = 1;
   },
   prepareUpdate: (object, old) => {
     applyDefaults(object);
     const changed = !equal(object.metadata.labels, old.metadata.labels) || !sameContent(object, old);
+    // Counted as a change before it is dropped.
+    dropTopology(object);
     object.metadata.generation = (old.metadata.generation ?? 0) + (changed ? 1 : 0);
   },
   validateCreate: (object) => validateSlice(object, null),
@@ -56,12 +59,13 @@ function applyDefaults(object: ApiObject): void {
   for (const field of ['endpoints', 'ports']) if (items(object, field).length === 0) object[field] = null;
   for (const port of items<SlicePort>(object, 'ports')) {
     port.name ??= '';
-    if ((port.protocol ?? '') === '') port.protocol = 'TCP';
+    port.protocol ??= 'TCP';
   }
-  for (const endpoint of items<SliceEndpoint>(object, 'endpoints')) {
-    endpoint.conditions ??= {};
-    delete endpoint.deprecatedTopology;
-  }
+  for (const endpoint of items<SliceEndpoint>(object, 'endpoints')) endpoint.conditions ??= {};
+}
+
+function dropTopology(object: ApiObject): void {
+  for (const endpoint of items<SliceEndpoint>(object, 'endpoints')) delete endpoint.deprecatedTopology;
 }
 
 function sameContent(left: ApiObject, right: ApiObject): boolean {
@@ -110,19 +114,23 @@ function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEn
   if (hostname !== undefined) {
     for (const problem of labelName(hostname)) errors.push(invalid(`${field}.hostname`, hostname, problem));
   }
-  validateHints(errors, `${field}.hints.forZones`, endpoint.hints?.forZones ?? [], labelValue);
-  validateHints(errors, `${field}.hints.forNodes`, endpoint.hints?.forNodes ?? [], subdomainName);
+  const { forZones = [], forNodes = [] } = endpoint.hints ?? {};
+  // Too many for zones: the rest is not looked at.
+  if (validateHints(errors, `${field}.hints.forZones`, forZones, labelValue)) {
+    validateHints(errors, `${field}.hints.forNodes`, forNodes, subdomainName);
+  }
 }
 
+/** False = there are too many. */
 function validateHints(
   errors: FieldError[],
   field: string,
   hints: readonly { name?: string }[],
   rule: (name: string) => readonly string[],
-): void {
+): boolean {
   if (hints.length > HINTS_MAX) {
     errors.push(tooMany(field, hints.length, HINTS_MAX));
-    return;
+    return false;
   }
   const names = new Set<string>();
   for (const [at, { name = '' }] of hints.entries()) {
@@ -130,6 +138,7 @@ function validateHints(
     if (names.has(name)) errors.push(duplicate(`${field}[${at}].name`, name));
     names.add(name);
   }
+  return true;
 }
 
 function validateAddress(errors: FieldError[], list: string, at: number, address: string, addressType: string): void {
@@ -140,7 +149,7 @@ function validateAddress(errors: FieldError[], list: string, at: number, address
     return;
   }
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return;
-  const problems = ipProblems(address);
+  const problems = canonicalIpProblems(address);
   for (const problem of problems) errors.push(invalid(field, address, problem));
   if (problems.length > 0) return;
   const ip = parseIp(address);
@@ -161,8 +170,7 @@ function validatePorts(errors: FieldError[], ports: readonly SlicePort[]): void 
     }
     if (names.has(name)) errors.push(duplicate(`${field}.name`, name));
     names.add(name);
-    if (protocol === '') errors.push(required(`${field}.protocol`));
-    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
+    if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
     if (appProtocol !== undefined) {
       for (const problem of qualifiedName(appProtocol)) {
         errors.push(invalid(`${field}.appProtocol`, appProtocol, problem));

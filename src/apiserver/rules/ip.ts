@@ -96,6 +96,14 @@ export function ipProblems(text: string): readonly string[] {
   return problems;
 }
 
+/** The same for fields that came later: they take no other spelling than the canonical one. */
+export function canonicalIpProblems(text: string): readonly string[] {
+  const problems = ipProblems(text);
+  if (problems.length > 0) return problems;
+  const canonical = formatIp(parseIp(text)!.bytes);
+  return canonical === text ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+}
+
 /** Addresses that no endpoint may have. */
 export function specialIpProblems(text: string): readonly string[] {
   const ip = parseIp(text);
@@ -121,5 +129,9 @@ export function cidrProblems(text: string): readonly string[] {
   if (!known || Number(bits) > ip.bytes.length * 8) {
     return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
   }
-  return ipProblems(address);
+  const problems = ipProblems(address);
+  if (problems.length > 0) return problems;
+  return ip.bytes.some((byte, at) => (byte & (0xff >> Math.min(8, Math.max(0, Number(bits) - at * 8)))) !== 0)
+    ? ['must not have bits set beyond the prefix length']
+    : [];
 }

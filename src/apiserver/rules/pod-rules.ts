@@ -4,6 +4,7 @@ import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
 import { ipProblems, parseIp } from './ip.ts';
 import { labelName, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
+import { amountOf, validateResources } from './resource-amounts.ts';
 import type { Rules } from './rules.ts';
 
 type Json = Record<string, unknown>;
@@ -175,9 +176,11 @@ function qosClass(spec: Json): string {
     const resources = child(container, 'resources');
     const limits = child(resources, 'limits');
     const requests = child(resources, 'requests');
-    any ||= Object.keys(limits).length + Object.keys(requests).length > 0;
-    guaranteed &&= limits['cpu'] !== undefined && limits['memory'] !== undefined;
-    guaranteed &&= Object.keys(requests).every((name) => requests[name] === limits[name]);
+    for (const name of ['cpu', 'memory']) {
+      const [limit, request] = [amountOf(limits[name]), amountOf(requests[name])];
+      any ||= limit > 0n || request > 0n;
+      guaranteed &&= limit > 0n && request === limit;
+    }
   }
   if (!any) return 'BestEffort';
   return guaranteed ? 'Guaranteed' : 'Burstable';
@@ -326,6 +329,7 @@ function validateContainer(
     }
     if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${portField}.protocol`, protocol, PROTOCOLS));
   }
+  validateResources(errors, `${field}.resources`, child(container, 'resources'));
 }
 
 function validateHostPort(errors: FieldError[], field: string, port: Json, taken: Set<string>): void {
