@@ -42,7 +42,7 @@ export function createRequests(object: KubeObject): readonly WorkloadRequest[] {
   const { kind, metadata } = object;
   if (kind !== 'Pod') return [create(object)];
   const status = object['status'] as object;
-  return [create(withoutStatus(object)), patchStatus(kind, metadata.namespace!, metadata.name!, status)];
+  return [create(withoutStatus(object)), patchStatus(kind, metadata.namespace, metadata.name!, status)];
 }
 
 /** As a create sends it: a real server would drop the status anyway. */

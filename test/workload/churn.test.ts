@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { apply as answer, createApiServer } from '../../src/apiserver/server.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import type { Change, ChurnMix } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
@@ -186,4 +188,30 @@ test('a mix that says nothing is refused', () => {
 test('nothing to change is null, not an error', () => {
   const empty = makeCluster({ ...findProfile('tiny'), servicesPerNamespace: 0 }, 1);
   assert.equal(nextChange(createChurn(empty, { readiness: 1 }, 1), WALL_MS), null);
+});
+
+describe('on a server of both families', () => {
+  for (const [name, mix] of Object.entries(CHURN_MIXES)) {
+    test(`${name}: every request is accepted`, () => {
+      const prng = createPrng(1);
+      const server = createApiServer({
+        random: () => nextFloat(prng),
+        serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:10:96::/112'],
+      });
+      const send = ({ method, path, body, contentType }: WorkloadRequest): void => {
+        const reply = answer(server, WALL_MS, {
+          method,
+          path,
+          headers: { accept: 'application/json', contentType },
+          body: Buffer.from(JSON.stringify(body)),
+        });
+        const text = 'body' in reply ? Buffer.from(reply.body).toString() : '';
+        assert.ok(reply.status < 300, `${method} ${path} ${JSON.stringify(body)}: ${text}`);
+      };
+      const cluster = makeCluster(findProfile('patchy'), 1);
+      for (const request of clusterRequests(cluster)) send(request);
+      const churn = createChurn(cluster, mix, 2);
+      for (let i = 0; i < 500; i++) send(nextChange(churn, WALL_MS)!.request);
+    });
+  }
 });
