@@ -3,19 +3,19 @@ import { createInlineShards } from '../../src/node/inline-shards.ts';
 import type { ShardsEvent } from '../../src/ports/shards.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
-import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
+import { ALL_OUTPUTS } from '../support/planner-config.ts';
 import { poisonous } from '../support/poison.ts';
 
 shardsContract('inline', ['throw'], () => {
   const events: ShardsEvent[] = [];
   const shards = createInlineShards(
-    ENDPOINTS_ONLY,
+    ALL_OUTPUTS,
     (event) => {
       events.push(event);
       world.onEvent(event);
     },
     () => {
-      const planner = createPlanner(ENDPOINTS_ONLY);
+      const planner = createPlanner(ALL_OUTPUTS);
       return poisonous((bytes) => plan(planner, bytes), { throw: throwNow });
     },
   );

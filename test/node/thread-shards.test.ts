@@ -6,12 +6,12 @@ import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
 import { batchEntry, batchOf, serviceRecord } from '../support/batches.ts';
 import { poisonService } from '../support/poison.ts';
-import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
+import { ALL_OUTPUTS } from '../support/planner-config.ts';
 
 const OPTIONS: ThreadShardsOptions = {
   count: 1,
   heapLimitMb: 32,
-  config: ENDPOINTS_ONLY,
+  config: ALL_OUTPUTS,
   workerUrl: new URL('../support/poisonous-worker.ts', import.meta.url),
 };
 

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { OUTPUT_ENDPOINTS, type PlanReply } from '../../src/shard/protocol.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type PlanReply } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
+import { observedAs } from '../support/planner-talk.ts';
 import { type Poison, poisonService } from '../support/poison.ts';
 
 export interface ShardsWorld {
@@ -117,6 +118,49 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
     });
 
+    story('all three outputs are planned, and again with the same bytes after a loss', async (world) => {
+      const { shards, events, until } = world;
+      shards.post(0, 1, everything());
+      await until(() => events.length === 1);
+      shards.restart(0);
+      await until(() => events.length === 2);
+      shards.post(0, 2, everything());
+      await until(() => events.length === 3);
+      assert.deepEqual(
+        replyOf(events[0]).results.map(({ writes, facts }) => [
+          writes.map(({ output, verb }) => `${verb} of ${output}`),
+          facts.slices?.families[0]?.endpoints,
+          facts.mirror?.endpoints,
+        ]),
+        [
+          [[`create of ${OUTPUT_SLICES}`, `create of ${OUTPUT_ENDPOINTS}`], 2, undefined],
+          [[`create of ${OUTPUT_MIRROR}`], undefined, 1],
+        ],
+      );
+      assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
+    });
+
+    story('CPU shares go with one batch, and last until the thread is lost', async ({ shards, events, until }) => {
+      const shares = { version: 1, zones: ['zone-a', 'zone-b'].map((zone) => ({ zone, share: 0.5 })) };
+      shards.post(0, 1, encodeBatch({ ...batchOf(), shares }));
+      shards.post(0, 2, hinted());
+      await until(() => events.length === 2);
+      shards.restart(0);
+      shards.post(0, 3, hinted());
+      await until(() => events.length === 3);
+      shards.post(0, 4, hinted());
+      await until(() => events.length === 4);
+      assert.deepEqual(outline(events), ['planned 1', 'planned 2', 'lost 3', 'planned 4']);
+      const hints = [events[1], events[3]].map((event) => replyOf(event).results[0]?.facts.slices?.families[0]?.hints);
+      assert.deepEqual(hints, [
+        [
+          { zone: 'zone-a', count: 2 },
+          { zone: 'zone-b', count: 2 },
+        ],
+        null,
+      ]);
+    });
+
     for (const poison of poisons) {
       if (poison === 'hang' || poison === 'throw-later') continue;
       story(`${poison}: one loss names the poisonous batch and those behind it`, async ({ shards, events, until }) => {
@@ -164,6 +208,36 @@ function snapshot(service = 'shop/web'): Uint8Array {
   const upserts = [member(0), member(1)];
   const spec = serviceRecord({ name: service.slice('shop/'.length) });
   return bytesOf(batchEntry({ service, version: 1, outputs: OUTPUT_ENDPOINTS, spec, upserts }));
+}
+
+/** A service with two pods for slices and Endpoints, and one whose Endpoints are mirrored. */
+function everything(): Uint8Array {
+  const outputs = OUTPUT_SLICES | OUTPUT_ENDPOINTS;
+  const endpoints = {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'manual', uid: 'uid', resourceVersion: '1' },
+    subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ name: '', port: 80, protocol: 'TCP' }] }],
+  };
+  return encodeBatch(
+    batchOf(
+      batchEntry({ version: 1, outputs, spec: serviceRecord(), upserts: [member(0), member(1)] }),
+      batchEntry({
+        service: 'shop/manual',
+        version: 1,
+        outputs: OUTPUT_MIRROR,
+        spec: serviceRecord({ name: 'manual', selector: null }),
+        observed: [observedAs(OUTPUT_ENDPOINTS, endpoints)],
+      }),
+    ),
+  );
+}
+
+/** A service with four pods in two zones that wants hints by CPU shares. */
+function hinted(): Uint8Array {
+  const spec = serviceRecord({ annotations: ['service.kubernetes.io/topology-mode', 'Auto'] });
+  const upserts = [0, 1, 2, 3].map((n) => member(n, {}, n < 2 ? 'zone-a' : 'zone-b'));
+  return bytesOf(batchEntry({ version: 1, outputs: OUTPUT_SLICES, spec, upserts }));
 }
 
 /** One pod of that gone, not to be planned. */

@@ -7,7 +7,7 @@ import { shardsContract, type ShardsWorld } from '../suites/shards.ts';
 import { batchOf } from './batches.ts';
 import { poisonous } from './poison.ts';
 import { SimHang, simulatedShards, type SimShards } from './sim-shards.ts';
-import { ENDPOINTS_ONLY } from './planner-config.ts';
+import { ALL_OUTPUTS } from './planner-config.ts';
 
 shardsContract('simulated', ['throw', 'hang'], makeWorld);
 
@@ -32,7 +32,7 @@ suite('simulated shards, further', () => {
 });
 
 function makeWorld(): ShardsWorld & { readonly shards: SimShards } {
-  const config = ENDPOINTS_ONLY;
+  const config = ALL_OUTPUTS;
   const events: ShardsEvent[] = [];
   const agenda: { readonly atMs: number; readonly run: () => void }[] = [];
   let nowMs = 0;
