@@ -159,7 +159,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
     }
     for (const { record } of allSlices(state)) if (record !== null) counts.endpointslices++;
     for (const _ of allNodes(state.nodes)) counts.nodes++;
-    return Object.entries(counts).map(([resource, value]) => ({ labels: { resource }, value }));
+    return state.reflectors.map(({ resource }) => ({ labels: { resource }, value: counts[resource] }));
   });
 }
 

@@ -6,6 +6,7 @@
  * our own doing, a greater one is foreign (design, section 6 "Whose event is it?"). So does what a list misses: it may
  * have overtaken the reply.
  */
+import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
 import type { ExpectedEcho, HeldEvent, OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
@@ -225,29 +226,35 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
 
 function takeEndpoints(state: ControllerState, service: ServiceState, deleted: boolean, now: Now): void {
   const { endpoints: output, record } = service;
-  const unit = getUnit(service, OUTPUT_ENDPOINTS);
   const mirrored = tellMirroring(state, service, now);
-  if (unit?.controller.running === true) {
+  const controller = controllerOf(state, OUTPUT_ENDPOINTS);
+  if (controller?.running === true) {
     if (record === null) {
       // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
-      if (!deleted) addWork(unit.controller.queue, unit.item, 'chore', now.nowMs, REPAIR_MS_MIN);
+      if (!deleted) addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
     } else if (isPlanned(record)) {
+      const unit = ensureUnit(service, controller);
       // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
-      if (deleted) addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
+      if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
       // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
       else if (!output.uncertain) noteForeignEdit(state, output, 'endpoints were changed by another writer', now);
     }
   }
-  if (!mirrored && state.phase === 'running' && (unit === undefined || record === null || !isPlanned(record))) {
+  const isRead = controller !== undefined && record !== null && isPlanned(record);
+  if (!mirrored && !isRead && state.phase === 'running') {
     // Nobody plans from it now: it is read again should that change.
     dropContent(output);
   }
   if (deleted) releaseService(state, service);
 }
 
+function controllerOf(state: ControllerState, output: number): Controller | undefined {
+  return state.controllers.find((controller) => controller.output === output);
+}
+
 /** Mirroring reads what somebody else writes: every change of it is followed at once (spec/endpointslice.md 11.2). */
 function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
-  const controller = state.controllers.find(({ output }) => output === OUTPUT_MIRROR);
+  const controller = controllerOf(state, OUTPUT_MIRROR);
   if (controller === undefined) return false;
   const mirrored = isMirrored(service);
   const unit = mirrored ? ensureUnit(service, controller) : getUnit(service, OUTPUT_MIRROR);
