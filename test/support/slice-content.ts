@@ -7,7 +7,6 @@ export interface GroupContent {
   readonly slices: number;
   /** Labels, annotations but the trigger time, owners: of each slice, those that differ. */
   readonly metadata: readonly string[];
-  readonly triggerTimes: readonly string[];
   readonly endpoints: readonly string[];
 }
 
@@ -24,7 +23,6 @@ export function contentOf(
       const content: GroupContent = {
         slices: group.length,
         metadata: distinct(group.map(metadataOf)),
-        triggerTimes: distinct(group.map((slice) => slice.metadata.annotations?.[TRIGGER_TIME_ANNOTATION] ?? '')),
         endpoints: endpoints
           .map(({ hints: given, ...endpoint }) => {
             const counts = hints === 'all' || (hints === 'of ready ones' && endpoint.conditions?.ready === true);

@@ -52,6 +52,8 @@ export interface UpstreamWorld {
 /** What the controller remembers between syncs. */
 export interface Upstream {
   readonly endpointsPerSliceMax: number;
+  /** As upstream is not: a placeholder without a label is not taken for one that has it with an empty value. */
+  readonly exactPlaceholderLabels: boolean;
   readonly triggerTimes: Map<string, { readonly service: number; readonly pods: ReadonlyMap<string, number> }>;
   /** By service, then family: ready endpoints by zone as last hinted. */
   readonly hints: Map<string, Map<string, ReadonlyMap<string, number>>>;
@@ -68,8 +70,15 @@ export interface UpstreamSync {
   readonly events: readonly string[];
 }
 
-export function createUpstream(endpointsPerSliceMax = 100): Upstream {
-  return { endpointsPerSliceMax, triggerTimes: new Map(), hints: new Map(), hasHints: new Set(), shares: new Map() };
+export function createUpstream(endpointsPerSliceMax = 100, exactPlaceholderLabels = false): Upstream {
+  return {
+    endpointsPerSliceMax,
+    exactPlaceholderLabels,
+    triggerTimes: new Map(),
+    hints: new Map(),
+    hasHints: new Set(),
+    shares: new Map(),
+  };
 }
 
 export function copyUpstream(upstream: Upstream): Upstream {
@@ -98,11 +107,7 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
     return NOTHING;
   }
   if (service.type === 'ExternalName' || service.selector === null || service.selector.length === 0) return NOTHING;
-  const selector = pairs(service.selector);
-  const pods = world.pods.filter((pod) => {
-    const labels = new Map(pairs(pod.labels));
-    return pod.namespace === service.namespace && selector.every(([name, value]) => labels.get(name) === value);
-  });
+  const pods = world.pods.filter((pod) => isSelected(service, pod));
   const slices = world.slices.filter(({ metadata: { labels = {}, deletionTimestamp } }) => {
     const ours = labels[SLICE_MANAGED_BY_LABEL] === SLICE_MANAGED_BY_VALUE;
     return ours && labels[SERVICE_NAME_LABEL] === service.name && deletionTimestamp === undefined;
@@ -113,7 +118,7 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
     service,
     pods: shuffled(pods, random),
     nodes: new Map(world.nodes.map((node) => [node.name, node])),
-    triggerTime: triggerTimeOf(upstream, key, service, pods),
+    triggerTime: upstreamTriggerTime(upstream, key, service, pods),
     random,
     writes: [],
     errors: [],
@@ -128,6 +133,12 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
   }
   for (const slice of unwanted) sync.writes.push(deletion(slice));
   return sync;
+}
+
+export function isSelected(service: ServiceRecord, pod: PodRecord): boolean {
+  const labels = new Map(pairs(pod.labels));
+  const selector = pairs(service.selector ?? []);
+  return pod.namespace === service.namespace && selector.every(([name, value]) => labels.get(name) === value);
 }
 
 const NOTHING: UpstreamSync = { writes: [], errors: [], events: [] };
@@ -146,8 +157,13 @@ interface SyncState {
   readonly events: string[];
 }
 
-/** Section 6. Its state advances whatever becomes of the sync. */
-function triggerTimeOf(upstream: Upstream, key: string, service: ServiceRecord, pods: readonly PodRecord[]): number {
+/** Section 6, in seconds, 0 = none. Its state advances whatever becomes of the sync. `pods` are those selected. */
+export function upstreamTriggerTime(
+  upstream: Upstream,
+  key: string,
+  service: ServiceRecord,
+  pods: readonly PodRecord[],
+): number {
   const before = upstream.triggerTimes.get(key);
   const times = new Map(pods.filter((pod) => pod.readyTime !== 0).map((pod) => [pod.name, pod.readyTime]));
   upstream.triggerTimes.set(key, { service: service.creationTime, pods: times });
@@ -206,7 +222,7 @@ function syncFamily(sync: SyncState, family: IpFamily, existing: readonly Endpoi
   for (const [portMap, slices] of shuffled(owned, random)) if (!groups.has(portMap)) remove.push(...slices);
   if (remove.length === existing.length && create.length === 0) {
     const placeholder = newSlice(service, family, []);
-    if (remove.length === 1 && isPlaceholder(remove[0]!, placeholder)) remove = [];
+    if (remove.length === 1 && isPlaceholder(remove[0]!, placeholder, sync.upstream)) remove = [];
     else create.push(placeholder);
   }
 
@@ -380,14 +396,19 @@ function isOwned(slice: EndpointSlice, service: ServiceRecord): boolean {
   );
 }
 
-/** Section 8.3. A label that is missing is as good as an empty one, which the headless label always is. */
-function isPlaceholder(slice: EndpointSlice, placeholder: EndpointSlice): boolean {
+/** Section 8.3. To upstream a missing label is as good as an empty one, which the headless label always is. */
+function isPlaceholder(
+  slice: EndpointSlice,
+  placeholder: EndpointSlice,
+  { exactPlaceholderLabels }: Pick<Upstream, 'exactPlaceholderLabels'>,
+): boolean {
   const labels = slice.metadata.labels ?? {};
   const wanted = placeholder.metadata.labels ?? {};
   const names = [...Object.keys(labels), ...Object.keys(wanted)];
+  const missing = exactPlaceholderLabels ? undefined : '';
   const owners = (metadata: ObjectMeta): string => JSON.stringify(metadata.ownerReferences?.map(({ uid }) => uid));
   return (
-    names.every((name) => (labels[name] ?? '') === (wanted[name] ?? '')) &&
+    names.every((name) => (labels[name] ?? missing) === (wanted[name] ?? missing)) &&
     owners(slice.metadata) === owners(placeholder.metadata) &&
     sizeOf(slice) === 0 &&
     (slice.ports ?? []).length === 0

@@ -1,0 +1,127 @@
+/** Our slices and upstream's on one world: who plans what, on which server. */
+import type { Member } from '../../src/core/member.ts';
+import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
+import { ackSlice, planSlices } from '../../src/core/slices/plan.ts';
+import {
+  applySlicesPod,
+  createServiceSlices,
+  observeSlice,
+  type ServiceSlices,
+  setSlicesSpec,
+  slicePodNames,
+} from '../../src/core/slices/service-slices.ts';
+import type { SliceWrite } from '../../src/core/slices/slice-write.ts';
+import { labelsGet } from '../../src/kube/labels.ts';
+import { ZONE_LABEL } from '../../src/kube/names.ts';
+import { createPrng } from '../../src/lib/prng.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { type Change, type Edit, startWorld, type World } from './slice-changes.ts';
+import { createSliceServer, putSlice, serveSliceRequest, type SliceServer } from './slice-server.ts';
+import {
+  copyUpstream,
+  createUpstream,
+  isSelected,
+  type Upstream,
+  upstreamNodes,
+  type UpstreamSync,
+  upstreamSync,
+  upstreamTriggerTime,
+} from './upstream-slices.ts';
+
+const KEY = 'ns/web';
+
+export interface Scene {
+  readonly world: World;
+  readonly server: SliceServer;
+  readonly upstream: Upstream;
+  readonly slices: ServiceSlices;
+}
+
+export function startScene(endpointsPerSliceMax: number): Scene {
+  return {
+    world: startWorld(),
+    server: createSliceServer(),
+    upstream: createUpstream(endpointsPerSliceMax, true),
+    slices: createServiceSlices({ endpointsPerSliceMax, tolerateUnreadyAnnotation: false }),
+  };
+}
+
+/** Tells ours what changed: pods by the record or by what is known of their node. */
+function tell(slices: ServiceSlices, world: World): void {
+  setSlicesSpec(slices, world.service);
+  const members = new Map<string, Member>();
+  for (const pod of world.pods.values()) {
+    if (!isSelected(world.service, pod)) continue;
+    const node = world.nodes.get(pod.nodeName);
+    members.set(pod.name, { pod, zone: node === undefined ? null : (labelsGet(node.labels, ZONE_LABEL) ?? '') });
+  }
+  for (const name of slicePodNames(slices)) if (!members.has(name)) applySlicesPod(slices, name, null);
+  for (const [name, member] of members) applySlicesPod(slices, name, deepFreeze(member));
+}
+
+function sharesOf(upstream: Upstream): CpuShares | null {
+  if (upstream.shares === null) return null;
+  const zones = [...upstream.shares].map(([zone, share]) => ({ zone, share }));
+  return { version: 1, zones: zones.toSorted((a, b) => (a.zone < b.zone ? -1 : 1)) };
+}
+
+export function ourPlan({ slices, upstream, world, server }: Scene): readonly SliceWrite[] {
+  const selected = [...world.pods.values()].filter((pod) => isSelected(world.service, pod));
+  const triggerTime = upstreamTriggerTime(copyUpstream(upstream), KEY, world.service, selected);
+  let drawn = 0;
+  const suffix = (): string => `${server.version}-${drawn++}`;
+  return planSlices(slices, { triggerTime, shares: sharesOf(upstream), suffix }).writes;
+}
+
+/** The server takes our writes, and we hear of it. */
+export function apply({ slices, server }: Scene, writes: readonly SliceWrite[]): void {
+  for (const write of writes) {
+    const { uid = '', resourceVersion = '' } = serveSliceRequest(server, write)?.metadata ?? {};
+    ackSlice(slices, write, { result: 'applied', uid, resourceVersion });
+  }
+}
+
+/** Ours, knowing nothing but the world and what that server holds. */
+export function newcomer(scene: Scene, server: SliceServer): Scene {
+  const slices = createServiceSlices(scene.slices.config);
+  for (const [name, slice] of server.slices) observeSlice(slices, name, slice);
+  tell(slices, scene.world);
+  return { ...scene, server, slices };
+}
+
+export function theirSync({ world, upstream }: Scene, server: SliceServer, seed: number): UpstreamSync {
+  const { service, pods, nodes } = world;
+  const slices = [...server.slices.values()];
+  const state = copyUpstream(upstream);
+  return upstreamSync(
+    state,
+    { service, pods: [...pods.values()], nodes: [...nodes.values()], slices },
+    KEY,
+    createPrng(seed),
+  );
+}
+
+export function advance({ world, upstream }: Scene): void {
+  const selected = [...world.pods.values()].filter((pod) => isSelected(world.service, pod));
+  upstreamTriggerTime(upstream, KEY, world.service, selected);
+}
+
+export function play(scene: Scene, changes: readonly Change[]): void {
+  for (const change of changes) change(scene.world);
+  upstreamNodes(scene.upstream, [...scene.world.nodes.values()]);
+  deepFreeze(scene.world.service);
+  tell(scene.slices, scene.world);
+}
+
+export function editSlice({ server, slices }: Scene, at: number, edit: Edit): void {
+  const slice = [...server.slices.values()].toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))[at];
+  if (slice === undefined) return;
+  const edited = edit(slice);
+  if (edited === null) {
+    server.slices.delete(slice.metadata.name!);
+    observeSlice(slices, slice.metadata.name!, null);
+  } else {
+    const stored = putSlice(server, deepFreeze(edited));
+    observeSlice(slices, stored.metadata.name!, stored);
+  }
+}
