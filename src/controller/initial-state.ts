@@ -50,7 +50,7 @@ export function createState(
     tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     recorder: createEventRecorder(options.eventQueueMax),
     sums: createFactSums(),
-    hadShares: false,
+    shares: null,
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };

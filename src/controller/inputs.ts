@@ -3,11 +3,11 @@ import type { Now } from './event.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import { ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
 import { isPlanned, type ServiceState } from './service-state.ts';
-import type { ControllerState } from './state.ts';
+import { log, type ControllerState } from './state.ts';
 import { recheckHints } from './topology.ts';
 import { isMirrored } from './unit.ts';
 import { addWork } from './workqueue.ts';
-import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode } from '../core/node-table.ts';
+import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode, type NodeChange } from '../core/node-table.ts';
 import { allPods, getPod, putPod, putService, removePod, removeService, servicesOf } from '../core/selector-index.ts';
 import { labelsEqual } from '../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../kube/project.ts';
@@ -264,11 +264,6 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
   };
 }
 
-interface NodeChange {
-  readonly placeChanged: boolean;
-  readonly sharesChanged: boolean;
-}
-
 /** What a change of a node makes dirty: the slices with pods on it, and those whose hints do not fit any more. */
 function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
   if (change.placeChanged) {
@@ -282,6 +277,13 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
         if (controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
       }
     }
+  }
+  const { hinted, unhinted } = state.sums;
+  if (change.spoilsShares !== '' && hinted.size + unhinted.size > 0) {
+    log(state, 'warning', 0, 'no topology hints by CPU while this lasts', {
+      node: nodeName,
+      reason: change.spoilsShares,
+    });
   }
   if (change.sharesChanged) recheckHints(state, now);
 }

@@ -12,6 +12,7 @@ import type { ServiceState } from './service-state.ts';
 import type { ShardState } from './shard-batches.ts';
 import type { Unit } from './unit.ts';
 import type { QueuedWrite, WriteQueue } from './writes.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
@@ -52,8 +53,8 @@ export interface ControllerState {
   readonly tokens: TokenBucket;
   readonly recorder: EventRecorder;
   readonly sums: FactSums;
-  /** There were CPU shares when hints were looked at last. */
-  hadShares: boolean;
+  /** CPU shares when hints were looked at last. */
+  shares: CpuShares | null;
   /** Objects whose `expected` is set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */

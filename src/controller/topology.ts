@@ -14,13 +14,15 @@ import { overloaded } from '../core/slices/zone-shares.ts';
  */
 export function recheckHints(state: ControllerState, now: Now): void {
   const shares = currentShares(state.nodes);
+  const before = state.shares;
+  if (shares === before) return;
+  state.shares = shares;
   const { hinted, unhinted } = state.sums;
   for (const unit of hinted) {
     const { families } = unit.facts as SlicesFacts;
     if (families.some(({ hints }) => hints !== null && overloaded(hints, shares))) plan(unit, now);
   }
-  if (shares !== null && !state.hadShares) for (const unit of unhinted) plan(unit, now);
-  state.hadShares = shares !== null;
+  if (before === null) for (const unit of unhinted) plan(unit, now);
 }
 
 function plan({ controller, item }: Unit, now: Now): void {

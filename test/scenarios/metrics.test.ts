@@ -118,9 +118,9 @@ describe('a scrape', () => {
     const services = (sim.request('GET', '/api/v1/services') as unknown as { items: object[] }).items.length;
     const endpoints = (sim.request('GET', '/api/v1/endpoints') as unknown as { items: object[] }).items.length;
     assert.deepEqual(held, [
-      'endpointd_cache_objects{resource="pods"} 1',
-      `endpointd_cache_objects{resource="services"} ${services}`,
       `endpointd_cache_objects{resource="endpoints"} ${endpoints}`,
+      `endpointd_cache_objects{resource="services"} ${services}`,
+      'endpointd_cache_objects{resource="pods"} 1',
     ]);
   });
 });
