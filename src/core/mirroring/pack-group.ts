@@ -68,7 +68,7 @@ export function packGroup(
   for (const { endpoints } of fullestFirst) fill(endpoints);
   const created: Endpoint[][] = [];
   while (rest.length > 0) {
-    const best = rest.length < endpointsPerSliceMax ? bestFit(slices, endpointsPerSliceMax - rest.length) : null;
+    const best = bestFit(slices, endpointsPerSliceMax - rest.length);
     if (best === null) {
       const endpoints: Endpoint[] = [];
       fill(endpoints);
@@ -94,12 +94,12 @@ interface MutableSlice {
   changed: boolean;
 }
 
-/** The fullest slice of at most `endpointsMax` endpoints that is not written yet; the first of equally full ones. */
+/** The fullest slice of at most `endpointsMax` endpoints; the first of equally full ones. Those that change are full. */
 function bestFit(slices: readonly MutableSlice[], endpointsMax: number): MutableSlice | null {
   let best: MutableSlice | null = null;
   for (const slice of slices) {
-    if (slice.changed || slice.endpoints.length > endpointsMax) continue;
-    if (best === null || slice.endpoints.length > best.endpoints.length) best = slice;
+    const count = slice.endpoints.length;
+    if (count <= endpointsMax && (best === null || count > best.endpoints.length)) best = slice;
   }
   return best;
 }

@@ -3,9 +3,9 @@ import { SKIP_MIRROR_LABEL } from '../../kube/names.ts';
 import type { Endpoint, Endpoints, EndpointSlice, IpFamily, Labels, ObjectMeta, SlicePort } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Problem } from '../problem.ts';
-import { newSliceName } from '../slices/slice-name.ts';
+import { drawSliceName } from '../slices/slice-name.ts';
 import type { SliceWrite } from '../slices/slice-write.ts';
-import { type SliceChange, sliceWrites } from '../slices/write-phases.ts';
+import { sliceWrites } from '../slices/write-phases.ts';
 import { desiredGroups, groupKey } from './desired.ts';
 import { hasMetadata, type MirroredMetadata, mirroredMetadata, withMetadata } from './metadata.ts';
 import { packGroup } from './pack-group.ts';
@@ -114,9 +114,8 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   const deletes = deletable
     .filter((slice) => !recycled.includes(slice))
     .map((slice): Change => ({ slice, content: null }));
-  const changes = [...inserts, ...updates, ...deletes];
   return {
-    writes: sliceWrites(changes.map((change) => toSliceChange(change, input, metadata))),
+    writes: toWrites([...inserts, ...updates, ...deletes], input, metadata),
     facts: { ...facts, skipped: desired.skipped },
     problems: mirrorProblems(endpoints, desired, max),
   };
@@ -155,10 +154,22 @@ function nameOf(slice: EndpointSlice): string {
   return slice.metadata.name ?? '';
 }
 
-function toSliceChange({ slice, content }: Change, input: MirrorInput, wanted: MirroredMetadata): SliceChange {
-  if (content === null) return { before: slice, after: null };
+function toWrites(changes: readonly Change[], input: MirrorInput, wanted: MirroredMetadata): SliceWrite[] {
   const { name = '', namespace = '' } = input.endpoints.metadata;
-  const base: ObjectMeta = slice?.metadata ?? { ...newSliceName(name, input.suffix()), namespace };
-  const metadata = withMetadata(base, wanted);
-  return { before: slice, after: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, ...content } };
+  const names = new Set(input.stored.map(nameOf));
+  const newMetadata = (): ObjectMeta => {
+    const drawn = drawSliceName(name, input.suffix, (taken) => names.has(taken));
+    names.add(drawn.name);
+    return { ...drawn, namespace };
+  };
+  return sliceWrites(
+    changes.map(({ slice, content }) => {
+      if (content === null) return { before: slice, after: null };
+      const metadata = withMetadata(slice?.metadata ?? newMetadata(), wanted);
+      return {
+        before: slice,
+        after: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, ...content },
+      };
+    }),
+  );
 }

@@ -16,3 +16,18 @@ export function newSliceName(owner: string, suffix: string): SliceName {
   const generateName = `${owner}-`;
   return { generateName, name: generateName.slice(0, BASE_LENGTH_MAX) + suffix };
 }
+
+/** Far more than it takes unless the suffixes don't come at random. */
+const DRAWS_MAX = 100;
+
+/**
+ * A name that nobody has yet, as far as we know.
+ * @param suffix draws 5 characters
+ */
+export function drawSliceName(owner: string, suffix: () => string, taken: (name: string) => boolean): SliceName {
+  for (let i = 0; i < DRAWS_MAX; i++) {
+    const name = newSliceName(owner, suffix());
+    if (!taken(name.name)) return name;
+  }
+  throw new Error(`assertion failed: ${DRAWS_MAX} names drawn for a slice of ${owner} are all taken`);
+}

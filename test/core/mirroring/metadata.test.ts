@@ -58,6 +58,7 @@ test('a written slice keeps its finalizers, its generateName and what the server
   const wanted = mirroredMetadata(mirroredEndpoints([], { labels: { foo: 'bar' } }));
   const base = deepFreeze({
     name: 'a',
+    managedFields: [{ manager: 'm' }],
     generateName: 'web-',
     uid: 'u',
     resourceVersion: '7',

@@ -162,6 +162,13 @@ check('an empty one is filled, or goes', {
   writes: ['a 3', '-b'],
   counts: [1, 0, 0],
 });
+check('an empty one takes a full load, too', {
+  max: 2,
+  desired: '1 2',
+  stored: ['a'],
+  writes: ['a 1 2'],
+  counts: [2, 0, 0],
+});
 check('what is in two slices stays in the first', {
   max: 3,
   desired: '1 2',

@@ -170,9 +170,9 @@ check('IPv6 alone', {
 });
 check('the slice of a family goes with its last address', {
   subsets: ['10.0.0.1 -> 80/TCP'],
-  stored: ['a IPv4 10.0.0.1 -> 80/TCP', 'b IPv6 fd00::1 fd00::2 -> 80/TCP'],
-  writes: ['2 delete b'],
-  facts: { endpoints: 1, slices: 1, slicesDesired: 1, added: 0, removed: 2 },
+  stored: ['a IPv4 10.0.0.1 -> 80/TCP', 'b IPv6 fd00::1 fd00::2 -> 80/TCP', 'c IPv6 fd00::3 -> 80/TCP'],
+  writes: ['2 delete b', '2 delete c'],
+  facts: { endpoints: 1, slices: 1, slicesDesired: 1, added: 0, removed: 3 },
 });
 check('addresses are written canonically; IPv4 inside IPv6 is IPv4', {
   subsets: ['010.0.0.01 ::ffff:10.0.0.2 FD00:0::1 -> 80/TCP'],
@@ -327,6 +327,11 @@ check('a slice whose ports are wanted no more is deleted', {
   stored: ['a IPv4 10.0.0.1 -> 80/TCP', 'b IPv4 10.0.0.1 -> 90/TCP'],
   writes: ['2 delete b'],
   facts: { slices: 1 },
+});
+check('slices are deleted in the order of their names', {
+  subsets: [],
+  stored: ['a IPv4 10.0.0.1 -> 80/TCP', 'b IPv4 10.0.0.1 -> 90/TCP', 'c IPv4 10.0.0.1 -> 80/TCP'],
+  writes: ['2 delete a', '2 delete b', '2 delete c'],
 });
 check('other ports: the slice is recycled in one write', {
   subsets: ['10.0.0.1 -> 90/TCP'],
@@ -519,6 +524,28 @@ test('updates, recycled ones too, and deletes carry uid and resourceVersion; fin
       { write: 'update b uid-b 5', inside: 'b uid-b 5', finalizers: undefined, generateName: 'web-' },
       { write: 'delete c uid-c 5', inside: '-', finalizers: undefined, generateName: undefined },
     ],
+  );
+});
+
+test('the name of a slice that is about to vanish is not drawn again', () => {
+  const suffixes = ['one', 'one', 'two'].values();
+  const { writes } = planMirrorWith({
+    endpoints: mirroredEndpoints(['10.0.0.1 -> 80/TCP']),
+    stored: [mirrorSlice('web-one IPv4 10.0.0.1 -> 80/TCP', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    suffix: () => suffixes.next().value!,
+  });
+  assert.deepEqual(writes.map(sliceWriteText), ['1 create web-two IPv4 10.0.0.1 -> 80/TCP']);
+});
+
+test('two new slices have two names', () => {
+  const suffixes = ['one', 'one', 'two'].values();
+  const { writes } = planMirrorWith({
+    endpoints: mirroredEndpoints(['10.0.0.1 fd00::1 -> 80/TCP']),
+    suffix: () => suffixes.next().value!,
+  });
+  assert.deepEqual(
+    writes.map(({ name }) => name),
+    ['web-one', 'web-two'],
   );
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSliceName } from '../../../src/core/slices/slice-name.ts';
+import { drawSliceName, newSliceName } from '../../../src/core/slices/slice-name.ts';
 
 function check(name: string, owner: string, expected: { generateName: string; name: string }): void {
   test(name, () => assert.deepEqual(newSliceName(owner, 'bcd24'), expected));
@@ -14,4 +14,27 @@ check('the longest name that keeps its dash', 'x'.repeat(57), {
 check('a long name is cut, and no name is longer than 63', 'x'.repeat(63), {
   generateName: `${'x'.repeat(63)}-`,
   name: `${'x'.repeat(58)}bcd24`,
+});
+
+test('a name that is taken is drawn again', () => {
+  const suffixes = ['bcd24', 'bcd25', 'bcd26'].values();
+  const taken = new Set(['web-bcd24', 'web-bcd25']);
+  const { name } = drawSliceName(
+    'web',
+    () => suffixes.next().value!,
+    (drawn) => taken.has(drawn),
+  );
+  assert.equal(name, 'web-bcd26');
+});
+
+test('it gives up when all are taken', () => {
+  assert.throws(
+    () =>
+      drawSliceName(
+        'web',
+        () => 'bcd24',
+        () => true,
+      ),
+    /a slice of web are all taken/,
+  );
 });
