@@ -67,11 +67,8 @@ export function createFamilySlices(family: IpFamily, endpointsPerSliceMax: numbe
 /** `endpoint` null = the pod belongs to the group, but has none. */
 export function enterGroup(family: FamilySlices, ports: SlicePorts, pod: string, endpoint: Endpoint | null): void {
   const group = getGroup(family, ports);
-  if (group.pods++ === 0) {
-    // As the service writes them, not as some slice does.
-    group.ports = ports;
-    for (const entry of group.entries) markEntry(family, group, entry);
-  }
+  // As the service writes them, not as some slice does.
+  if (group.pods++ === 0) group.ports = ports;
   if (endpoint !== null) setDesired(family, group, pod, endpoint);
 }
 
@@ -229,7 +226,6 @@ function removePlace(family: FamilySlices, pod: string, entry: SliceEntry): void
   assert(at >= 0, 'a slice is where its pods are');
   places.splice(at, 1);
   if (places.length === 1) family.places.set(pod, places[0]!);
-  for (const other of places) if (other.group !== null) markEntry(family, other.group, other);
 }
 
 function listSamePods(a: StoredSlice, b: StoredSlice): boolean {

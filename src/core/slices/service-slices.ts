@@ -79,6 +79,7 @@ interface PodPlace {
 
 /** Most problems that wait to be taken; further ones are dropped: they are for a log. */
 const PROBLEMS_MAX = 100;
+const NO_PROBLEMS: readonly Problem[] = [];
 
 /** Of a service of which nothing is known: no spec, no pods, no stored slices. */
 export function createServiceSlices(config: SlicesConfig): ServiceSlices {
@@ -173,8 +174,9 @@ export function forgetStoredSlices(s: ServiceSlices): void {
 
 /** Problems that arose since the last call. */
 export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
+  if (s.problems.length === 0) return NO_PROBLEMS;
   const taken = s.problems;
-  if (taken.length > 0) s.problems = [];
+  s.problems = [];
   return taken;
 }
 

@@ -100,10 +100,9 @@ test('P9: the slice of a service of the same name before it is replaced, not ado
 });
 
 test('P10: a named port of five numbers makes five groups', () => {
-  const pods = manyPods(300).map((pod, i) => ({
-    ...pod,
-    ports: [{ name: 'http', containerPort: 8080 + (i % 5), protocol: 'TCP' }],
-  }));
+  const pods = [8080, 8081, 8082, 8083, 8084].flatMap((containerPort, i) =>
+    manyPods(60, i * 60, { ports: [{ name: 'http', containerPort, protocol: 'TCP' }] }),
+  );
   const service = makeService({ ports: [makeServicePort({ targetPort: 'http' })] });
   check(createSlicesWorld({ service, pods }), '5 create', [60, 60, 60, 60, 60]);
 });
@@ -196,10 +195,7 @@ test('P23: but a slice is recycled', () => {
 });
 
 test('P24: exactly one slice full makes a new slice, though an empty one could take it', () => {
-  const stored = [slice('web-empty', [])];
-  const world = createSlicesWorld({ stored });
-  // The empty slice counts as one of a wanted group while it has pods.
-  for (const pod of manyPods(100)) putPod(world, pod);
+  const world = createSlicesWorld({ pods: manyPods(100), stored: [slice('web-empty', [])] });
   check(world, '1 create', [100, 0]);
 });
 
