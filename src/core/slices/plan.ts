@@ -12,7 +12,7 @@ import { packGroup } from './pack-group.ts';
 import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems } from './service-slices.ts';
 import { changedDraft, newDraft, type SliceDraft } from './slice-draft.ts';
 import { sliceLabelsAreRight } from './slice-labels.ts';
-import { newSliceName, type SliceName } from './slice-name.ts';
+import { drawSliceName, type SliceName } from './slice-name.ts';
 import { changedObject, createdObject, isPlaceholder, recycledObject, type SliceObjectInput } from './slice-object.ts';
 import { NO_SLICE_PORTS } from './slice-ports.ts';
 import type { HintSlices, StoredSlice } from './slice-state.ts';
@@ -222,17 +222,8 @@ function unchangedSlices(
   return unchanged.sort(compareEntries).map(({ stored }) => stored);
 }
 
-/** Far more than it takes unless the names don't come at random. */
-const DRAWS_MAX = 100;
-
 function drawName(s: ServiceSlices, spec: ServiceRecord, suffix: () => string, names: Set<string>): SliceName {
-  for (let i = 0; i < DRAWS_MAX; i++) {
-    const name = newSliceName(spec.name, suffix());
-    if (s.stored.has(name.name) || names.has(name.name)) continue;
-    names.add(name.name);
-    return name;
-  }
-  throw new Error(
-    `assertion failed: ${DRAWS_MAX} names drawn for a slice of ${spec.namespace}/${spec.name} are all taken`,
-  );
+  const name = drawSliceName(spec.name, suffix, (drawn) => s.stored.has(drawn) || names.has(drawn));
+  names.add(name.name);
+  return name;
 }
