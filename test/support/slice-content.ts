@@ -1,10 +1,12 @@
 /** What slices say, whoever wrote them: without names, versions, and the order of anything. */
 import type { EndpointSlice } from '../../src/kube/types.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
+import { sizesOf } from './slice-world.ts';
 import { portMapKey } from './upstream-endpoints.ts';
 
 export interface GroupContent {
-  readonly slices: number;
+  /** How many endpoints each slice has. */
+  readonly sizes: readonly number[];
   /** Labels, annotations but the trigger time, owners: of each slice, those that differ. */
   readonly metadata: readonly string[];
   readonly endpoints: readonly string[];
@@ -21,7 +23,7 @@ export function contentOf(
     entries.map(([key, group]) => {
       const endpoints = group.flatMap((slice) => slice.endpoints ?? []);
       const content: GroupContent = {
-        slices: group.length,
+        sizes: sizesOf(group),
         metadata: distinct(group.map(metadataOf)),
         endpoints: endpoints
           .map(({ hints: given, ...endpoint }) => {

@@ -89,15 +89,16 @@ export function newcomer(scene: Scene, server: SliceServer): Scene {
   return { ...scene, server, slices };
 }
 
-export function theirSync({ world, upstream }: Scene, server: SliceServer, seed: number): UpstreamSync {
+/** `seed` null = slices by name, everything else as it comes. */
+export function theirSync({ world, upstream }: Scene, server: SliceServer, seed: number | null): UpstreamSync {
   const { service, pods, nodes } = world;
-  const slices = [...server.slices.values()];
+  const slices = [...server.slices.values()].toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
   const state = copyUpstream(upstream);
   return upstreamSync(
     state,
     { service, pods: [...pods.values()], nodes: [...nodes.values()], slices },
     KEY,
-    createPrng(seed),
+    seed === null ? null : createPrng(seed),
   );
 }
 

@@ -23,9 +23,8 @@ import type {
   ServiceRecord,
   SlicePort,
 } from '../../src/kube/types.ts';
-import type { Prng } from '../../src/lib/prng.ts';
 import type { SliceRequest } from './slice-server.ts';
-import { shuffled } from './upstream-draw.ts';
+import { type Luck, shuffled } from './upstream-draw.ts';
 import { endpointIdentity, equalBeyondIdentity, portMapKey, upstreamIp } from './upstream-endpoints.ts';
 
 export interface MirrorWorld {
@@ -45,7 +44,7 @@ export interface MirrorSync {
 }
 
 /** `name` is that of the Endpoints and of the Service. */
-export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: number, random: Prng): MirrorSync {
+export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: number, luck: Luck): MirrorSync {
   const { service, endpoints } = world;
   const slices = world.slices.filter(({ metadata: { labels = {} } }) => {
     return labels[SLICE_MANAGED_BY_LABEL] === MIRROR_MANAGED_BY_VALUE && labels[SERVICE_NAME_LABEL] === name;
@@ -56,11 +55,11 @@ export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: n
   }
 
   const desired = desiredGroups(endpoints, perSubsetMax);
-  const existing = Map.groupBy(shuffled(slices, random), (slice) => groupKey(slice.addressType, slice.ports));
+  const existing = Map.groupBy(shuffled(slices, luck), (slice) => groupKey(slice.addressType, slice.ports));
   const create: EndpointSlice[] = [];
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
-  for (const [key, group] of shuffled(desired.groups, random)) {
+  for (const [key, group] of shuffled(desired.groups, luck)) {
     const [kept, ...others] = existing.get(key) ?? [];
     if (group.endpoints.size === 0) {
       if (kept !== undefined) remove.push(kept, ...others);
@@ -68,11 +67,11 @@ export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: n
     }
     remove.push(...others);
     if (kept !== undefined && isUpToDate(kept, group, endpoints)) continue;
-    const slice = newSlice(endpoints, group, shuffled(group.endpoints.values(), random));
+    const slice = newSlice(endpoints, group, shuffled(group.endpoints.values(), luck));
     if (kept === undefined) create.push(slice);
     else update.push(named(slice, kept.metadata.name!));
   }
-  for (const [key, group] of shuffled(existing, random)) if (!desired.groups.has(key)) remove.push(...group);
+  for (const [key, group] of shuffled(existing, luck)) if (!desired.groups.has(key)) remove.push(...group);
   return { writes: finalize(endpoints, create, update, remove), skipped: desired.skipped, events: desired.events };
 }
 

@@ -24,9 +24,8 @@ import type {
   ServiceRecord,
   SlicePort,
 } from '../../src/kube/types.ts';
-import type { Prng } from '../../src/lib/prng.ts';
 import type { SliceRequest } from './slice-server.ts';
-import { shuffled } from './upstream-draw.ts';
+import { type Luck, shuffled } from './upstream-draw.ts';
 import { endpointIdentity, equalBeyondIdentity, portMapKey, upstreamIp } from './upstream-endpoints.ts';
 import {
   addHints,
@@ -100,7 +99,7 @@ export function upstreamNodes(upstream: Upstream, nodes: readonly NodeRecord[]):
 }
 
 /** `key` is `<namespace>/<name>`. */
-export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: string, random: Prng): UpstreamSync {
+export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: string, luck: Luck): UpstreamSync {
   const { service } = world;
   if (service === undefined) {
     upstream.triggerTimes.delete(key);
@@ -116,10 +115,10 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
     upstream,
     key,
     service,
-    pods: shuffled(pods, random),
+    pods: shuffled(pods, luck),
     nodes: new Map(world.nodes.map((node) => [node.name, node])),
     triggerTime: upstreamTriggerTime(upstream, key, service, pods),
-    random,
+    luck,
     writes: [],
     errors: [],
     events: [],
@@ -127,9 +126,9 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
   const families = familiesOf(service);
   const unwanted = slices.filter(({ addressType }) => !families.includes(addressType as IpFamily));
   for (const { addressType } of unwanted) forgetHints(upstream, key, addressType);
-  for (const family of shuffled(families, random)) {
+  for (const family of shuffled(families, luck)) {
     const existing = slices.filter(({ addressType }) => addressType === family);
-    syncFamily(sync, family, shuffled(existing, random));
+    syncFamily(sync, family, shuffled(existing, luck));
   }
   for (const slice of unwanted) sync.writes.push(deletion(slice));
   return sync;
@@ -151,7 +150,7 @@ interface SyncState {
   readonly nodes: ReadonlyMap<string, NodeRecord>;
   /** Seconds since the epoch; 0 = none. */
   readonly triggerTime: number;
-  readonly random: Prng;
+  readonly luck: Luck;
   readonly writes: SliceRequest[];
   readonly errors: string[];
   readonly events: string[];
@@ -190,7 +189,7 @@ interface Group {
 }
 
 function syncFamily(sync: SyncState, family: IpFamily, existing: readonly EndpointSlice[]): void {
-  const { service, random } = sync;
+  const { service, luck } = sync;
   const groups = new Map<string, Group>();
   for (const pod of sync.pods) {
     if (pod.phase === 'Succeeded' || pod.phase === 'Failed') continue;
@@ -213,13 +212,13 @@ function syncFamily(sync: SyncState, family: IpFamily, existing: readonly Endpoi
     existing.filter((slice) => isOwned(slice, service)),
     (slice) => portMapKey(slice.ports),
   );
-  for (const [portMap, group] of shuffled(groups, random)) {
+  for (const [portMap, group] of shuffled(groups, luck)) {
     const packed = pack(sync, family, owned.get(portMap) ?? [], group);
     create.push(...packed.create);
     update.push(...packed.update);
     remove.push(...packed.remove);
   }
-  for (const [portMap, slices] of shuffled(owned, random)) if (!groups.has(portMap)) remove.push(...slices);
+  for (const [portMap, slices] of shuffled(owned, luck)) if (!groups.has(portMap)) remove.push(...slices);
   if (remove.length === existing.length && create.length === 0) {
     const placeholder = newSlice(service, family, []);
     if (remove.length === 1 && isPlaceholder(remove[0]!, placeholder, sync.upstream)) remove = [];
@@ -239,7 +238,7 @@ function pack(
   existing: readonly EndpointSlice[],
   group: Group,
 ): { create: EndpointSlice[]; update: EndpointSlice[]; remove: EndpointSlice[] } {
-  const { service, random } = sync;
+  const { service, luck } = sync;
   const { endpointsPerSliceMax: max } = sync.upstream;
   const { desired } = group;
   const update: EndpointSlice[] = [];
@@ -266,18 +265,18 @@ function pack(
   const fill = (slice: EndpointSlice): EndpointSlice => {
     const endpoints = [...(slice.endpoints ?? [])];
     const room = Math.max(0, max - endpoints.length);
-    for (const [identity, endpoint] of shuffled(desired, random).slice(0, room)) {
+    for (const [identity, endpoint] of shuffled(desired, luck).slice(0, room)) {
       endpoints.push(endpoint);
       desired.delete(identity);
     }
     return { ...slice, endpoints };
   };
-  const filled = shuffled(update, random)
+  const filled = shuffled(update, luck)
     .toSorted((a, b) => sizeOf(b) - sizeOf(a))
     .map(fill);
   const create: EndpointSlice[] = [];
   while (desired.size > 0) {
-    const target = desired.size < max ? fullest(shuffled(unchanged, random), desired.size, max) : undefined;
+    const target = desired.size < max ? fullest(shuffled(unchanged, luck), desired.size, max) : undefined;
     if (target === undefined) {
       create.push(fill(newSlice(service, family, group.ports)));
     } else {
@@ -285,7 +284,7 @@ function pack(
       filled.push(fill(target));
     }
   }
-  return { create, update: shuffled(filled, random), remove: shuffled(remove, random) };
+  return { create, update: shuffled(filled, luck), remove: shuffled(remove, luck) };
 }
 
 function sizeOf(slice: EndpointSlice): number {
@@ -314,7 +313,7 @@ function giveHints(
   const { upstream, key, service } = sync;
   const tell = (event: string): void => void sync.events.push(`${event}, addressType: ${family}`);
   if (wantsHints(service)) {
-    const result = addHints(set, upstream.shares, sync.random);
+    const result = addHints(set, upstream.shares, sync.luck);
     if (result.counts === null) {
       forgetHints(upstream, key, family);
       tell(`TopologyAwareHintsDisabled: ${result.failure}`);

@@ -3,9 +3,8 @@
  * (10.1). A slow port to judge ours by: it shares nothing with `src/core`.
  */
 import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../../src/kube/names.ts';
-import type { Prng } from '../../src/lib/prng.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, NodeRecord } from '../../src/kube/types.ts';
-import { shuffled } from './upstream-draw.ts';
+import { type Luck, shuffled } from './upstream-draw.ts';
 import { isReady } from './upstream-endpoints.ts';
 
 /** Zone to share; null = nodes do not tell enough; empty = never computed. */
@@ -94,7 +93,7 @@ export interface Hinted {
 }
 
 /** Hints by the CPU of zones for one service and family (9.3, 9.4). */
-export function addHints(set: WorkingSet, shares: UpstreamShares, random: Prng): Hinted {
+export function addHints(set: WorkingSet, shares: UpstreamShares, luck: Luck): Hinted {
   const ready = [...set.create, ...set.update, ...set.unchanged].flatMap((slice) => endpointsOf(slice)).filter(isReady);
   const allocations = allocate(shares, ready.length);
   if (typeof allocations === 'string') return { ...removeHints(set), counts: null, failure: allocations };
@@ -125,8 +124,8 @@ export function addHints(set: WorkingSet, shares: UpstreamShares, random: Prng):
       endpoints[i] = withHints(endpoint, { forZones: [{ name: zone }] });
     }
   }
-  const { give, receive } = givingAndReceiving(allocations, counts, random);
-  redistribute(slices, give, receive, counts, random);
+  const { give, receive } = givingAndReceiving(allocations, counts, luck);
+  redistribute(slices, give, receive, counts, luck);
 
   const rewrite = (slice: EndpointSlice, at: number): EndpointSlice => ({ ...slice, endpoints: slices[at]! });
   return {
@@ -163,7 +162,7 @@ function acceptableHints(
 export function givingAndReceiving(
   allocations: ReadonlyMap<string, { readonly desired: number }>,
   counts: ReadonlyMap<string, number>,
-  random: Prng,
+  luck: Luck,
 ): { give: Map<string, number>; receive: Map<string, number> } {
   const surplus = new Map<string, number>();
   const need = new Map<string, number>();
@@ -175,8 +174,8 @@ export function givingAndReceiving(
   const give = new Map<string, number>();
   const receive = new Map<string, number>();
   while (true) {
-    const [from, most] = greatest(surplus, random);
-    const [to, least] = greatest(need, random);
+    const [from, most] = greatest(surplus, luck);
+    const [to, least] = greatest(need, luck);
     if (from === '' || to === '' || (most < 1 && least < 1) || most < 0.5 || least < 0.5) return { give, receive };
     increase(give, from, 1);
     increase(surplus, from, -1);
@@ -185,9 +184,9 @@ export function givingAndReceiving(
   }
 }
 
-function greatest(zones: ReadonlyMap<string, number>, random: Prng): readonly [string, number] {
+function greatest(zones: ReadonlyMap<string, number>, luck: Luck): readonly [string, number] {
   let best: readonly [string, number] = ['', 0];
-  for (const entry of shuffled(zones, random)) if (entry[1] > best[1]) best = entry;
+  for (const entry of shuffled(zones, luck)) if (entry[1] > best[1]) best = entry;
   return best;
 }
 
@@ -196,14 +195,14 @@ function redistribute(
   give: Map<string, number>,
   receive: Map<string, number>,
   counts: Map<string, number>,
-  random: Prng,
+  luck: Luck,
 ): void {
   const isOpen = ([, count]: readonly [string, number]): boolean => count > 0;
   for (const endpoints of slices) {
     for (const [i, endpoint] of endpoints.entries()) {
       if (!isReady(endpoint)) continue;
       const from = endpoint.zone!;
-      const to = shuffled(receive, random).find(isOpen)?.[0];
+      const to = shuffled(receive, luck).find(isOpen)?.[0];
       if (to === undefined || ![...give].some(isOpen)) return;
       if ((give.get(from) ?? 0) <= 0) continue;
       endpoints[i] = withHints(endpoint, { forZones: [{ name: to }] });
