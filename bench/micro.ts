@@ -3,6 +3,7 @@ import { workqueueBench } from './controller/workqueue.bench.ts';
 import { planBench } from './core/endpoints/plan.bench.ts';
 import { repackBench } from './core/endpoints/repack.bench.ts';
 import { selectorIndexBench } from './core/selector-index.bench.ts';
+import { slicesPlanBench } from './core/slices/plan.bench.ts';
 import { projectBench } from './kube/project.bench.ts';
 import { codecBench } from './shard/codec.bench.ts';
 import { runMicroBench } from './support/micro-bench.ts';
@@ -13,6 +14,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   selectorIndexBench,
   planBench,
   repackBench,
+  slicesPlanBench,
   workqueueBench,
   codecBench,
   projectBench,

@@ -62,7 +62,7 @@ const pod = fc
       IPv4: [`10.0.0.${i}`],
       none: [],
       bad: ['169.254.0.1', `fd00::${i + 1}`],
-    }[ips]!;
+    }[ips];
     const ports = port === 0 ? [] : [{ name: 'http', containerPort: port, protocol: 'TCP' }];
     const record: PodRecord = makePod(name, { uid: `${name}-${life}`, podIPs, ports, ...fields });
     return named(`${name} ${life} ${JSON.stringify({ ...fields, port, ips, zone })}`, ({ world, members }) => {
