@@ -7,12 +7,25 @@ import type { ApiServerThreadOptions, ApiServerThreadReady } from '../src/node/a
 import { createFaultGate } from '../src/node/fault-gate.ts';
 import { YAML_FORMAT } from '../src/node/yaml.ts';
 
-const { seed, watchList = true, faults = [], faultAdmin = false, ...http } = workerData as ApiServerThreadOptions;
+const {
+  seed,
+  watchList = true,
+  faults = [],
+  faultAdmin = false,
+  serviceClusterIPRanges,
+  ...http
+} = workerData as ApiServerThreadOptions;
 const prng = createPrng(seed);
 // Draws of their own, so that faults do not change which names and uids the server gives.
 const faultPrng = createPrng(seed + 1);
 const gate = createFaultGate(faults, faultAdmin, () => nextFloat(faultPrng));
-const api = createApiServer({ random: () => nextFloat(prng), startWallMs: Date.now(), watchList, yaml: YAML_FORMAT });
+const api = createApiServer({
+  random: () => nextFloat(prng),
+  startWallMs: Date.now(),
+  watchList,
+  yaml: YAML_FORMAT,
+  ...(serviceClusterIPRanges === undefined ? {} : { serviceClusterIPRanges }),
+});
 const served = await serveApi(api, gate === null ? http : { ...http, faults: gate });
 const ready: ApiServerThreadReady = { url: served.url, port: served.port };
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

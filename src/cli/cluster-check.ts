@@ -14,6 +14,7 @@ import { oracleSlices } from '../workload/slices-oracle.ts';
 import { readInputs } from './check-inputs.ts';
 import type { CheckInputs } from './check-inputs.ts';
 import { endpointsText, expectedOf } from './endpoints-check.ts';
+import type { Judges } from './service-view.ts';
 
 /** All objects of each kind, as lists of the server have them. */
 export interface ClusterObjects {
@@ -109,37 +110,78 @@ function difference(wanted: string, held: string): string | null {
   return surplus === undefined ? 'has its parts in another order' : `should not have "${surplus}"`;
 }
 
-function wrongSlices(inputs: CheckInputs, slices: readonly KubeObject[], options: CheckOptions): WrongObject[] {
-  const byService = slicesByService(slices, SLICE_MANAGED_BY_VALUE);
+/** Says what is wrong with the slices of one service that carry one controller's label. */
+type SlicesJudge = (slices: readonly EndpointSlice[]) => readonly Fault[];
+
+/** By service: those with a selector. */
+function selectorJudges(inputs: CheckInputs, options: CheckOptions): Map<string, SlicesJudge> {
+  const { endpointsPerSliceMax } = options;
   const shares = oracleShares(inputs.nodes.values());
-  const faults: Fault[] = [];
+  const judges = new Map<string, SlicesJudge>();
   for (const [key, service] of inputs.services) {
-    const ofService = byService.get(key) ?? [];
-    byService.delete(key);
     // Of a Service that is going nothing new is made, and what it has goes with it.
     if (service.deleting) continue;
     const expected = oracleSlices(service, { pods: inputs.podsFor(service), nodes: inputs.nodes }, options);
-    if (expected === null) continue;
-    faults.push(...judgeSlices(expected, ofService, { endpointsPerSliceMax: options.endpointsPerSliceMax, shares }));
+    if (expected !== null) judges.set(key, (slices) => judgeSlices(expected, slices, { endpointsPerSliceMax, shares }));
   }
-  if (options.garbageCollected) faults.push(...orphans(byService, 'is there without a Service'));
-  return faults.map(asWrong);
+  return judges;
 }
 
-function wrongMirrored(
+/** By service: those whose Endpoints are mirrored. */
+function mirrorJudges(
   { services }: CheckInputs,
-  { endpoints, slices }: ClusterObjects,
+  endpoints: readonly KubeObject[],
   { mirroring }: CheckOptions,
-): WrongObject[] {
-  const byService = slicesByService(slices, MIRROR_MANAGED_BY_VALUE);
-  const faults: Fault[] = [];
+): Map<string, SlicesJudge> {
+  const judges = new Map<string, SlicesJudge>();
   for (const object of endpoints) {
     const key = keyOf(object);
     const expected = oracleMirror(services.get(key) ?? null, object as unknown as Endpoints, mirroring);
     if (expected === null) continue;
-    const ofService = byService.get(key) ?? [];
+    const going = object.metadata.deletionTimestamp !== undefined;
+    judges.set(key, (slices) => (going ? [] : judgeMirror(expected, slices, mirroring)));
+  }
+  return judges;
+}
+
+/**
+ * For each service that should have slices: whether they are right, given all slices that name the service. Of the objects'
+ * own slices nothing is read.
+ */
+export function slicesJudges(objects: Omit<ClusterObjects, 'slices'>, options: Partial<CheckOptions> = {}): Judges {
+  const told = { ...CHECK_DEFAULTS, ...options };
+  const inputs = readInputs(objects.services, objects.pods, objects.nodes);
+  const judges = new Map<string, (slices: readonly KubeObject[]) => boolean>();
+  const add = (managedBy: string, all: ReadonlyMap<string, SlicesJudge>): void => {
+    for (const [key, judge] of all) {
+      judges.set(key, (slices) => judge(slicesByService(slices, managedBy).get(key) ?? []).length === 0);
+    }
+  };
+  if (told.slicesController) add(SLICE_MANAGED_BY_VALUE, selectorJudges(inputs, told));
+  if (told.mirroringController) add(MIRROR_MANAGED_BY_VALUE, mirrorJudges(inputs, objects.endpoints, told));
+  return judges;
+}
+
+function wrongSlices(inputs: CheckInputs, slices: readonly KubeObject[], options: CheckOptions): WrongObject[] {
+  const byService = slicesByService(slices, SLICE_MANAGED_BY_VALUE);
+  const faults = [...selectorJudges(inputs, options)].flatMap(([key, judge]) => judge(byService.get(key) ?? []));
+  if (options.garbageCollected) {
+    for (const key of inputs.services.keys()) byService.delete(key);
+    faults.push(...orphans(byService, 'is there without a Service'));
+  }
+  return faults.map(asWrong);
+}
+
+function wrongMirrored(
+  inputs: CheckInputs,
+  { endpoints, slices }: ClusterObjects,
+  options: CheckOptions,
+): WrongObject[] {
+  const byService = slicesByService(slices, MIRROR_MANAGED_BY_VALUE);
+  const faults: Fault[] = [];
+  for (const [key, judge] of mirrorJudges(inputs, endpoints, options)) {
+    faults.push(...judge(byService.get(key) ?? []));
     byService.delete(key);
-    if (object.metadata.deletionTimestamp === undefined) faults.push(...judgeMirror(expected, ofService, mirroring));
   }
   faults.push(...orphans(byService, 'mirrors nothing'));
   return faults.map(asWrong);

@@ -6,6 +6,8 @@ import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
+import type { KubeObject } from '../kube/types.ts';
 import { percentile } from '../lib/percentile.ts';
 import { createApiClient } from '../node/api-client.ts';
 import type { ApiClient } from '../node/api-client.ts';
@@ -15,7 +17,9 @@ import { makeCluster } from '../workload/cluster.ts';
 import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES } from '../workload/profile.ts';
 import { startController } from './controller-process.ts';
-import { expectedEndpoints, wrongEndpoints } from './endpoints-check.ts';
+import { slicesJudges, wrongObjects, wrongText } from './cluster-check.ts';
+import type { ClusterObjects, WrongObject } from './cluster-check.ts';
+import { expectedEndpoints } from './endpoints-check.ts';
 import { watchEndpoints } from './endpoints-view.ts';
 import type { EndpointsView } from './endpoints-view.ts';
 import { add, choice, integer, parseWith } from './flag-values.ts';
@@ -23,6 +27,9 @@ import { awaitFlip } from './flip.ts';
 import { loadCluster } from './load-cluster.ts';
 import { createProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
+import { DUAL_STACK_RANGES } from './serve.ts';
+import type { ServiceView } from './service-view.ts';
+import { watchSlices } from './slices-view.ts';
 
 export interface DemoOptions {
   readonly profile: string;
@@ -32,6 +39,12 @@ export interface DemoOptions {
   readonly churnSeconds: number;
   /** Requests that change something, a second. */
   readonly rate: number;
+}
+
+/** What the controllers write, as the server tells it. */
+interface Views {
+  readonly endpoints: EndpointsView;
+  readonly slices: ServiceView;
 }
 
 const REQUESTS_AT_ONCE = 16;
@@ -44,12 +57,15 @@ export async function demo(args: readonly string[]): Promise<number> {
   const options = parseDemoFlags(args, (text) => process.stdout.write(text));
   const progress = createProgress(process.stdout, () => performance.now());
   const fromMs = performance.now();
-  const server = await startApiServerThread({ seed: options.seed });
+  const server = await startApiServerThread({
+    seed: options.seed,
+    serviceClusterIPRanges: DUAL_STACK_RANGES,
+  });
   const client = createApiClient({ url: server.url }, REQUESTS_AT_ONCE);
   const cluster = makeCluster(findProfile(options.profile), options.seed);
   await load(client, cluster, progress);
 
-  const view = await watchEndpoints(client);
+  const views: Views = { endpoints: await watchEndpoints(client), slices: await watchSlices(client) };
   const controller = await startController([
     `--master=${server.url}`,
     '--kube-api-qps=5000',
@@ -57,28 +73,35 @@ export async function demo(args: readonly string[]): Promise<number> {
     `--shards=${options.shards}`,
   ]);
   const story = async (): Promise<number> => {
-    await converge(client, view, progress);
-    const writesBefore = view.writes();
-    const churned = await churn(client, view, cluster, options, progress);
-    const wrong = await settle(client, progress);
+    await converge(client, views, progress);
+    const writesBefore = writesOf(views);
+    const churned = await churn(client, views, cluster, options, progress);
+    const { wrong, objects } = await settle(client, progress);
+    const writesAfter = writesOf(views);
     const { cpuSeconds, residentBytes } = await controller.usage();
     const lines = [
-      ['services', count(cluster.services.length)],
-      ['pods', count(cluster.pods.length)],
-      ['writes', `${count(writesBefore)} to converge, ${count(view.writes() - writesBefore)} under churn`],
-      ['pod change to object', latencyText(churned.latenciesMs)],
+      ['services', count(objects.services.length)],
+      ['pods', count(objects.pods.length)],
+      ['slices', count(objects.slices.length)],
+      ...writesBefore.map(({ of, writes }, i) => [
+        `writes of ${of}`,
+        `${count(writes)} to converge, ${count(writesAfter[i]!.writes - writes)} under churn`,
+      ]),
+      ['pod change to object', latencyText(churned.endpointsMs)],
+      ['pod change to slice', latencyText(churned.slicesMs)],
       ['events', `${count(churned.changes)}, ${count(churned.changes / churned.seconds)} a second`],
       ['controller', `${cpuSeconds.toFixed(1)} s CPU, ${count(residentBytes / 1e6)} MB`],
       ['all of it', `${((performance.now() - fromMs) / 1000).toFixed(0)} s`],
     ];
-    process.stdout.write(`\n${lines.map(([name, value]) => `${name!.padEnd(22)}${value}\n`).join('')}`);
-    process.stdout.write(wrong.length === 0 ? 'OK\n' : `WRONG ${wrong.length}: ${wrong.slice(0, 5).join(', ')}\n`);
+    process.stdout.write(`\n${lines.map(([name, value]) => `${name!.padEnd(26)}${value}\n`).join('')}`);
+    process.stdout.write(wrong.length === 0 ? 'OK\n' : `WRONG ${wrong.length}:\n${wrongText(wrong)}\n`);
     return wrong.length === 0 ? 0 : 1;
   };
   try {
     return await Promise.race([story(), controller.failed]);
   } finally {
-    view.stop();
+    views.endpoints.stop();
+    views.slices.stop();
     await controller.stop();
     await client.close();
     await server.close();
@@ -110,36 +133,57 @@ async function load(client: ApiClient, cluster: Cluster, progress: Progress): Pr
   progress.done(`loaded       ${count(objects)} objects in ${secondsSince(fromMs)}`);
 }
 
-async function converge(client: ApiClient, view: EndpointsView, progress: Progress): Promise<void> {
+async function converge(client: ApiClient, { endpoints, slices }: Views, progress: Progress): Promise<void> {
   const fromMs = performance.now();
-  const expected = await readExpected(client);
-  const timer = setInterval(() => progress.show(`converging   ${count(view.writes())} of ${count(expected.size)}`), 50);
+  const objects = await readObjects(client);
+  const expected = expectedEndpoints(objects.services, objects.pods);
+  const judges = slicesJudges(objects);
+  const timer = setInterval(
+    () => progress.show(`converging   ${count(endpoints.writes())} Endpoints, ${count(slices.writes())} slices`),
+    50,
+  );
   try {
-    await view.converged(expected, CONVERGE_MS_MAX);
+    await Promise.all([endpoints.converged(expected, CONVERGE_MS_MAX), slices.converged(judges, CONVERGE_MS_MAX)]);
   } finally {
     clearInterval(timer);
   }
   progress.done(
-    `converged    ${count(expected.size)} Endpoints in ${secondsSince(fromMs)}, start of the controller included`,
+    `converged    ${count(expected.size)} Endpoints and the slices of ${count(judges.size)} services in ${secondsSince(fromMs)}, start of the controller included`,
   );
+}
+
+interface Writes {
+  readonly of: string;
+  readonly writes: number;
+}
+
+function writesOf({ endpoints, slices }: Views): readonly Writes[] {
+  return [
+    { of: 'Endpoints', writes: endpoints.writes(MANAGED_BY_VALUE) },
+    { of: 'slices', writes: slices.writes(SLICE_MANAGED_BY_VALUE) },
+    { of: 'mirrored slices', writes: slices.writes(MIRROR_MANAGED_BY_VALUE) },
+  ];
 }
 
 interface Churned {
   readonly changes: number;
   readonly seconds: number;
-  readonly latenciesMs: readonly number[];
+  /** Until the Endpoints show it, and until the slices do. */
+  readonly endpointsMs: readonly number[];
+  readonly slicesMs: readonly number[];
 }
 
 /** One request after the other, as valid changes must be, no faster than the rate. */
 async function churn(
   client: ApiClient,
-  view: EndpointsView,
+  { endpoints, slices }: Views,
   cluster: Cluster,
   { seed, churnSeconds, rate }: DemoOptions,
   progress: Progress,
 ): Promise<Churned> {
   const stream = createChurn(cluster, CHURN_MIXES.steady, seed);
-  const latenciesMs: number[] = [];
+  const endpointsMs: number[] = [];
+  const slicesMs: number[] = [];
   const fromMs = performance.now();
   const elapsedMs = (): number => performance.now() - fromMs;
   let changes = 0;
@@ -147,39 +191,54 @@ async function churn(
     const change = nextChange(stream, Date.now());
     if (change === null) break;
     const sentMs = performance.now();
-    awaitFlip(cluster, change, view, () => latenciesMs.push(performance.now() - sentMs));
+    awaitFlip(cluster, change, endpoints, () => endpointsMs.push(performance.now() - sentMs));
+    awaitFlip(cluster, change, slices, () => slicesMs.push(performance.now() - sentMs));
     await client.send(change.request);
     changes++;
     progress.show(
-      `churn        ${count(changes)} changes, ${count(view.writes())} writes, pod change to object ${latencyText(latenciesMs)}`,
+      `churn        ${count(changes)} changes, pod change to object ${latencyText(endpointsMs)}, to slice ${latencyText(slicesMs)}`,
     );
     const aheadMs = (changes / rate) * 1000 - elapsedMs();
     if (aheadMs > 1) await sleep(aheadMs);
   }
   const seconds = elapsedMs() / 1000;
   progress.done(`churned      ${count(changes)} changes in ${seconds.toFixed(1)} s`);
-  return { changes, seconds, latenciesMs };
+  return { changes, seconds, endpointsMs, slicesMs };
 }
 
-/** Gives the keys that are still wrong when the time is over. */
-async function settle(client: ApiClient, progress: Progress): Promise<readonly string[]> {
+interface Settled {
+  /** What is still wrong when the time is over. */
+  readonly wrong: readonly WrongObject[];
+  readonly objects: ClusterObjects;
+}
+
+async function settle(client: ApiClient, progress: Progress): Promise<Settled> {
   const fromMs = performance.now();
   for (;;) {
-    const expected = await readExpected(client);
-    const { items } = await client.list('/api/v1/endpoints');
-    const wrong = wrongEndpoints(expected, items);
+    const objects = await readObjects(client);
+    const wrong = wrongObjects(objects);
     if (wrong.length === 0 || performance.now() - fromMs > SETTLE_MS_MAX) {
-      progress.done(`checked      ${count(items.length)} objects against the oracle`);
-      return wrong;
+      const { endpoints, slices } = objects;
+      progress.done(
+        `checked      ${count(endpoints.length)} Endpoints and ${count(slices.length)} slices against the oracle`,
+      );
+      return { wrong, objects };
     }
     progress.show(`checking     ${count(wrong.length)} objects are not right yet`);
     await sleep(SETTLE_POLL_MS);
   }
 }
 
-async function readExpected(client: ApiClient): Promise<ReturnType<typeof expectedEndpoints>> {
-  const [services, pods] = await Promise.all([client.list('/api/v1/services'), client.list('/api/v1/pods')]);
-  return expectedEndpoints(services.items, pods.items);
+async function readObjects(client: ApiClient): Promise<ClusterObjects> {
+  const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
+  const [services, pods, nodes, endpoints, slices] = await Promise.all([
+    listOf('/api/v1/services'),
+    listOf('/api/v1/pods'),
+    listOf('/api/v1/nodes'),
+    listOf('/api/v1/endpoints'),
+    listOf('/apis/discovery.k8s.io/v1/endpointslices'),
+  ]);
+  return { services, pods, nodes, endpoints, slices };
 }
 
 function latencyText(latenciesMs: readonly number[]): string {

@@ -1,20 +1,22 @@
 import type { Change } from '../workload/churn.ts';
 import type { Cluster, PodModel, ServiceModel } from '../workload/cluster.ts';
 import { podLabels, selectorOf } from '../workload/objects.ts';
-import type { EndpointsView } from './endpoints-view.ts';
+import type { ServiceView } from './service-view.ts';
 
 /**
- * When the change turns a pod's readiness: `onSeen` once for each service that selects the pod, as soon as its Endpoints
+ * When the change turns a pod's readiness: `onSeen` once for each service that selects the pod, as soon as its objects
  * show it. To be called before the change is sent, since the answer may be slower than the controller.
  */
 export function awaitFlip(
   cluster: Cluster,
   change: Change,
-  view: Pick<EndpointsView, 'expectAddress'>,
+  view: Pick<ServiceView, 'expectAddress'>,
   onSeen: () => void,
 ): void {
   const { pod } = change;
   if (change.kind !== 'readiness' || pod === null) return;
+  // Slices leave out the pods of a node that has gone.
+  if (cluster.nodes[pod.node]!.busy) return;
   for (const service of cluster.services) {
     if (service.publishNotReady || !selects(service, pod)) continue;
     view.expectAddress(`${service.namespace}/${service.name}`, pod.address, pod.ready, onSeen);

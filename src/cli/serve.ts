@@ -39,6 +39,8 @@ export interface ServeOptions {
   readonly profile: Profile | null;
   readonly seed: number;
   readonly watchList: boolean;
+  /** Services may have addresses of both families. */
+  readonly dualStack: boolean;
   /** Scheduler and kubelets run. */
   readonly life: boolean;
   /** So does a namespace controller. */
@@ -60,6 +62,8 @@ interface RawFlags extends Omit<ServeOptions, 'profile' | 'podStepMs'> {
 }
 
 const EMPTY = 'none';
+/** IPv4 first: a Service that says nothing gets one address of that family. */
+export const DUAL_STACK_RANGES: readonly string[] = ['10.96.0.0/12', 'fd00:10:96::/112'];
 const REQUESTS_AT_ONCE = 16;
 
 /** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
@@ -75,7 +79,16 @@ export async function serve(args: readonly string[]): Promise<number> {
   );
   const server = await starting(
     `serve on port ${port}`,
-    startApiServerThread({ port, host: bindAddress, seed, watchList, faults: options.fault, faultAdmin, ...access }),
+    startApiServerThread({
+      port,
+      host: bindAddress,
+      seed,
+      watchList,
+      faults: options.fault,
+      faultAdmin,
+      serviceClusterIPRanges: options.dualStack ? DUAL_STACK_RANGES : DUAL_STACK_RANGES.slice(0, 1),
+      ...access,
+    }),
   );
   const url = reachable(server.url);
   const { tls, token } = access;
@@ -136,7 +149,8 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   add(command, '--end-namespaces [bool]', ends, bool, true);
   add(command, '--pod-step <duration>', 'what each step of a pod takes on average', duration(0), 300, '300ms');
   add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
-  add(command, '--churn-rate <n>', "changes of the profile's pods and services a second", number(0, 10_000), 0);
+  add(command, '--churn-rate <n>', "changes of the profile's objects a second", number(0, 10_000), 0);
+  add(command, '--dual-stack [bool]', 'Services can have addresses of both families', bool, false);
   add(command, '--watch-list [bool]', 'offer WatchList streaming', bool, true);
   command.optionsGroup('Faults on demand:');
   command.addOption(

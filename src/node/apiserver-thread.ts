@@ -9,6 +9,8 @@ export interface ApiServerThreadOptions {
   readonly token?: string;
   readonly tls?: TlsIdentity;
   readonly watchList?: boolean;
+  /** Default one of IPv4; a second one of the other family makes the cluster dual-stack. */
+  readonly serviceClusterIPRanges?: readonly string[];
   /** Rules as text. */
   readonly faults?: readonly string[];
   /** Rules may be changed over HTTP from this machine. */

@@ -14,7 +14,19 @@ test('a small demo converges, survives its churn, and is right at the end', asyn
   const lines = (await text(child.stdout)).trimEnd().split('\n');
   assert.equal(await exited, 0);
   assert.equal(lines.at(-1), 'OK');
-  for (const name of ['services', 'pods', 'writes', 'pod change to object', 'events', 'controller']) {
+  const names = [
+    'services',
+    'pods',
+    'slices',
+    'writes of Endpoints',
+    'writes of slices',
+    'writes of mirrored slices',
+    'pod change to object',
+    'pod change to slice',
+    'events',
+    'controller',
+  ];
+  for (const name of names) {
     assert.ok(
       lines.some((line) => line.startsWith(name)),
       `the summary tells ${name}`,

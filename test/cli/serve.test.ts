@@ -22,6 +22,7 @@ test('an empty cluster on any port is the default', () => {
     churnRate: 0,
     fault: [],
     faultAdmin: false,
+    dualStack: false,
     watchList: true,
   });
 });
