@@ -34,15 +34,20 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  */
 export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: number): Desired {
-  const groups: [string, MutableGroup][] = [];
+  const groups = new Map<string, MutableGroup>();
+  const groupOf = (family: IpFamily, ports: readonly SlicePort[]): MutableGroup => {
+    const key = groupKey(family, ports);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { family, ports, endpoints: new Map() }));
+    return group;
+  };
   const truncated: EndpointSubset[] = [];
   let invalid = 0;
   let skipped = 0;
   for (const subset of mergeSubsets(subsets)) {
     const ports = slicePortsInOrder((subset.ports ?? []).map(slicePort));
-    const ipv4: MutableGroup = { family: 'IPv4', ports, endpoints: new Map() };
-    const ipv6: MutableGroup = { family: 'IPv6', ports, endpoints: new Map() };
-    groups.push([groupKey('IPv4', ports), ipv4], [groupKey('IPv6', ports), ipv6]);
+    const ipv4 = groupOf('IPv4', ports);
+    const ipv6 = groupOf('IPv6', ports);
 
     const ready = subset.addresses ?? [];
     const notReady = subset.notReadyAddresses ?? [];
@@ -66,8 +71,8 @@ export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: n
     skipped += count - accepted;
     if (seen < count) truncated.push(subset);
   }
-  groups.sort(([a], [b]) => (a < b ? -1 : 1));
-  return { groups: new Map(groups), invalid, skipped, truncated };
+  const inOrder = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { groups: new Map(inOrder), invalid, skipped, truncated };
 }
 
 /** Null when the API server would not have the address in a slice: it would refuse all of it (spec/endpointslice.md 2.3). */
@@ -81,7 +86,8 @@ interface MutableGroup extends DesiredGroup {
 }
 
 function slicePort(port: EndpointPort): SlicePort {
-  const base = { name: port.name ?? '', protocol: port.protocol ?? 'TCP', port: port.port };
+  const protocol = port.protocol === undefined || port.protocol === '' ? 'TCP' : port.protocol;
+  const base = { name: port.name ?? '', protocol, port: port.port };
   return port.appProtocol === undefined ? base : { ...base, appProtocol: port.appProtocol };
 }
 

@@ -121,6 +121,11 @@ check('an address that is ready and not ready for the same port is not ready', {
   writes: ['1 create web-new01 IPv4 !10.0.0.1 -> 80/TCP'],
 });
 
+check('ports that differ only in what the server fills in are one slice', {
+  subsets: ['10.0.0.1 -> 80/', '10.0.0.2 -> 80/TCP'],
+  writes: ['1 create web-new01 IPv4 10.0.0.1 10.0.0.2 -> 80/TCP'],
+});
+
 check('an empty slice is filled', {
   subsets: [`10.0.0.1 10.0.0.2 -> ${WEB}`, `10.0.1.1 -> ${APP}`],
   stored: [`a IPv4 -> ${WEB}`],
