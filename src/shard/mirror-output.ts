@@ -7,6 +7,7 @@ import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_MIRROR, type PlannedWrite, type PlannerConfig } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
 import {
+  areUncertain,
   clearSliceMarks,
   createSliceMarks,
   markAck,
@@ -78,7 +79,7 @@ export function planMirrorOutput(
 ): MirrorPlan {
   const { marks, pending } = output;
   assert(pending.size === 0, `mirror write ${[...pending.keys()].join()} is not acked`);
-  assert(marks.uncertain.size === 0, 'asked to plan before the outcome of the last mirror writes was observed');
+  assert(!areUncertain(marks), 'asked to plan before the outcome of the last mirror writes was observed');
   const stored = [...output.stored.values()];
   const { writes, facts, problems } =
     endpoints === null

@@ -63,7 +63,8 @@ interface ServiceState {
   /** The Endpoints object: our own, or what is mirrored. */
   readonly stored: Stored;
   readonly slices: SlicesOutput | null;
-  readonly mirror: MirrorOutput | null;
+  /** null also until there is something to mirror. */
+  mirror: MirrorOutput | null;
 }
 
 interface Inputs {
@@ -168,7 +169,7 @@ function stateOf(planner: Planner, service: string): ServiceState {
       inputs: null,
       stored: createStored(),
       slices: (config.outputs & OUTPUT_SLICES) === 0 ? null : createSlicesOutput(config),
-      mirror: (config.outputs & OUTPUT_MIRROR) === 0 ? null : createMirrorOutput(),
+      mirror: null,
     };
     planner.services.set(service, state);
   }
@@ -204,15 +205,20 @@ function forget(state: ServiceState, relisted: number): void {
 }
 
 function takeObserved(state: ServiceState, observed: Observed, config: PlannerConfig, problems: Problem[]): void {
-  const { key, stored, slices, mirror } = state;
+  const { key, stored, slices } = state;
   const { output } = observed;
-  if (output === OUTPUT_SLICES && slices !== null) takeObservedSlice(slices, key, observed, problems);
-  else if (output === OUTPUT_MIRROR && mirror !== null) takeObservedMirrored(mirror, key, observed, problems);
-  else {
-    const wanted = output === OUTPUT_ENDPOINTS && (config.outputs & (OUTPUT_ENDPOINTS | OUTPUT_MIRROR)) !== 0;
-    assert(wanted, `output ${output} is not planned here`);
-    storeObserved(stored, key, observed, problems);
-  }
+  assert(isRead(output, config), `output ${output} is not planned here`);
+  if (output === OUTPUT_SLICES) takeObservedSlice(slices!, key, observed, problems);
+  else if (output === OUTPUT_MIRROR) {
+    state.mirror ??= createMirrorOutput();
+    takeObservedMirrored(state.mirror, key, observed, problems);
+  } else storeObserved(stored, key, observed, problems);
+}
+
+/** Mirroring reads the Endpoints, too. */
+function isRead(output: number, config: PlannerConfig): boolean {
+  const outputs = output === OUTPUT_ENDPOINTS ? OUTPUT_ENDPOINTS | OUTPUT_MIRROR : output;
+  return (outputs & config.outputs) !== 0;
 }
 
 /** Returns false when the planner has not what the entry builds on; then nothing was taken. */
@@ -294,7 +300,8 @@ function planSlicesOf({ planner, suffix, nextId }: Work, state: ServiceState, in
   addAll(outcome.problems, problems);
 }
 
-function planMirrorOf(work: Work, { stored, mirror }: ServiceState, { spec }: Inputs, outcome: Outcome): void {
+function planMirrorOf(work: Work, state: ServiceState, { spec }: Inputs, outcome: Outcome): void {
+  const { stored } = state;
   if (stored.unreadable !== null) {
     outcome.problems.push(stored.unreadable);
     return;
@@ -304,7 +311,8 @@ function planMirrorOf(work: Work, { stored, mirror }: ServiceState, { spec }: In
   // One that we wrote ourselves has no namespace.
   const endpoints = source && { ...source, metadata: { ...source.metadata, namespace: spec.namespace } };
   const { planner, suffix, nextId } = work;
-  const { writes, facts, problems } = planMirrorOutput(mirror!, planner.config, endpoints, suffix, nextId);
+  state.mirror ??= createMirrorOutput();
+  const { writes, facts, problems } = planMirrorOutput(state.mirror, planner.config, endpoints, suffix, nextId);
   outcome.outputs |= OUTPUT_MIRROR;
   outcome.facts.mirror = facts;
   addAll(outcome.writes, writes);

@@ -23,6 +23,7 @@ import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_SLICES, type PlannedWrite, type PlannerConfig } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
 import {
+  areUncertain,
   clearSliceMarks,
   createSliceMarks,
   markAck,
@@ -84,7 +85,7 @@ export function planSlicesOutput(
 ): SlicesPlan {
   const { slices, times, marks, pending } = output;
   assert(pending.size === 0, `slice write ${[...pending.keys()].join()} is not acked`);
-  assert(marks.uncertain.size === 0, 'asked to plan before the outcome of the last slice writes was observed');
+  assert(!areUncertain(marks), 'asked to plan before the outcome of the last slice writes was observed');
   const triggerTime = takeTriggerTime(times, spec.creationTime);
   const { writes, facts, problems } = planSlices(slices, {
     triggerTime,

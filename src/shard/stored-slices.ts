@@ -14,6 +14,11 @@ import { SUFFIX_CHARACTERS } from './suffix.ts';
 export interface SliceMarks {
   /** Slices whose content is what we wrote, not what was read: the server may have made something else of it. */
   readonly written: Set<string>;
+  /** Null as long as every write had an answer, as nearly always. */
+  doubts: Doubts | null;
+}
+
+interface Doubts {
   /** Slices with a write whose outcome is not known, and its verb: nothing can be planned until they are observed. */
   readonly uncertain: Map<string, SliceWrite['verb']>;
   /**
@@ -24,27 +29,38 @@ export interface SliceMarks {
 }
 
 export function createSliceMarks(): SliceMarks {
-  return { written: new Set(), uncertain: new Map(), lost: new Set() };
+  return { written: new Set(), doubts: null };
+}
+
+/** Whether there are slices that must be observed before the next plan. */
+export function areUncertain({ doubts }: SliceMarks): boolean {
+  return doubts !== null && doubts.uncertain.size > 0;
 }
 
 /** All slices were listed: those that are not observed next do not exist. */
 export function clearSliceMarks(marks: SliceMarks): void {
-  for (const name of marks.uncertain.keys()) noteAbsent(marks, name);
+  for (const name of marks.doubts?.uncertain.keys() ?? []) noteKnown(marks, name, false);
   marks.written.clear();
 }
 
 /** The end of a new slice's name: that of a lost create while there are any. */
-export function nextSuffix(marks: SliceMarks, suffix: () => string): string {
-  for (const name of marks.lost) {
-    marks.lost.delete(name);
+export function nextSuffix({ doubts }: SliceMarks, suffix: () => string): string {
+  for (const name of doubts?.lost ?? []) {
+    doubts!.lost.delete(name);
     return name.slice(-SUFFIX_CHARACTERS);
   }
   return suffix();
 }
 
-function noteAbsent(marks: SliceMarks, name: string): void {
-  if (marks.uncertain.get(name) === 'create') marks.lost.add(name);
-  marks.uncertain.delete(name);
+/** The server has told whether there is such a slice. */
+function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
+  const { doubts } = marks;
+  if (doubts === null) return;
+  const { uncertain, lost } = doubts;
+  if (exists) lost.delete(name);
+  else if (uncertain.get(name) === 'create') lost.add(name);
+  uncertain.delete(name);
+  if (uncertain.size === 0 && lost.size === 0) marks.doubts = null;
 }
 
 /**
@@ -53,7 +69,10 @@ function noteAbsent(marks: SliceMarks, name: string): void {
  */
 export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSlice | null, ack: Ack): boolean {
   const { name } = write;
-  if (ack.result === 'unknown') marks.uncertain.set(name, write.verb);
+  if (ack.result === 'unknown') {
+    marks.doubts ??= { uncertain: new Map(), lost: new Set() };
+    marks.doubts.uncertain.set(name, write.verb);
+  }
   if (ack.result !== 'applied') return false;
   if (write.verb === 'delete') {
     // A slice by the same name that somebody else made since is not the one that is gone.
@@ -92,14 +111,12 @@ export function newsOfSlice(
     const age = compareResourceVersions(object.metadata.resourceVersion ?? '', known.metadata.resourceVersion ?? '');
     if (age < 0) return undefined;
     if (age === 0 && !marks.written.has(name)) {
-      marks.uncertain.delete(name);
+      noteKnown(marks, name, true);
       return undefined;
     }
   }
   marks.written.delete(name);
-  if (content === null) noteAbsent(marks, name);
-  marks.uncertain.delete(name);
-  if (content !== null) marks.lost.delete(name);
+  noteKnown(marks, name, content !== null);
   if (problem !== null) problems.push(problem);
   return object;
 }

@@ -8,6 +8,7 @@ import {
   type BatchEntry,
   type Observed,
   OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
   OUTPUT_SLICES,
   type PlannedWrite,
 } from '../../src/shard/protocol.ts';
@@ -353,6 +354,12 @@ suite('observed slices', () => {
     );
     const acks = [ackOf(result.writes[0]!, 'applied', '13')];
     assert.deepEqual(send(planner, change({ base: 2, version: 3, acks })).problems, []);
+  });
+
+  test('of an output that is not enabled are an error', () => {
+    const { slice } = settled();
+    const result = send(createPlanner(SLICES_ONLY), { observed: [observedAs(OUTPUT_MIRROR, slice)] });
+    assert.match(result.error ?? '', /^shop\/web: .*output 4 is not planned here/);
   });
 
   test('relisted: what is not observed anew is not there', () => {
