@@ -31,10 +31,10 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '50 keys with a delay: add three times, take, done': '42c34d73a3caf3e7',
   },
   'shard/codec': {
-    'delta of one pod: encode': '442d15bbeccd172d',
-    'delta of one pod: decode': '442d15bbeccd172d',
-    'snapshot of 5 pods: encode': '36ae72e528d59223',
-    'snapshot of 5 pods: decode': '36ae72e528d59223',
+    'delta of one pod: encode': '83ceb79f62d71121',
+    'delta of one pod: decode': '83ceb79f62d71121',
+    'snapshot of 5 pods: encode': 'f64401d0fd57ac2e',
+    'snapshot of 5 pods: decode': 'f64401d0fd57ac2e',
   },
   'kube/project': {
     'project a pod in protobuf': '4170ea1d2c2635bb',
