@@ -3,6 +3,7 @@ import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
 import { badRequest, unsupportedBody } from './api-error.ts';
+import { goKind, JsonSyntaxError, parseGoJson } from './go-json.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import type { ApiObject } from './object.ts';
 import { YAML } from './negotiate.ts';
@@ -31,11 +32,11 @@ export function readBody(
 ): Body {
   const type = mediaType(contentType);
   const bytes = body ?? EMPTY;
-  if (type === '' || type === JSON_TYPE) return fromJson(resource, readJson(resource.kind, bytes));
-  if (type === YAML && yaml !== null) return fromJson(resource, readYaml(resource.kind, bytes, yaml));
+  if (contentType === '' || type === JSON_TYPE) return fromJson(resource, readJson(resource.kind, bytes), bytes);
+  if (type === YAML && yaml !== null) return fromJson(resource, readYaml(resource.kind, bytes, yaml), bytes);
   if (type !== PROTOBUF) throw unsupportedBody();
   try {
-    const { apiVersion, kind, raw } = decodeEnvelope(bytes);
+    const { apiVersion, kind, raw } = readEnvelope(bytes);
     const problem = kindProblem(resource, apiVersion, kind);
     if (problem !== null) throw badRequest(cannotBeHandled(resource, { apiVersion, kind }, problem));
     const object = decodeBare(resource.apiVersion, resource.kind, bytes, raw.start, raw.end) as Record<string, unknown>;
@@ -46,10 +47,23 @@ export function readBody(
   }
 }
 
+const MAGIC: readonly number[] = [0x6b, 0x38, 0x73, 0];
+
+/** @throws ApiError 400 for what does not start as protobuf does, DecodeError */
+export function readEnvelope(bytes: Uint8Array): ReturnType<typeof decodeEnvelope> {
+  if (MAGIC.some((byte, at) => bytes[at] !== byte)) {
+    const prefix = `[${MAGIC.join(' ')}]`;
+    throw badRequest(`provided data does not appear to be a protobuf message, expected prefix ${prefix}`);
+  }
+  return decodeEnvelope(bytes);
+}
+
 /** @throws ApiError 400 */
-function fromJson(type: BodyType, value: unknown): Body {
+function fromJson(type: BodyType, value: unknown, bytes: Uint8Array): Body {
+  const problem = versionKindProblem(value);
+  if (problem !== null) throw unrecognized(type.kind, problem, bytes);
   try {
-    return decodeJson(type, value);
+    return decodeJson(type, value ?? {});
   } catch (error) {
     if (!(error instanceof JsonTypeError)) throw error;
     throw badRequest(cannotBeHandled(type, value, error.message));
@@ -83,16 +97,40 @@ export function cannotBeHandled({ kind, version }: BodyType, value: unknown, why
 }
 
 /** @throws ApiError 400 */
-export function readJson(kind: string, bytes: Uint8Array): unknown {
-  const text = new TextDecoder().decode(bytes);
+function readJson(kind: string, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseGoJson(bytes);
   } catch (error) {
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; ` +
-        `json parse error: ${(error as Error).message}`,
-    );
+    if (error instanceof JsonSyntaxError) throw unrecognized(kind, `${NO_VERSION_KIND}${error.message}`, bytes);
+    throw error;
   }
+}
+
+const NO_VERSION_KIND = "couldn't get version/kind; json parse error: ";
+const VERSION_KIND =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** The server looks at these two first. Null = they can be read, or are not there. */
+export function versionKindProblem(value: unknown): string | null {
+  if (value === null) return null;
+  const unfit = (kind: string, where: string): string =>
+    `${NO_VERSION_KIND}json: cannot unmarshal ${kind} into Go ${where}`;
+  if (typeof value !== 'object' || Array.isArray(value)) return unfit(goKind(value), `value of type ${VERSION_KIND}`);
+  for (const [name, given] of Object.entries(value) as [string, unknown][]) {
+    if ((name !== 'apiVersion' && name !== 'kind') || given === null || typeof given === 'string') continue;
+    return unfit(goKind(given), `struct field .${name} of type string`);
+  }
+  const { apiVersion } = value as { apiVersion?: string };
+  return (apiVersion ?? '').split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : null;
+}
+
+const SHOWN_MAX = 30;
+
+function unrecognized(kind: string, why: string, bytes: Uint8Array): Error {
+  const start = Buffer.from(bytes.subarray(0, SHOWN_MAX));
+  const text = start.toString(start[0] === 0x7b ? 'utf8' : 'hex') + (bytes.length > SHOWN_MAX ? ' ...' : '');
+  const shown = bytes.length === 0 ? '<empty>' : text;
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown})`);
 }
 
 function readYaml(kind: string, bytes: Uint8Array, yaml: YamlFormat): unknown {
@@ -107,7 +145,7 @@ function readYaml(kind: string, bytes: Uint8Array, yaml: YamlFormat): unknown {
 
 export function mediaType(contentType: string): string {
   const end = contentType.indexOf(';');
-  return end < 0 ? contentType : contentType.slice(0, end).trim();
+  return (end < 0 ? contentType : contentType.slice(0, end).trim()).toLowerCase();
 }
 
 const EMPTY = new Uint8Array(0);
@@ -123,8 +161,10 @@ function withMetadata(object: Record<string, unknown>): ApiObject {
 function kindProblem(type: BodyType, apiVersion: string, kind: string): string | null {
   if ((apiVersion === '' || apiVersion === type.apiVersion) && (kind === '' || kind === type.kind)) return null;
   const given = kind === '' ? type.kind : kind;
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
-  return messageOf(apiVersion, given) === undefined
-    ? `no kind "${given}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
-    : `converting (${version}.${given}) to (core.${type.kind}): unknown conversion`;
+  const from = apiVersion === '' ? type.apiVersion : apiVersion;
+  const version = from.slice(from.indexOf('/') + 1);
+  const goPackage = type.apiVersion.includes('/') ? type.apiVersion.split('.')[0] : 'core';
+  return messageOf(from, given) === undefined
+    ? `no kind "${given}" is registered for version "${from}" in scheme "pkg/runtime/scheme.go:111"`
+    : `converting (${version}.${given}) to (${goPackage}.${type.kind}): unknown conversion`;
 }

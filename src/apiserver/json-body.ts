@@ -1,5 +1,6 @@
 import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
+import { goKind } from './go-json.ts';
 import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
@@ -137,7 +138,7 @@ const MICRO_TIME = /\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
 function mismatch(context: Context, value: unknown, path: string, expected: string): JsonTypeError {
   const unfit = typeof value === 'number' && expected.startsWith('int');
-  const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+  const kind = goKind(value);
   const field = path.replaceAll(/\[[0-9]+\]/g, '');
   return new JsonTypeError(
     `json: cannot unmarshal ${unfit ? `number ${value}` : kind} into Go struct field ${context.owner}.${field} of type ${expected}`,
@@ -145,6 +146,7 @@ function mismatch(context: Context, value: unknown, path: string, expected: stri
 }
 
 function goType(field: Field): string {
+  if (field.type === 'string' && field.name === 'uid') return 'types.UID';
   return field.type === 'message' ? `v1.${field.message!.name}` : field.type;
 }
 

@@ -78,4 +78,4 @@ function isTableVersion(text: string): text is Negotiated['tableVersion'] {
 }
 
 export const YAML = 'application/yaml';
-const JSON_TYPES: readonly string[] = [JSON_TYPE, '*/*', 'application/*'];
+const JSON_TYPES: readonly string[] = [JSON_TYPE, '*/*'];

@@ -12,6 +12,7 @@ import {
   unsupportedMediaType,
 } from './api-error.ts';
 import { invalid } from './field-error.ts';
+import { goKind, JsonSyntaxError, parseGoJson } from './go-json.ts';
 import { MERGE_LISTS } from './merge-lists.ts';
 import { equal } from './object.ts';
 import type { Resource } from './resource.ts';
@@ -41,22 +42,38 @@ export function readPatch(type: PatchType, bytes: Uint8Array): unknown {
   const prefix = type === 'strategic' ? '' : 'error decoding patch: ';
   let patch: unknown;
   try {
-    patch = JSON.parse(new TextDecoder().decode(bytes));
+    patch = parseGoJson(bytes);
   } catch (error) {
-    throw badRequest(`${prefix}${(error as Error).message}`);
+    if (error instanceof JsonSyntaxError) throw badRequest(`${prefix}${error.message}`);
+    throw error;
   }
-  const fits = type === 'json' ? Array.isArray(patch) && patch.every(isRecord) : isRecord(patch);
-  if (!fits) {
-    const given = Array.isArray(patch) ? 'array' : typeof patch;
-    const wanted = type === 'json' ? '[]handlers.jsonPatchOp' : 'map[string]interface {}';
-    throw badRequest(`${prefix}json: cannot unmarshal ${given} into Go value of type ${wanted}`);
+  if (patch === null && type === 'merge') throw badRequest('Invalid JSON Patch');
+  const problem = type === 'json' ? operationsProblem(patch ?? []) : mapProblem(patch ?? {});
+  if (problem !== null) throw badRequest(`${prefix}json: cannot unmarshal ${problem}`);
+  if (type !== 'json') return patch ?? {};
+  const operations = (patch ?? []) as readonly unknown[];
+  if (operations.length > OPERATIONS_MAX) {
+    throw tooLarge(`The allowed maximum operations in a JSON patch is ${OPERATIONS_MAX}, got ${operations.length}`);
   }
-  if (type === 'json' && (patch as unknown[]).length > OPERATIONS_MAX) {
-    throw tooLarge(
-      `The allowed maximum operations in a JSON patch is ${OPERATIONS_MAX}, got ${(patch as unknown[]).length}`,
-    );
+  return operations.map((operation) => operation ?? {});
+}
+
+function mapProblem(patch: unknown): string | null {
+  return isRecord(patch) ? null : `${goKind(patch)} into Go value of type map[string]interface {}`;
+}
+
+/** Null counts as nothing everywhere. */
+function operationsProblem(patch: unknown): string | null {
+  if (!Array.isArray(patch)) return `${goKind(patch)} into Go value of type []handlers.jsonPatchOp`;
+  for (const operation of patch as unknown[]) {
+    if (operation === null) continue;
+    if (!isRecord(operation)) return `${goKind(operation)} into Go value of type handlers.jsonPatchOp`;
+    for (const field of ['op', 'path', 'from']) {
+      const value = operation[field] ?? '';
+      if (typeof value !== 'string') return `${goKind(value)} into Go struct field jsonPatchOp.${field} of type string`;
+    }
   }
-  return patch;
+  return null;
 }
 
 /** 422 for a patch after which there is no valid object. */
@@ -230,12 +247,14 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
   const holder: Json = { root: structuredClone(target) };
   for (const operation of patch) {
     const path = pointer(operation.path);
+    if (operation.op === 'add' && path.length === 1) throw rejected();
     switch (operation.op) {
       case 'add':
         addAt(holder, path, structuredClone(operation.value));
         break;
       case 'replace':
-        removeAt(holder, path);
+        // What an object does not have yet, the server adds.
+        if (path.length > 1 && !isRecord(valueAt(holder, path.slice(0, -1)))) removeAt(holder, path);
         addAt(holder, path, structuredClone(operation.value));
         break;
       case 'remove':

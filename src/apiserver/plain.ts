@@ -7,6 +7,7 @@ import { openApiDocument } from './openapi.ts';
 import type { ApiReply, ApiRequest } from './request.ts';
 
 const HEALTH_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
+const HEALTH = /^\/(healthz|livez|readyz)(\/ping)?$/;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const OPENAPI = '/openapi/v3';
@@ -29,16 +30,17 @@ const VERSION = {
 
 /** Answers on paths that name no resource: health, version, discovery, OpenAPI. @throws ApiError 404, 405, 406 */
 export function plainReply(path: string, request: ApiRequest): ApiReply {
-  if (HEALTH_PATHS.includes(path)) return { status: 200, headers: TEXT, body: Buffer.from('ok') };
+  if (HEALTH.test(path)) return { status: 200, headers: TEXT, body: Buffer.from('ok') };
   if (path === '/openapi/v2') return openApiV2Reply(request);
   if (path === OPENAPI || path.startsWith(`${OPENAPI}/`)) return openApiReply(path, request);
-  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const trimmed = path.length > 2 && path.endsWith('/') ? path.slice(0, -1) : path;
   const document = documentOf(trimmed);
   if (document === undefined) {
     if (path.startsWith('/api/') || (path.startsWith('/apis/') && knownGroup(path))) throw noSuchPath();
     return { status: 404, headers: TEXT, body: Buffer.from('404 page not found\n') };
   }
-  if (request.method !== 'GET') throw methodNotAllowed();
+  // The list of groups, and one group, do not ask for the method.
+  if (request.method !== 'GET' && !/^\/apis(\/[^/]+)?$/.test(trimmed)) throw methodNotAllowed();
   const accept = request.headers.accept ?? '';
   if (trimmed === '/api' || trimmed === '/apis') {
     const wanted = discoveryShape(accept);

@@ -1,4 +1,5 @@
 import { badRequest, expired, failure, internalError, tooLargeResourceVersion } from './api-error.ts';
+import { goKind, JsonSyntaxError, parseGoJson } from './go-json.ts';
 import type { ListOptions } from './list-options.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { ListMeta, StoredRecord } from './record.ts';
@@ -81,25 +82,60 @@ function page(
 
 /** `revision` -1 = whatever is current. `start` is below the namespace. */
 function formatContinue(revision: number, start: string): string {
-  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `/${start}` })).toString('base64url');
+  return Buffer.from(JSON.stringify({ v: CONTINUE_VERSION, rv: revision, start: `/${start}` })).toString('base64url');
 }
 
 function parseContinue(token: string): { revision: number; start: string } {
+  const unreadable = (why: string): Error => badRequest(`invalid continue token: continue key is not valid: ${why}`);
+  const wrong = token.search(/[^A-Za-z0-9_-]/);
+  const odd = token.length % 4 === 1 ? token.length - 1 : -1;
+  if (wrong >= 0 || odd >= 0) throw unreadable(`illegal base64 data at input byte ${wrong >= 0 ? wrong : odd}`);
+  let value: unknown;
   try {
-    const value = JSON.parse(Buffer.from(token, 'base64url').toString()) as { rv?: unknown; start?: unknown };
-    const { rv, start } = value;
-    if (typeof rv === 'number' && typeof start === 'string') return { revision: rv, start: start.replace(/^\//, '') };
+    value = parseGoJson(Buffer.from(token, 'base64url'));
   } catch (error) {
-    throw badRequest(`invalid continue token: continue key is not valid: ${(error as Error).message}`);
+    if (error instanceof JsonSyntaxError) throw unreadable(error.message);
+    throw error;
   }
-  throw badRequest('invalid continue token: continue key is not valid: incorrect encoded start resourceVersion');
+  const unfit = (given: unknown, where: string): Error =>
+    unreadable(`json: cannot unmarshal ${goKind(given)} into Go ${where}`);
+  if (typeof (value ?? {}) !== 'object' || Array.isArray(value))
+    throw unfit(value, 'value of type storage.continueToken');
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  for (const [name, type] of CONTINUE_FIELDS) {
+    const given = fields[name] ?? null;
+    const fits = type === 'int64' ? Number.isInteger(given) : typeof given === 'string';
+    if (given !== null && !fits) throw unfit(given, `struct field continueToken.${name} of type ${type}`);
+  }
+  const { v, rv, start } = fields as { v?: string | null; rv?: number | null; start?: string | null };
+  if (v !== CONTINUE_VERSION) throw unreadable(`server does not recognize this encoded version ${v ?? ''}`);
+  if ((rv ?? 0) === 0) throw unreadable(`incorrect encoded start resourceVersion (version ${CONTINUE_VERSION})`);
+  if ((start ?? '') === '') throw unreadable(`encoded start key empty (version ${CONTINUE_VERSION})`);
+  if (/(^|\/)\.{0,2}(?=\/)/.test(start!.replace(/^\//, ''))) throw unreadable(start!);
+  return { revision: rv!, start: start!.replace(/^\//, '') };
 }
+
+const CONTINUE_VERSION = 'meta.k8s.io/v1';
+const CONTINUE_FIELDS: readonly (readonly [name: string, type: string])[] = [
+  ['v', 'string'],
+  ['rv', 'int64'],
+  ['start', 'string'],
+];
 
 function parseRevision(text: string, failed: (why: string) => Error): number {
   if (text === '') return 0;
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  const isNumber = /^[0-9]+$/.test(text);
+  const fits = text.replace(/^0+/, '').length <= 20 && isNumber && BigInt(text) < 2n ** 64n;
+  if (fits) return Number(text);
   const shown = JSON.stringify(text);
-  throw failed(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
+  const why = isNumber ? 'value out of range' : 'invalid syntax';
+  throw failed(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`);
+}
+
+/** A GET may ask for no older state than that. @throws ApiError 500 for what is no version, 504 */
+export function checkReached(server: ApiServer, resourceVersion: string): void {
+  const wanted = parseRevision(resourceVersion, internalError);
+  if (wanted > server.revision) throw tooLargeResourceVersion(wanted, server.revision);
 }
 
 const WATCH_SECONDS_MIN = 1800;

@@ -28,9 +28,10 @@ export interface Target {
 /**
  * Null when the path is not below /api/v1 or /apis/GROUP/VERSION, or names only those.
  * @throws ApiError 404 for a resource that is not served
+ * @throws URIError for a path that cannot be decoded
  */
 export function parseTarget(path: string): Target | null {
-  const parts = path.split('/');
+  const parts = decodeURIComponent(path).split('/');
   if (parts.at(-1) === '') parts.pop();
   const start = parts[1] === 'api' ? 3 : parts[1] === 'apis' ? 4 : 0;
   if (start === 0 || parts.length <= start) return null;
@@ -39,14 +40,15 @@ export function parseTarget(path: string): Target | null {
   let namespace = '';
   // /namespaces/NAME and its two subresources are about the namespace itself, a longer path is about what is in it.
   if (parts[at] === 'namespaces' && parts.length > at + 2 && !isNamespaceSubresource(parts, at)) {
-    namespace = decodeURIComponent(parts[at + 1]!);
+    namespace = parts[at + 1]!;
     at += 2;
   }
   const resource = RESOURCE_BY_PATH.get(`${apiVersion}/${parts[at]}`);
   if (resource === undefined || parts.length > at + 3) throw noSuchPath();
-  const name = decodeURIComponent(parts[at + 1] ?? '');
+  const name = parts[at + 1] ?? '';
   const subresource = parts[at + 2] ?? '';
   if (namespace !== '' && !resource.namespaced) throw noSuchPath();
+  if (name !== '' && namespace === '' && resource.namespaced) throw noSuchPath();
   if (subresource !== '' && !resource.subresources.includes(subresource)) throw noSuchPath();
   return { resource, namespace, name, subresource };
 }

@@ -109,6 +109,7 @@ export const PODS = resource({
     'status.nominatedNodeName',
     'status.phase',
     'status.podIP',
+    'status.podIPs',
   ],
 });
 

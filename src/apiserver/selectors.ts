@@ -1,7 +1,10 @@
 import { badRequest } from './api-error.ts';
+import { invalid, joinFieldErrors } from './field-error.ts';
+import type { FieldError } from './field-error.ts';
 import { textAt } from './object.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
+import { labelValue, qualifiedName } from './rules/name-rules.ts';
 
 /** What a list or watch selects, or null for everything. */
 export interface Selection {
@@ -33,10 +36,14 @@ export function selects(selection: Selection | null, object: ApiObject): boolean
   const labels = object.metadata.labels;
   for (const requirement of selection.labels) if (!labelMatches(requirement, labels)) return false;
   for (const { path, equal, value } of selection.fields) {
-    if ((textAt(object, path) === value) !== equal) return false;
+    const given = textAt(object, path);
+    if (((given === '' && FLAGS.includes(path) ? 'false' : given) === value) !== equal) return false;
   }
   return true;
 }
+
+/** Fields that say false when they are not set. */
+const FLAGS: readonly string[] = ['spec.hostNetwork', 'spec.unschedulable'];
 
 function labelMatches(requirement: LabelRequirement, labels: Record<string, string> | undefined): boolean {
   const value = labels !== undefined && Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
@@ -68,7 +75,10 @@ function parseLabelSelector(text: string): readonly LabelRequirement[] {
     if (start !== '!' && !isWord(start)) {
       throw badRequest(`found '${start}', expected: !, identifier, or 'end of string'`);
     }
-    requirements.push(parseRequirement(tokens));
+    const requirement = parseRequirement(tokens);
+    const errors = requirementErrors(requirement);
+    if (errors.length > 0) throw unreadable(joinFieldErrors(errors));
+    requirements.push(requirement);
     const separator = peek(tokens);
     if (separator === '') return requirements;
     if (separator !== ',') throw badRequest(`found '${separator}', expected: ',' or 'end of string'`);
@@ -76,6 +86,15 @@ function parseLabelSelector(text: string): readonly LabelRequirement[] {
     const next = peek(tokens);
     if (next !== '!' && !isWord(next)) throw badRequest(`found '${next}', expected: identifier after ','`);
   }
+}
+
+function requirementErrors({ key, operator, values }: LabelRequirement): readonly FieldError[] {
+  const errors = qualifiedName(key).map((problem) => invalid('<nil>', key, problem));
+  if (operator !== 'in' && operator !== 'notin') return errors;
+  for (const [at, value] of [...new Set(values)].sort().entries()) {
+    for (const problem of labelValue(value)) errors.push(invalid(`values[${at}][${key}]`, value, problem));
+  }
+  return errors;
 }
 
 interface Tokens {
@@ -174,10 +193,14 @@ function unreadable(why: string): Error {
 function parseFieldSelector(resource: Resource, text: string): readonly FieldRequirement[] {
   if (text === '') return [];
   const known = ['metadata.name', ...(resource.namespaced ? ['metadata.namespace'] : []), ...resource.selectableFields];
-  return text.split(',').map((term) => {
-    const match = /^([^=!]*)(==|!=|=)(.*)$/.exec(term);
+  // Commas that a backslash makes part of a value do not separate.
+  const terms = (text.match(/(?:\\[^]|[^,\\]|\\$)+/g) ?? []).map((term) => {
+    const match = /^([^]*?)(!=|==|=)([^]*)$/.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
-    const [, path = '', operator = '', value = ''] = match;
+    const [, path = '', operator = '', escaped = ''] = match;
+    return { path, operator, value: unescape(escaped) };
+  });
+  return terms.map(({ path, operator, value }) => {
     if (!known.includes(path)) {
       if (resource.selectableFields.length > 0) throw badRequest(`field label not supported: ${path}`);
       const list = known.map((name) => JSON.stringify(name)).join(', ');
@@ -185,4 +208,12 @@ function parseFieldSelector(resource: Resource, text: string): readonly FieldReq
     }
     return { path, equal: operator !== '!=', value };
   });
+}
+
+/** Backslash, comma and equals sign stand behind a backslash in a value. */
+function unescape(value: string): string {
+  const wrong = /\\[^]?|=/.exec(value.replaceAll(/\\[\\,=]/g, '\0'))?.[0];
+  if (wrong === '=') throw badRequest('invalid field selector: unescaped character in value: 61');
+  if (wrong !== undefined) throw badRequest(`invalid field selector: invalid escape sequence: ${wrong}`);
+  return value.replaceAll(/\\([\\,=])/g, '$1');
 }

@@ -3,24 +3,33 @@
  * what the caller tells, no randomness but what the configuration gives. What it has to say and do is checked by one
  * suite that the real kube-apiserver has to pass too (test/suites/apiserver.ts).
  */
-import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
+import { decodeBare } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Status } from '../kube/types.ts';
-import { ApiError, badRequest, invalidKind, methodNotAllowed, notAcceptable, notFound } from './api-error.ts';
+import {
+  ApiError,
+  badRequest,
+  invalidKind,
+  methodNotAllowed,
+  notAcceptable,
+  notFound,
+  unsupportedBody,
+} from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
-import { cannotBeHandled, decodeJson, mediaType, readBody, readJson } from './body.ts';
+import { cannotBeHandled, decodeJson, mediaType, readBody, readEnvelope, versionKindProblem } from './body.ts';
 import type { Body } from './body.ts';
 import { notSupported } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
 import { countRequest, METRICS_TYPE, metricsText } from './metrics.ts';
-import { negotiate } from './negotiate.ts';
+import { negotiate, YAML } from './negotiate.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch.ts';
+import { JsonSyntaxError, parseGoJson } from './go-json.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
-import { listObjects, openWatch, tickWatches } from './read.ts';
+import { checkReached, listObjects, openWatch, tickWatches } from './read.ts';
 import { plainReply } from './plain.ts';
 import { isPartialInProtobuf } from './record.ts';
 import { goType, headersOf, listReply, PLAIN_OUTPUT, recordReply, statusReply } from './reply.ts';
@@ -188,8 +197,9 @@ const NO_YAML_STREAM =
   'only the following media types are accepted: application/json;stream=watch, ' +
   'application/vnd.kubernetes.protobuf;stream=watch';
 
-function getOne({ server, target, output }: Call): ApiReply {
+function getOne({ server, target, query, output }: Call): ApiReply {
   const { resource, namespace, name } = target;
+  checkReached(server, query.get('resourceVersion') ?? '');
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   if (record === undefined) throw notFound(resource, name);
   const { negotiated } = output;
@@ -330,14 +340,17 @@ function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { rea
   const bytes = body!;
   if (mediaType(headers.contentType ?? '') === PROTOBUF) {
     try {
-      const { raw } = decodeEnvelope(bytes);
+      const { raw } = readEnvelope(bytes);
       return decodeBare('v1', 'DeleteOptions', bytes, raw.start, raw.end) as DeleteOptions;
     } catch (error) {
       if (error instanceof DecodeError) throw badRequest(error.message);
       throw error;
     }
   }
-  const value = (readJson('DeleteOptions', bytes) ?? {}) as DeleteOptions & { kind?: string; apiVersion?: string };
+  const { contentType = '' } = headers;
+  const type = mediaType(contentType);
+  if (contentType !== '' && type !== JSON_TYPE && type !== YAML) throw unsupportedBody();
+  const value = readVersionKind(bytes) as DeleteOptions & { kind?: string; apiVersion?: string };
   const { kind = '', apiVersion = 'meta.k8s.io/v1' } = value;
   if (kind !== '' && kind !== 'DeleteOptions') {
     const where = 'in scheme "pkg/runtime/scheme.go:111"';
@@ -349,6 +362,20 @@ function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { rea
     if (error instanceof JsonTypeError) throw badRequest(error.message);
     throw error;
   }
+}
+
+/** @throws ApiError 400 */
+function readVersionKind(bytes: Uint8Array): object {
+  let value: unknown;
+  try {
+    value = parseGoJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
+  }
+  const problem = versionKindProblem(value);
+  if (problem !== null) throw badRequest(problem);
+  return value ?? {};
 }
 
 /** `fieldValidation`: Warn (the default) answers with a warning for each, Strict refuses, Ignore drops them silently. */
