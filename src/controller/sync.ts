@@ -137,7 +137,12 @@ export function onPlanned(
     return;
   }
   reportProblems(state, service, units, result.problems, now);
-  for (const unit of units) onUnitPlanned(state, unit, result, now);
+  // Slices before the Endpoints object: most proxies follow slices (design, section 6 "Order of writes").
+  for (const isEndpoints of [false, true]) {
+    for (const unit of units) {
+      if ((unit.controller.output === OUTPUT_ENDPOINTS) === isEndpoints) onUnitPlanned(state, unit, result, now);
+    }
+  }
 }
 
 /** Writes of phase 1 are queued, those of phase 2 wait until all of these are applied. */

@@ -29,7 +29,7 @@ import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts'
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport } from '../../src/ports/transport.ts';
-import { createPlanner, plan } from '../../src/shard/planner.ts';
+import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 
 export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
@@ -72,6 +72,8 @@ export interface SimConfig {
   readonly faults?: Partial<FaultChances>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
+  /** Two make the cluster dual-stack. */
+  readonly serviceClusterIPRanges?: readonly string[];
   /** Virtual milliseconds that a shard takes for a batch. */
   readonly batchMs?: () => number;
   /** Called with each batch before it is planned: what it throws ends the shard's thread. */
@@ -80,6 +82,8 @@ export interface SimConfig {
   readonly refuse?: Refuse;
   /** The server has no protobuf: whatever the controller would accept, it is answered in JSON. */
   readonly answersInJson?: boolean;
+  /** One for each address family that the server gives to Services. */
+  readonly serviceClusterIPRanges?: readonly string[];
   /** Admission on the server adds an address to whatever the controller writes. */
   readonly mutateEndpoints?: boolean;
 }
@@ -119,8 +123,8 @@ export interface Sim {
   readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
   nowMs(): number;
-  /** Starts a controller (a new process: nothing is kept of one before). */
-  start(): void;
+  /** Starts a controller (a new process: nothing is kept of one before), with other options from now on if told so. */
+  start(changed?: Partial<ControllerOptions>): void;
   /** kill -9 of the controller. */
   kill(): void;
   /** SIGTERM. */
@@ -142,6 +146,8 @@ export interface Sim {
   compact(): void;
   /** The controller's shards, for killing them. */
   readonly shards: SimShards | null;
+  /** The planner in that shard's thread now. */
+  planner(shard: number): Planner;
   /** Calls `act` when virtual time gets there. */
   at(atMs: number, act: () => void): void;
 }
@@ -152,7 +158,7 @@ const LATENCY_MS = 1;
 export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
   const faults: FaultChances = { ...NO_FAULTS, ...config.faults };
-  const options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
+  let options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
   const tasks = createHeap<Task>((a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order));
   let now = 0;
   let order = 0;
@@ -166,7 +172,11 @@ export function createSim(config: SimConfig = {}): Sim {
   }
 
   const wallMs = (): number => START_WALL_MS + now;
-  const server = createApiServer({ random: () => nextFloat(prng), watchList: config.serverWatchList ?? true });
+  const server = createApiServer({
+    random: () => nextFloat(prng),
+    watchList: config.serverWatchList ?? true,
+    ...(config.serviceClusterIPRanges === undefined ? {} : { serviceClusterIPRanges: config.serviceClusterIPRanges }),
+  });
   let serverTickAtMs = Infinity;
   function tickServer(): void {
     const next = tick(server, wallMs()) - START_WALL_MS;
@@ -181,6 +191,7 @@ export function createSim(config: SimConfig = {}): Sim {
 
   const exchanges: Exchange[] = [];
   const logLines: LogEffect[] = [];
+  const planners: Planner[] = [];
 
   const sim = {
     server,
@@ -195,11 +206,13 @@ export function createSim(config: SimConfig = {}): Sim {
     loop: null as Loop | null,
     metrics: null as MetricStore | null,
     shards: null as SimShards | null,
+    planner: (shard: number) => planners[shard]!,
     nowMs: () => now,
     at(atMs: number, act: () => void) {
       at(atMs, act);
     },
-    start() {
+    start(changed: Partial<ControllerOptions> = {}) {
+      options = { ...options, ...changed };
       generation++;
       const mine = generation;
       sim.stopped = false;
@@ -217,8 +230,9 @@ export function createSim(config: SimConfig = {}): Sim {
             config: plannerConfig,
             batchMs: config.batchMs ?? (() => 1),
             schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
-            startPlanning: () => {
+            startPlanning: (shard: number) => {
               const planner = createPlanner(plannerConfig);
+              planners[shard] = planner;
               return (bytes: Uint8Array) => {
                 config.poison?.(bytes);
                 return plan(planner, bytes);

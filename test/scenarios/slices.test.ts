@@ -1,0 +1,339 @@
+/** The life of a service's EndpointSlices (spec/endpointslice.md 3.5, 7, 8). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  asked,
+  createSliceSim,
+  edit,
+  editService,
+  metric,
+  namesOf,
+  PODS,
+  setPodIPs,
+  sizesOf,
+  slicesOf,
+  slicesTable,
+} from '../support/slice-sim.ts';
+
+const BOTH = { endpoints: true } as const;
+
+function settled(config: SimConfig = {}, pods = 1): Sim {
+  const sim = createSliceSim(config);
+  createService(sim, { name: 'web' });
+  for (let i = 1; i <= pods; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+function deletePod(sim: Sim, name: string): void {
+  deleteObject(sim, `${PODS}/${name}`);
+}
+
+describe('a service', () => {
+  it('without pods has an empty slice, and with its first pod the same one', () => {
+    const sim = settled({}, 0);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 -']);
+    const names = namesOf(sim);
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(namesOf(sim), names);
+  });
+
+  it('grows from nothing to many slices, each filled before the next is begun', () => {
+    const sim = settled({ options: { endpointsPerSliceMax: 10 } }, 0);
+    for (let i = 1; i <= 34; i++) {
+      createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+      sim.run(100);
+    }
+    assert.deepEqual(sizesOf(sim), [10, 10, 10, 4]);
+  });
+
+  it('is controlled by its Service, labelled and dated as upstream does it', () => {
+    const sim = settled();
+    const [slice] = slicesOf(sim);
+    const service = sim.request('GET', '/api/v1/namespaces/default/services/web');
+    assert.equal(slice!.metadata.generateName, 'web-');
+    assert.deepEqual(slice!.metadata.labels, {
+      'kubernetes.io/service-name': 'web',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+    });
+    assert.deepEqual(slice!.metadata.ownerReferences, [
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        name: 'web',
+        uid: service.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ]);
+    assert.deepEqual(slice!.metadata.annotations, {
+      'endpoints.kubernetes.io/last-change-trigger-time': service.metadata.creationTimestamp,
+    });
+    assert.deepEqual(slice!.endpoints, [
+      {
+        addresses: ['10.0.0.1'],
+        conditions: { ready: true, serving: true, terminating: false },
+        nodeName: 'node-1',
+        targetRef: {
+          kind: 'Pod',
+          namespace: 'default',
+          name: 'web-1',
+          uid: sim.request('GET', `${PODS}/web-1`).metadata.uid,
+        },
+        zone: 'zone-a',
+      },
+    ]);
+  });
+
+  it('scaled to nothing and back keeps the name of its slice', () => {
+    const sim = settled({}, 2);
+    const names = namesOf(sim);
+    deletePod(sim, 'web-1');
+    deletePod(sim, 'web-2');
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 -']);
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.3 : http:8080/TCP']);
+    assert.deepEqual(namesOf(sim), names);
+  });
+
+  it('with another port has it in the same slices', () => {
+    const sim = settled({ options: { endpointsPerSliceMax: 2 } }, 5);
+    const names = namesOf(sim);
+    const from = sim.exchanges.length;
+    editService(sim, 'web', { ports: [{ name: 'http', port: 80, targetPort: 9090 }] });
+    sim.run(1000);
+    assert.deepEqual(asked(sim, from), Array(3).fill('PUT endpointslices 200'));
+    assert.deepEqual(namesOf(sim), names);
+    assert.deepEqual(
+      slicesTable(sim).map((line) => line.split(' : ')[1]),
+      Array(3).fill('http:9090/TCP'),
+    );
+  });
+
+  it('has its labels on every slice, but no reserved ones, and takes them back', () => {
+    const sim = settled();
+    const labels = (): Record<string, string> => ({ ...slicesOf(sim)[0]!.metadata.labels });
+    editService(sim, 'web', {}, { labels: { team: 'blue', 'service.kubernetes.io/headless': 'no' } });
+    sim.run(1000);
+    assert.equal(labels()['team'], 'blue');
+    assert.ok(!('service.kubernetes.io/headless' in labels()));
+    editService(sim, 'web', {}, { labels: {} });
+    sim.run(1000);
+    assert.ok(!('team' in labels()));
+  });
+
+  it('without a selector any more, or of type ExternalName, keeps the slices that it has', () => {
+    for (const spec of [{ selector: null }, { type: 'ExternalName', externalName: 'example.com', clusterIP: '' }]) {
+      const sim = settled();
+      const from = sim.exchanges.length;
+      const { clusterIPs: _, ...service } = sim.request('GET', '/api/v1/namespaces/default/services/web')[
+        'spec'
+      ] as Record<string, unknown>;
+      edit(sim, '/api/v1/namespaces/default/services/web', {}, { spec: { ...service, ...spec } });
+      sim.run(1000);
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(60_000);
+      assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+      assert.deepEqual(asked(sim, from), []);
+    }
+  });
+
+  it('that gets its selector back finds its slices again, brings them up to date and makes no others', () => {
+    const sim = settled();
+    const names = namesOf(sim);
+    editService(sim, 'web', { selector: null });
+    sim.run(1000);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    const from = sim.exchanges.length;
+    editService(sim, 'web', { selector: { app: 'web' } });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 | 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(namesOf(sim), names);
+    assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
+  });
+});
+
+describe('a flip of a pod', () => {
+  it('costs one PUT of one slice and one of Endpoints', () => {
+    const sim = settled({ options: { ...BOTH, endpointsPerSliceMax: 3 } }, 8);
+    const from = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-5', ready: false });
+    sim.run(5000);
+    assert.deepEqual(asked(sim, from).sort(), ['PUT endpoints 200', 'PUT endpointslices 200']);
+    assert.equal(slicesTable(sim).filter((line) => line.includes('| 10.0.0.5 ')).length, 1);
+  });
+
+  it('has its slice written before its Endpoints where the bucket lets one write go at a time', () => {
+    // Of the two controllers together: one token, and another after half a second.
+    const sim = settled({ options: { ...BOTH, kubeApiQps: 1, kubeApiBurst: 0.5 } });
+    sim.run(10_000);
+    for (const ready of [false, true, false]) {
+      const from = sim.exchanges.length;
+      setPodStatus(sim, { name: 'web-1', ready });
+      sim.run(5000);
+      assert.deepEqual(asked(sim, from), ['PUT endpointslices 200', 'PUT endpoints 200']);
+    }
+  });
+
+  it('and back within a batch period costs nothing', () => {
+    const sim = settled({ options: { endpointSliceUpdatesBatchPeriodMs: 500 } });
+    const from = sim.exchanges.length;
+    const status = sim.request('GET', `${PODS}/web-1`);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(100);
+    const flipped = sim.request('GET', `${PODS}/web-1`);
+    sim.request('PUT', `${PODS}/web-1/status`, { ...flipped, status: status['status'] });
+    sim.run(5000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('of a pod that terminates shows in its conditions; later changes of its status cost nothing (17, D28)', () => {
+    const sim = settled({}, 2);
+    edit(sim, `${PODS}/web-1`, { finalizers: ['example.com/f'] });
+    deletePod(sim, 'web-1');
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.2 | 10.0.0.1~ : http:8080/TCP']);
+    const from = sim.exchanges.length;
+    const syncs = metric(sim, 'endpointd_syncs_total');
+    for (let i = 0; i < 5; i++) {
+      const pod = sim.request('GET', `${PODS}/web-1`);
+      const status = { ...(pod['status'] as object), message: `shutting down, ${i}` };
+      sim.request('PUT', `${PODS}/web-1/status`, { ...pod, status });
+      sim.run(100);
+    }
+    assert.deepEqual(asked(sim, from), []);
+    assert.equal(metric(sim, 'endpointd_syncs_total'), syncs);
+  });
+});
+
+describe('pods with a named port of several numbers', () => {
+  const serving = (port: number) => [{ name: 'http', containerPort: port }];
+
+  it('are in slices by the number', () => {
+    const sim = settled({}, 2);
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3', ports: serving(9090) });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), [
+      'default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP',
+      'default/web IPv4 10.0.0.3 : http:9090/TCP',
+    ]);
+  });
+
+  it('a pod that changes its group is never nowhere, however slow the writes are', () => {
+    const sim = settled({ options: { kubeApiQps: 100 } }, 3);
+    createPod(sim, { name: 'web-4', ip: '10.0.0.4', ports: serving(9090) });
+    sim.run(1000);
+    // The same name and address with another port: the pod moves from one slice to the other.
+    sim.lag = ({ method }) => (method === 'GET' ? { toMs: 0, backMs: 0 } : { toMs: 700, backMs: 700 });
+    for (const [name, ports] of [
+      ['web-3', serving(9090)],
+      ['web-4', serving(8080)],
+    ] as const) {
+      const pod = sim.request('GET', `${PODS}/${name}`);
+      const spec = { ...(pod['spec'] as object), containers: [{ name: 'main', image: 'main:1', ports }] };
+      deletePod(sim, name);
+      const { name: same, labels } = pod.metadata;
+      sim.request('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: same, labels }, spec });
+      const fresh = sim.request('GET', `${PODS}/${name}`);
+      sim.request('PUT', `${PODS}/${name}/status`, { ...fresh, status: pod['status'] });
+    }
+    for (let i = 0; i < 600; i++) {
+      sim.run(10);
+      for (const ip of ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']) {
+        assert.ok(
+          slicesTable(sim).some((line) => line.includes(ip)),
+          `${ip} is nowhere after ${i * 10} ms`,
+        );
+      }
+    }
+    assert.deepEqual(slicesTable(sim), [
+      'default/web IPv4 10.0.0.1 10.0.0.2 10.0.0.4 : http:8080/TCP',
+      'default/web IPv4 10.0.0.3 : http:9090/TCP',
+    ]);
+  });
+});
+
+describe('a Service of two families', () => {
+  const DUAL = { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6'] };
+
+  function dual(): Sim {
+    const sim = createSliceSim({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
+    createService(sim, { name: 'web', spec: DUAL });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    setPodIPs(sim, 'web-1', ['10.0.0.1', 'fd00::1']);
+    sim.start();
+    sim.run(2000);
+    return sim;
+  }
+
+  it('has slices of each', () => {
+    assert.deepEqual(slicesTable(dual()), [
+      'default/web IPv4 10.0.0.1 : http:8080/TCP',
+      'default/web IPv6 fd00::1 : http:8080/TCP',
+    ]);
+  });
+
+  it('that loses one loses its slices, after which the other is as before', () => {
+    const sim = dual();
+    const from = sim.exchanges.length;
+    const service = sim.request('GET', '/api/v1/namespaces/default/services/web')['spec'] as { clusterIPs: string[] };
+    editService(sim, 'web', {
+      ipFamilyPolicy: 'SingleStack',
+      ipFamilies: ['IPv4'],
+      clusterIPs: service.clusterIPs.slice(0, 1),
+    });
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(asked(sim, from), ['DELETE endpointslices 200']);
+  });
+
+  it('has an empty slice of the family of which no pod has an address', () => {
+    const sim = dual();
+    setPodIPs(sim, 'web-1', ['10.0.0.1']);
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP', 'default/web IPv6 -']);
+  });
+});
+
+describe('a restart', () => {
+  it('on slices that are right writes nothing, neither slices nor Endpoints', () => {
+    const sim = settled({ options: { ...BOTH, mirroring: true, endpointsPerSliceMax: 3 } }, 8);
+    createService(sim, { name: 'empty', spec: { selector: { app: 'empty' } } });
+    createService(sim, { name: 'bare', spec: { selector: { app: 'web' }, clusterIP: 'None', ports: [] } });
+    sim.run(2000);
+    sim.kill();
+    const from = sim.exchanges.length;
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('with a lower --max-endpoints-per-slice splits nothing, and fills no slice above it', () => {
+    const sim = settled({ options: { endpointsPerSliceMax: 10 } }, 8);
+    sim.kill();
+    const from = sim.exchanges.length;
+    sim.start({ endpointsPerSliceMax: 5 });
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+    createPod(sim, { name: 'web-9', ip: '10.0.0.9' });
+    sim.run(1000);
+    assert.deepEqual(sizesOf(sim), [8, 1]);
+  });
+
+  it('with a higher one fills the slices that there are', () => {
+    const sim = settled({ options: { endpointsPerSliceMax: 4 } }, 8);
+    sim.kill();
+    sim.start({ endpointsPerSliceMax: 10 });
+    sim.run(60_000);
+    createPod(sim, { name: 'web-9', ip: '10.0.0.9' });
+    sim.run(1000);
+    assert.deepEqual(sizesOf(sim), [5, 4]);
+  });
+});
