@@ -163,7 +163,8 @@ export function runChurn(client: ApiClient, churn: Churn, rate: number): Cluster
   return until(stopping, changing);
 }
 
-function until(
+/** A life that goes on while `running` does. */
+export function until(
   stopping: AbortController,
   running: Promise<unknown>,
   release: () => void = () => undefined,

@@ -22,6 +22,7 @@ import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
 import { createNodes, runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
 import type { ClusterLife, NamespacedCollection } from './cluster-life.ts';
 import { add, asText, bool, choice, duration, integer, number, parseWith } from './flag-values.ts';
+import { runGarbageCollector } from './garbage-collector.ts';
 import { loadCluster } from './load-cluster.ts';
 import { sendThrough } from './send-through.ts';
 import { starting, UsageError } from './usage.ts';
@@ -45,6 +46,8 @@ export interface ServeOptions {
   readonly life: boolean;
   /** So does a namespace controller. */
   readonly endNamespaces: boolean;
+  /** So does a garbage collector of slices. */
+  readonly collectGarbage: boolean;
   /** What a step of a pod takes on average. */
   readonly podStepMs: number;
   /** Nodes to create beside those of the profile. */
@@ -147,6 +150,8 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
   add(command, '--life [bool]', 'schedule, start and end pods, as a cluster does', bool, true);
   const ends = 'empty and finalize deleted namespaces, as kube-controller-manager does where it runs';
   add(command, '--end-namespaces [bool]', ends, bool, true);
+  const collects = 'delete slices whose Service or Endpoints is gone, as kube-controller-manager does where it runs';
+  add(command, '--collect-garbage [bool]', collects, bool, true);
   add(command, '--pod-step <duration>', 'what each step of a pod takes on average', duration(0), 300, '300ms');
   add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
   add(command, '--churn-rate <n>', "changes of the profile's objects a second", number(0, 10_000), 0);
@@ -208,6 +213,7 @@ function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOpt
     lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
   }
   if (options.endNamespaces) lives.push(runNamespaceController(client, namespacedCollections()));
+  if (options.collectGarbage) lives.push(runGarbageCollector(client));
   if (churns) lives.push(runChurn(client, createChurn(cluster, CHURN_MIXES.steady, seed), churnRate));
   return lives;
 }

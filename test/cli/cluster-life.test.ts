@@ -4,12 +4,15 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startController } from '../../src/cli/controller-process.ts';
 import type { ControllerProcess } from '../../src/cli/controller-process.ts';
-import { expectedEndpoints, wrongEndpoints } from '../../src/cli/endpoints-check.ts';
+import { wrongObjects } from '../../src/cli/cluster-check.ts';
+import type { ClusterObjects, WrongObject } from '../../src/cli/cluster-check.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
 import { ApiError, createApiClient } from '../../src/node/api-client.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { startServe } from '../support/serve-process.ts';
 import type { ServeProcess } from '../support/serve-process.ts';
 
+const SLICES = '/apis/discovery.k8s.io/v1/endpointslices';
 const POLL_MS = 20;
 const TIME_MS_MAX = 20_000;
 
@@ -40,6 +43,18 @@ async function eventually<T>(look: () => Promise<T>, fits: (value: T) => boolean
   }
 }
 
+async function everything(): Promise<ClusterObjects> {
+  const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
+  const [services, pods, nodes, endpoints, slices] = await Promise.all([
+    listOf('/api/v1/services'),
+    listOf('/api/v1/pods'),
+    listOf('/api/v1/nodes'),
+    listOf('/api/v1/endpoints'),
+    listOf(SLICES),
+  ]);
+  return { services, pods, nodes, endpoints, slices };
+}
+
 async function addressesOf(path: string): Promise<string[]> {
   try {
     const object = (await client.send({ method: 'GET', path })) as { subsets?: { addresses?: { ip: string }[] }[] };
@@ -63,7 +78,7 @@ describe('serve with a controller', () => {
     spec: { containers: [{ name: 'main', image: 'main:1' }] },
   });
 
-  it('a service and its pods become Endpoints, a deleted pod leaves them, a deleted namespace goes', async () => {
+  it('a service and its pods become Endpoints, a deleted pod leaves them, a deleted Service takes its slices along, a deleted namespace goes', async () => {
     await post(core, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
     await post(`${core}/shop/services`, {
       apiVersion: 'v1',
@@ -78,21 +93,24 @@ describe('serve with a controller', () => {
     await client.send({ method: 'DELETE', path: `${core}/shop/pods/web-1` });
     await eventually(endpoints, (addresses) => addresses.length === 1);
 
+    const slices = async (): Promise<readonly KubeObject[]> => (await everything()).slices;
+    await eventually(slices, (held) => held.some(({ metadata }) => metadata.namespace === 'shop'));
+    await client.send({ method: 'DELETE', path: `${core}/shop/services/web` });
+    await eventually(slices, (held) => held.every(({ metadata }) => metadata.namespace !== 'shop'));
+
     await client.send({ method: 'DELETE', path: `${core}/shop` });
     const names = async (): Promise<string[]> => (await client.list(core)).items.map(({ metadata }) => metadata.name!);
     await eventually(names, (held) => !held.includes('shop'));
-    const left = await Promise.all(
-      ['pods', 'services', 'endpoints'].map(async (resource) => (await client.list(`/api/v1/${resource}`)).items),
-    );
+    const left = Object.values(await everything()).flat();
     assert.deepEqual(
-      left.flat().filter(({ metadata }) => metadata.namespace === 'shop'),
+      left.filter(({ metadata }) => metadata.namespace === 'shop'),
       [],
     );
   });
 });
 
 const FAULTS =
-  'verb=create|update|watch,resource=endpoints,lose-request=0.05,lose-reply=0.1,too-many=0.05,server-error=0.1,' +
+  'verb=create|update|watch,resource=endpoints|endpointslices,lose-request=0.05,lose-reply=0.1,too-many=0.05,server-error=0.1,' +
   'cut-watch=0.05,lag=0.3,delay=exponential:5ms';
 
 describe('serve with a profile that changes, under faults', () => {
@@ -105,12 +123,8 @@ describe('serve with a profile that changes, under faults', () => {
     await eventually(versions, (version) => version > from + 40);
     await fetch(`${serve.url}/endpointd/faults`, { method: 'DELETE' });
     // Between two changes there is a moment at which all objects are right.
-    const wrong = async (): Promise<readonly string[]> => {
-      const [services, pods, held] = await Promise.all(
-        ['services', 'pods', 'endpoints'].map((resource) => client.list(`/api/v1/${resource}`)),
-      );
-      return wrongEndpoints(expectedEndpoints(services!.items, pods!.items), held!.items);
-    };
-    await eventually(wrong, (keys) => keys.length === 0);
+    const wrong = async (): Promise<readonly WrongObject[]> =>
+      wrongObjects(await everything(), { garbageCollected: true });
+    await eventually(wrong, (objects) => objects.length === 0);
   });
 });

@@ -17,6 +17,7 @@ test('an empty cluster on any port is the default', () => {
     seed: 1,
     life: true,
     endNamespaces: true,
+    collectGarbage: true,
     podStepMs: 300,
     nodes: 3,
     churnRate: 0,
