@@ -178,6 +178,8 @@ function withEndpoints(slice: EndpointSlice, change: (endpoints: readonly Endpoi
   return { ...slice, endpoints: change(slice.endpoints ?? []) };
 }
 
+const HINT_A: Pick<Endpoint, 'hints'> = { hints: { forZones: [{ name: 'a' }] } };
+
 export const EDITS: readonly Edit[] = [
   () => null,
   (slice) => withEndpoints(slice, (endpoints) => endpoints.slice(1)),
@@ -188,10 +190,8 @@ export const EDITS: readonly Edit[] = [
       endpoints.map(({ addresses, targetRef }) => ({ addresses, ...(targetRef && { targetRef }) })),
     ),
   (slice) => withEndpoints(slice, ([first, ...others]) => (first ? [{ ...first, zone: 'z' }, ...others] : [])),
-  (slice) =>
-    withEndpoints(slice, ([first, ...others]) =>
-      first ? [{ ...first, hints: { forZones: [{ name: 'a' }] } }, ...others] : [],
-    ),
+  (slice) => withEndpoints(slice, ([first, ...others]) => (first ? [{ ...first, ...HINT_A }, ...others] : [])),
+  (slice) => withEndpoints(slice, (endpoints) => endpoints.map((each) => ({ ...each, ...HINT_A }))),
   (slice) => withMetadata(slice, { labels: { ...slice.metadata.labels, mine: 'yes' } }),
   (slice) => withMetadata(slice, { ownerReferences: [] }),
   (slice) => withMetadata(slice, { deletionTimestamp: '2024-05-01T10:00:00Z' }),

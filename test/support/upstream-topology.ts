@@ -33,7 +33,8 @@ export function upstreamShares(nodes: readonly NodeRecord[]): UpstreamShares {
     total += cpu;
   }
   if (millis.size < 2) return null;
-  return new Map([...millis].map(([zone, cpu]) => [zone, cpu / total]));
+  const sorted = [...millis].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(sorted.map(([zone, cpu]) => [zone, cpu / total]));
 }
 
 /** Plain numbers and milli only: all that tests use. */

@@ -161,6 +161,10 @@ function checkOpenStep(scene: Scene): void {
     const theirs = outcomes.map(({ server }) => JSON.stringify(contentFor(scene, server)));
     const ours = JSON.stringify(contentFor(scene, scene.server));
     assert(theirs.includes(ours), `${ours}\n${theirs.join('\n')}`);
+    if (wantsHints(scene.world.service) && !isRestless(scene)) {
+      const [inOrder] = outcomes;
+      assert.deepEqual(hintCounts(scene.server), hintCounts(inOrder!.server), 'hints by zone');
+    }
   }
   for (const { server } of outcomes) {
     assert.equal(shown(ourPlan(newcomer(scene, server))), 'none', 'taking over costs nothing');
@@ -169,6 +173,17 @@ function checkOpenStep(scene: Scene): void {
     if (!isRestless(scene)) assert.equal(shown(sync.writes), 'none', 'giving back costs nothing');
   }
   advance(scene);
+}
+
+function hintCounts({ slices }: SliceServer): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const slice of slices.values()) {
+    for (const { conditions, hints } of slice.endpoints ?? []) {
+      const zones = conditions?.ready === true ? (hints?.forZones ?? []) : [];
+      for (const { name } of zones) counts[name] = (counts[name] ?? 0) + 1;
+    }
+  }
+  return counts;
 }
 
 /** Upstream writes slices with endpoints in a zone that has no share with every sync (D41). */
