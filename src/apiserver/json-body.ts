@@ -1,6 +1,7 @@
 import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
 import { goKind } from './go-json.ts';
+import { goName, goType } from './go-types.ts';
 import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
@@ -20,17 +21,25 @@ type Json = Record<string, unknown>;
  * @throws JsonTypeError
  */
 export function normaliseJson(message: Message, value: unknown, unknown: string[]): Json {
-  return readMessage({ owner: goName(message), unknown }, message, value, '');
+  const context: Context = { owner: message, unknown, unfit: null };
+  const object = readMessage(context, message, value, '');
+  if (context.unfit !== null) throw context.unfit;
+  return object;
 }
 
 interface Context {
   /** The message that the field at hand belongs to. */
-  owner: string;
+  owner: Message;
   readonly unknown: string[];
+  /** The first value of a wrong type. The server reads on: what cannot be read at all comes before it. */
+  unfit: JsonTypeError | null;
 }
 
 function readMessage(context: Context, message: Message, value: unknown, path: string): Json {
-  if (!isRecord(value)) throw mismatch(context, value, path, `v1.${message.name}`);
+  if (!isRecord(value)) {
+    note(context, value, path, `v1.${goName(message)}`);
+    return {};
+  }
   const object: Json = {};
   const fields = fieldsOf(message);
   for (const name in value) {
@@ -42,7 +51,7 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
       continue;
     }
     if (given === null || name === 'managedFields') continue;
-    context.owner = goName(message);
+    context.owner = message;
     const read = readField(context, field, given, fieldPath);
     if (read !== undefined) object[name] = read;
   }
@@ -52,21 +61,16 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
   return object;
 }
 
-/** Our names tell apart what two groups call the same. */
-function goName({ name }: Message): string {
-  return name.replace(/^(Core|Discovery)(?=Endpoint)/, '');
-}
-
 /** Undefined = as good as absent. */
 function readField(context: Context, field: Field, value: unknown, path: string): unknown {
   if (field.type === 'skip') return structuredClone(value);
   if (field.shape === 'list') {
-    if (!Array.isArray(value)) throw mismatch(context, value, path, `[]${goType(field)}`);
+    if (!Array.isArray(value)) return note(context, value, path, `[]${goType(context.owner, field)}`);
     if (value.length === 0) return undefined;
     return value.map((item, at) => readOne(context, field, item, `${path}[${at}]`));
   }
   if (field.shape === 'map') {
-    if (!isRecord(value)) throw mismatch(context, value, path, `map[string]${goType(field)}`);
+    if (!isRecord(value)) return note(context, value, path, `map[string]${goType(context.owner, field)}`);
     const map: Json = {};
     for (const key of Object.keys(value))
       setKey(map, key, readOne(context, field, value[key] ?? (field.type === 'string' ? '' : undefined), path));
@@ -96,7 +100,7 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       return readQuantity(value);
     case 'IntOrString':
       if (typeof value === 'string' || (Number.isInteger(value) && Math.abs(value as number) < 2 ** 31)) return value;
-      throw mismatch(context, value, path, 'int32');
+      return note(context, value, path, 'int32');
     case 'Time':
     case 'MicroTime': {
       if (typeof value !== 'string') throw mismatch(context, value, path, 'string');
@@ -111,7 +115,7 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
     case 'skip':
       return value;
   }
-  throw mismatch(context, value, path, goType(field));
+  return note(context, value, path, goType(context.owner, field));
 }
 
 /** No value is none; what is neither text nor number is read as it is written. */
@@ -136,18 +140,17 @@ function timeProblem(value: string, layout: string): string {
 /** Go's layout for these asks for all six digits. */
 const MICRO_TIME = /\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
+function note(context: Context, value: unknown, path: string, expected: string): undefined {
+  context.unfit ??= mismatch(context, value, path, expected);
+}
+
 function mismatch(context: Context, value: unknown, path: string, expected: string): JsonTypeError {
   const unfit = typeof value === 'number' && expected.startsWith('int');
   const kind = goKind(value);
   const field = path.replaceAll(/\[[0-9]+\]/g, '');
   return new JsonTypeError(
-    `json: cannot unmarshal ${unfit ? `number ${value}` : kind} into Go struct field ${context.owner}.${field} of type ${expected}`,
+    `json: cannot unmarshal ${unfit ? `number ${value}` : kind} into Go struct field ${goName(context.owner)}.${field} of type ${expected}`,
   );
-}
-
-function goType(field: Field): string {
-  if (field.type === 'string' && field.name === 'uid') return 'types.UID';
-  return field.type === 'message' ? `v1.${field.message!.name}` : field.type;
 }
 
 function zeroOf(field: Field): unknown {

@@ -33,9 +33,10 @@ export const POD_RULES: Rules = {
   validateCreate: (object) => validatePodSpec(child(object, 'spec')),
   validateUpdate: (object, old, context) => {
     if (context.status) return validatePodStatus(child(object, 'status'));
-    const wrong = validatePodUpdate(child(object, 'spec'), child(old, 'spec'));
-    if (wrong.length > 0) return wrong;
-    return equal(frozenPart(object), frozenPart(old)) ? [] : [forbidden('spec', UPDATE_MESSAGE)];
+    const wrong = validatePodSpec(child(object, 'spec'));
+    const unlike = validatePodUpdate(child(object, 'spec'), child(old, 'spec'));
+    if (unlike.length > 0) return [...wrong, ...unlike];
+    return equal(frozenPart(object), frozenPart(old)) ? wrong : [...wrong, forbidden('spec', UPDATE_MESSAGE)];
   },
 };
 
