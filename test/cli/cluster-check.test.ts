@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { wrongObjects, wrongText } from '../../src/cli/cluster-check.ts';
 import type { CheckOptions, ClusterObjects } from '../../src/cli/cluster-check.ts';
+import { createPrng } from '../../src/lib/prng.ts';
+import { FOREIGN_DEEDS, foreignChange } from '../../src/workload/foreign-hand.ts';
 import type { KubeObject, ObjectMeta } from '../../src/kube/types.ts';
 
 function object(kind: string, metadata: ObjectMeta, fields: object): KubeObject {
@@ -167,6 +169,17 @@ test('slices that are going, of a Service that is going, of nobody or of others 
   assert.deepEqual(wrong({ slices: [WEB_SLICE, HAND_SLICE, going, others, nobodys] }), []);
   const ending = service('web', { selector: { app: 'web' } }, { deletionTimestamp });
   assert.deepEqual(wrong({ services: [ending, HAND], slices: [HAND_SLICE] }), []);
+});
+
+test('whatever a foreign hand does to a slice shows', () => {
+  for (const deed of FOREIGN_DEEDS) {
+    const { request } = foreignChange(createPrng(1), [WEB_SLICE], [deed])!;
+    const body = request.body as Partial<KubeObject>;
+    const labels = { ...WEB_SLICE.metadata.labels, ...body.metadata?.labels };
+    const changed = { ...WEB_SLICE, ...body, metadata: { ...WEB_SLICE.metadata, ...body.metadata, labels } };
+    const held = { POST: [WEB_SLICE, changed], PATCH: [changed], DELETE: [] }[request.method];
+    assert.equal(wrong({ slices: [...held, HAND_SLICE] }).length > 0, true, deed);
+  }
 });
 
 test('a message shows the first few', () => {
