@@ -12,6 +12,11 @@ export function goType(owner: Message, field: Field): string {
   return NAMED_STRINGS[`${goName(owner)}.${field.name}`] ?? NAMED_STRINGS[field.name] ?? field.type;
 }
 
+/** The same for a map of them. */
+export function goMapType(owner: Message, field: Field): string {
+  return field.type === 'Quantity' ? 'v1.ResourceList' : `map[string]${goType(owner, field)}`;
+}
+
 /** Texts of a type of their own, by field, or by message and field where only that tells. */
 const NAMED_STRINGS: Readonly<Record<string, string>> = {
   uid: 'types.UID',

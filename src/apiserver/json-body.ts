@@ -1,7 +1,7 @@
 import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
 import { goKind } from './go-json.ts';
-import { goName, goType } from './go-types.ts';
+import { goMapType, goName, goType } from './go-types.ts';
 import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
@@ -64,16 +64,22 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
 /** Undefined = as good as absent. */
 function readField(context: Context, field: Field, value: unknown, path: string): unknown {
   if (field.type === 'skip') return structuredClone(value);
+  const { owner } = context;
   if (field.shape === 'list') {
-    if (!Array.isArray(value)) return note(context, value, path, `[]${goType(context.owner, field)}`);
+    if (!Array.isArray(value)) return note(context, value, path, `[]${goType(owner, field)}`);
     if (value.length === 0) return undefined;
-    return value.map((item, at) => readOne(context, field, item, `${path}[${at}]`));
+    return value.map((item, at) => {
+      context.owner = owner;
+      return readOne(context, field, item, `${path}[${at}]`);
+    });
   }
   if (field.shape === 'map') {
-    if (!isRecord(value)) return note(context, value, path, `map[string]${goType(context.owner, field)}`);
+    if (!isRecord(value)) return note(context, value, path, goMapType(owner, field));
     const map: Json = {};
-    for (const key of Object.keys(value))
+    for (const key of Object.keys(value)) {
+      context.owner = owner;
       setKey(map, key, readOne(context, field, value[key] ?? (field.type === 'string' ? '' : undefined), path));
+    }
     return Object.keys(map).length === 0 ? undefined : map;
   }
   const read = readOne(context, field, value, path);

@@ -1,3 +1,4 @@
+import { setKey } from '../kube/labels.ts';
 import type { ObjectMeta } from '../kube/types.ts';
 
 /** A whole object without its apiVersion and kind, which its resource tells. Objects in the store are never changed. */
@@ -47,4 +48,13 @@ export function equal(left: unknown, right: unknown): boolean {
   for (const key in a) if (!equal(a[key], b[key])) return false;
   for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
   return true;
+}
+
+/** The same value with the keys of all its objects in the order of the alphabet. */
+export function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const object: Json = {};
+  for (const key of Object.keys(value).sort()) setKey(object, key, sortedKeys((value as Json)[key]));
+  return object;
 }

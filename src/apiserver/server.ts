@@ -25,6 +25,7 @@ import type { FieldError } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
 import { countRequest, METRICS_TYPE, metricsText } from './metrics.ts';
 import { negotiate, YAML } from './negotiate.ts';
+import { sortedKeys } from './object.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch.ts';
 import { JsonSyntaxError, parseGoJson } from './go-json.ts';
@@ -288,6 +289,16 @@ function patchOne(call: Call): ApiReply {
   return writeReply(result, output, warnings);
 }
 
+/** The server reads the outcome of a patch with its keys in the order of the alphabet: it may meet another problem first. */
+function problemInOrder(resource: Resource, merged: object): string | null {
+  try {
+    decodeJson(resource, sortedKeys(merged));
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** @param spec taken as it is; undefined = it is in `merged` */
 function decodePatched(resource: Resource, merged: object, spec: unknown, shown: () => string): Body {
   try {
@@ -296,8 +307,8 @@ function decodePatched(resource: Resource, merged: object, spec: unknown, shown:
     const { metadata, spec: _, ...others } = object;
     return { object: { metadata, spec, ...others }, unknownFields };
   } catch (error) {
-    if (error instanceof JsonTypeError) throw invalidPatch(shown(), error.message);
-    throw error;
+    if (!(error instanceof JsonTypeError)) throw error;
+    throw invalidPatch(shown(), problemInOrder(resource, merged) ?? error.message);
   }
 }
 

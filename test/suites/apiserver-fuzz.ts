@@ -222,6 +222,8 @@ function nextStep(prng: Prng, subject: Subject): Step {
     case 8:
       return patch(item, JSON_PATCH, operations(prng, whole));
     case 9:
+      // What is not in a namespace shows what other stories have left there.
+      if (path.startsWith('/')) return { method: 'GET', path: item, shows: SHOWS };
       return { method: 'GET', path: `${path}?${pick(prng, QUERIES)}` };
     case 10:
       return { method: 'DELETE', path: item, body: pick(prng, DELETE_OPTIONS), shows: SHOWS };

@@ -2,7 +2,7 @@ import { duplicate, invalid, notSupported, required, tooMany } from '../field-er
 import type { FieldError } from '../field-error.ts';
 import { child, equal, items, text } from '../object.ts';
 import type { ApiObject } from '../object.ts';
-import { canonicalIpProblems, parseIp, specialIpProblems } from './ip.ts';
+import { canonicalIpProblems, ipProblems, parseIp, specialIpProblems } from './ip.ts';
 import { labelName, labelValue, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
@@ -149,13 +149,15 @@ function validateAddress(errors: FieldError[], list: string, at: number, address
     return;
   }
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return;
-  const problems = canonicalIpProblems(address);
+  const problems = ipProblems(address);
   for (const problem of problems) errors.push(invalid(field, address, problem));
   if (problems.length > 0) return;
   const ip = parseIp(address);
   if (ip !== null && ip.family !== addressType) {
     // The server names the list here, not the item.
     errors.push(invalid(list, address, `must be an ${addressType} address`));
+  } else {
+    for (const problem of canonicalIpProblems(address)) errors.push(invalid(field, address, problem));
   }
   for (const problem of specialIpProblems(address)) errors.push(invalid(field, address, problem));
 }

@@ -22,6 +22,8 @@ export const POD_RULES: Rules = {
     if (context.status) {
       object['spec'] = old['spec'];
       object['status'] = podStatus(child(object, 'status'), child(old, 'status'));
+      if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
+      else object.metadata.ownerReferences = old.metadata.ownerReferences;
       keepGeneration(object, generation);
       return;
     }
@@ -122,9 +124,8 @@ function containersOf(spec: Json): readonly Json[] {
 }
 
 function containerDefaults(container: Json, hostNetwork: boolean): void {
-  const image = text(container, 'image');
-  const tag = image.slice(image.lastIndexOf('/') + 1);
-  const latest = !tag.includes('@') && (!tag.includes(':') || tag.endsWith(':latest'));
+  const reference = IMAGE.exec(text(container, 'image'));
+  const latest = reference !== null && (reference[1] ?? (reference[2] === undefined ? 'latest' : '')) === 'latest';
   container['resources'] = withRequests(child(container, 'resources'));
   container['terminationMessagePath'] = orElse(container['terminationMessagePath'], '/dev/termination-log');
   container['terminationMessagePolicy'] = orElse(container['terminationMessagePolicy'], 'File');
@@ -137,6 +138,10 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
     if (container[probe] !== undefined) probeDefaults(container[probe] as Json);
   }
 }
+
+/** A reference to an image: a host perhaps, a path, its tag and its digest. */
+const IMAGE =
+  /^(?:[\w.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::(\w[\w.-]{0,127}))?(?:@(\w[\w.+-]*:[0-9a-fA-F]{32,}))?$/;
 
 /** What is limited and not requested is requested up to its limit. */
 function withRequests(resources: Json): Json {
