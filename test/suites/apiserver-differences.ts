@@ -1,3 +1,6 @@
+import { create, put, strategic } from './apiserver-script.ts';
+import type { Step } from './apiserver-script.ts';
+
 /**
  * Where the embedded API server does not do what a real one does, by the name of the case that shows it. The suite runs
  * these cases against the real server as all others, and demands that they fail against the embedded one: an entry that
@@ -13,3 +16,41 @@ export const DIFFERENCES: Readonly<Record<string, string>> = {
   'open: a forbidden change of a pod is shown': 'the real message ends with a difference of two Go structs',
   'open: quotas and limit ranges': 'kubectl describe namespace leaves out what is not served',
 };
+
+/** An answer of a real server that the embedded one is not held to, where seeded stories of requests are compared. */
+export interface AnswerDifference {
+  readonly why: string;
+  /** Matches `METHOD PATH`; absent = any. */
+  readonly request?: RegExp;
+  /** Matches the real answer: its status, then what it shows, a line each. */
+  readonly real: RegExp;
+  /** The last of these requests shows it. */
+  readonly example: readonly Step[];
+}
+
+export const ANSWER_DIFFERENCES: readonly AnswerDifference[] = [
+  {
+    why: 'a strategic patch that puts a value of a wrong type: both answer 422, the real one without the name of the field',
+    real: /^422\n.*patch: (unrecognized type|cannot (restore|convert))/,
+    example: [create('endpoints', {}), strategic('endpoints/a', { subsets: 'x' })],
+  },
+  {
+    why: 'a strategic patch that merges texts into a list of objects: 500 there, 400 here',
+    real: /list element types are not identical/,
+    example: [
+      create('services', { spec: { ports: [{ port: 80 }] } }),
+      strategic('services/a', { spec: { ports: ['x'] } }),
+    ],
+  },
+  {
+    why: 'a Service without a usable name: there the allocator of cluster IPs refuses it first, in its words',
+    real: /failed to allocate IP: IPAddress/,
+    example: [create('services', { metadata: { name: 'a/b' }, spec: { ports: [{ port: 80 }] } })],
+  },
+  {
+    why: 'the status of a Service that does not exist: there a PUT creates a Service without a cluster IP',
+    request: /^PUT services\/\w+\/status/,
+    real: /^201/,
+    example: [put('services/a/status', { spec: { ports: [{ port: 80 }] } })],
+  },
+];
