@@ -56,10 +56,16 @@ export function edit(sim: Sim, path: string, metadata: Partial<ObjectMeta>, rest
 }
 
 /** Of both families, at once. */
-export function setPodIPs(sim: Sim, name: string, ips: readonly string[]): void {
-  const pod = sim.request('GET', `${PODS}/${name}`);
+export function setPodIPs(sim: Sim, name: string, ips: readonly string[], namespace = 'default'): void {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const pod = sim.request('GET', path);
   const status = { ...(pod['status'] as object), podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) };
-  sim.request('PUT', `${PODS}/${name}/status`, { ...pod, status });
+  sim.request('PUT', `${path}/status`, { ...pod, status });
+}
+
+/** No service selects the pod any more. A deletion would be two events: the pod terminates before it is gone. */
+export function removeLabels(sim: Sim, name: string, namespace = 'default'): void {
+  edit(sim, `/api/v1/namespaces/${namespace}/pods/${name}`, { labels: {} });
 }
 
 /** Changes fields of the spec of a Service of the namespace `default`. */
