@@ -1,0 +1,372 @@
+/** Nodes: their zones, pods on nodes that are not known, hints by CPU and by traffic (spec/endpointslice.md 7.5, 9, 10.1). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  asked,
+  changeNode,
+  createNode,
+  createSliceSim,
+  edit,
+  editService,
+  eventsOf,
+  metric,
+  removeLabels,
+  setPodIPs,
+  SERVICES,
+  slicesOf,
+  slicesTable,
+  type NodeText,
+} from '../support/slice-sim.ts';
+
+const AUTO = { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } };
+
+/** Two zones of equal CPU, node-1 and node-2 in them. */
+function twoZones(config: SimConfig = {}, second: Partial<NodeText> = {}): Sim {
+  const sim = createSliceSim(config);
+  createNode(sim, { name: 'node-2', zone: 'zone-b', ...second });
+  return sim;
+}
+
+/** Of service `web`; an odd pod is on node-1, an even one on node-2. */
+function pods(sim: Sim, from: number, to: number): void {
+  for (let i = from; i <= to; i++) {
+    createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, node: i % 2 === 1 ? 'node-1' : 'node-2' });
+  }
+}
+
+function createAuto(sim: Sim, spec: object = {}): void {
+  createService(sim, { name: 'web', spec });
+  edit(sim, `${SERVICES}/web`, AUTO);
+}
+
+function eventsOfHints(sim: Sim): string[] {
+  return eventsOf(sim).map((line) => line.replace('Service web: ', ''));
+}
+
+function zones(sim: Sim): string[] {
+  return slicesOf(sim).flatMap(({ endpoints }) => (endpoints ?? []).map(({ zone }) => zone ?? '?'));
+}
+
+const ENABLED = 'TopologyAwareHintsEnabled: Topology Aware Hints has been enabled, addressType: IPv4';
+const INSUFFICIENT =
+  'TopologyAwareHintsDisabled: Insufficient Node information: allocatable CPU or zone not specified on one or more ' +
+  'nodes, addressType: IPv4';
+
+describe('the zone of a node', () => {
+  it('is that of the endpoints on it, and when it changes they follow (17, D16)', () => {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(zones(sim), ['zone-a']);
+    const from = sim.exchanges.length;
+    changeNode(sim, { name: 'node-1', zone: 'zone-b' });
+    sim.run(1000);
+    assert.deepEqual(zones(sim), ['zone-b']);
+    changeNode(sim, { name: 'node-1' });
+    sim.run(1000);
+    assert.deepEqual(zones(sim), ['?']);
+    assert.deepEqual(asked(sim, from), ['PUT endpointslices 200', 'PUT endpointslices 200']);
+  });
+
+  it('changes nothing for services without a pod on it, nor does a heartbeat for any', () => {
+    const sim = twoZones();
+    createService(sim, { name: 'web' });
+    createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    const syncs = metric(sim, 'endpointd_syncs_total');
+    changeNode(sim, { name: 'node-2', zone: 'zone-c' });
+    changeNode(sim, { name: 'node-1', zone: 'zone-a', ready: false, labels: { heartbeat: '1' } });
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_syncs_total'), syncs);
+    changeNode(sim, { name: 'node-1', zone: 'zone-b' });
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_syncs_total'), syncs + 1);
+  });
+});
+
+describe('a pod on a node that is not known', () => {
+  function oneUnknown(spec: object = {}): Sim {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web', spec });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2', node: 'node-new' });
+    sim.start();
+    sim.run(2000);
+    return sim;
+  }
+
+  it('is left out and named once, without a failed sync, until the node appears: then it is in at once (17, D9)', () => {
+    const sim = oneUnknown();
+    sim.run(600_000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(asked(sim), ['POST endpointslices 201']);
+    assert.equal(eventsOf(sim).length, 1);
+    assert.match(eventsOf(sim)[0]!, /^Service web: EndpointOnUnknownNode: .*pod default\/web-2.*node-new/);
+    assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 1);
+    assert.equal(metric(sim, 'endpoint_slice_controller_syncs', { result: 'error' }), 0);
+    createNode(sim, { name: 'node-new', zone: 'zone-b' });
+    sim.run(100);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(zones(sim), ['zone-a', 'zone-b']);
+    assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
+  });
+
+  it('is in, without a zone, where unready pods are published', () => {
+    const sim = oneUnknown({ publishNotReadyAddresses: true });
+    assert.deepEqual(zones(sim), ['zone-a', '?']);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('goes when its node goes, and comes back with it', () => {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    deleteObject(sim, '/api/v1/nodes/node-1');
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 -']);
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('waits for it over the loss of its shard too', () => {
+    const sim = oneUnknown();
+    sim.shards!.kill(0, 'exit code 1');
+    sim.shards!.kill(1, 'exit code 1');
+    sim.run(10_000);
+    createNode(sim, { name: 'node-new' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+});
+
+describe('hints by CPU (topology-mode: Auto)', () => {
+  it('come with enough endpoints, are told once, and go when the annotation goes', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), [
+      'default/web IPv4 10.0.0.1>zone-a 10.0.0.2>zone-b 10.0.0.3>zone-a 10.0.0.4>zone-b : http:8080/TCP',
+    ]);
+    pods(sim, 5, 6);
+    sim.run(60_000);
+    assert.deepEqual(eventsOfHints(sim), [ENABLED]);
+    editService(sim, 'web', {}, { annotations: {} });
+    sim.run(2000);
+    assert.ok(!slicesTable(sim)[0]!.includes('>'));
+    assert.deepEqual(eventsOfHints(sim), [
+      ENABLED,
+      'TopologyAwareHintsDisabled: Topology Aware Hints has been disabled, addressType: IPv4',
+    ]);
+  });
+
+  it('that cannot be are told once with the reason, not with every sync (17, D14)', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 1);
+    sim.start();
+    sim.run(2000);
+    for (const ready of [false, true, false, true]) {
+      setPodStatus(sim, { name: 'web-1', ready });
+      sim.run(1000);
+    }
+    const events = eventsOfHints(sim);
+    assert.deepEqual(new Set(events).size, events.length);
+    assert.ok(
+      events.includes(
+        'TopologyAwareHintsDisabled: Insufficient number of endpoints (1 endpoints, 2 zones), addressType: IPv4',
+      ),
+    );
+  });
+
+  it('are made anew when a zone grows so that the others would be overloaded', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 10);
+    sim.start();
+    sim.run(2000);
+    const hinted = (zone: string): number => slicesTable(sim)[0]!.split(`>${zone}`).length - 1;
+    assert.deepEqual([hinted('zone-a'), hinted('zone-b')], [5, 5]);
+    changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '12' });
+    sim.run(2000);
+    assert.deepEqual([hinted('zone-a'), hinted('zone-b')], [3, 7]);
+  });
+
+  it('come back, without any change of a pod, when the nodes allow them again (17, D14)', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(2000);
+    createNode(sim, { name: 'node-3' });
+    sim.run(2000);
+    assert.ok(!slicesTable(sim)[0]!.includes('>'));
+    deleteObject(sim, '/api/v1/nodes/node-3');
+    sim.run(2000);
+    assert.ok(slicesTable(sim)[0]!.includes('>zone-a'));
+    assert.deepEqual(eventsOfHints(sim), [ENABLED, INSUFFICIENT]);
+    const told = sim.request('GET', '/api/v1/events') as unknown as { items: { reason: string; count: number }[] };
+    assert.deepEqual(
+      told.items.map(({ reason, count }) => `${reason} ${count}`),
+      ['TopologyAwareHintsEnabled 2', 'TopologyAwareHintsDisabled 1'],
+    );
+  });
+
+  it('come for services that wanted them from the start, when the nodes do only later (17, D14)', () => {
+    const sim = twoZones({}, { ready: false });
+    createAuto(sim);
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(60_000);
+    assert.ok(!slicesTable(sim)[0]!.includes('>'));
+    changeNode(sim, { name: 'node-2', zone: 'zone-b' });
+    sim.run(1000);
+    assert.ok(slicesTable(sim)[0]!.includes('>zone-b'));
+  });
+
+  it('of one family fail without those of the other, and without an event for each sync (17, D15)', () => {
+    const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
+    createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
+    pods(sim, 1, 8);
+    // One endpoint is too few for two zones.
+    setPodIPs(sim, 'web-1', ['10.0.0.1', 'fd00::1']);
+    sim.start();
+    sim.run(2000);
+    for (const ready of [false, true, false, true]) {
+      setPodStatus(sim, { name: 'web-8', ready });
+      sim.run(1000);
+    }
+    assert.ok(slicesTable(sim)[0]!.includes('>zone-a'));
+    assert.equal(slicesTable(sim)[1], 'default/web IPv6 fd00::1 : http:8080/TCP');
+    assert.deepEqual(eventsOfHints(sim).sort(), [
+      'TopologyAwareHintsDisabled: Insufficient number of endpoints (1 endpoints, 2 zones), addressType: IPv6',
+      ENABLED,
+    ]);
+  });
+
+  it('of an endpoint in a zone without share are its own zone’s, and written once (17, D41)', () => {
+    const sim = twoZones();
+    createNode(sim, {
+      name: 'node-3',
+      zone: 'zone-c',
+      labels: { 'node-role.kubernetes.io/control-plane': '' },
+    });
+    createAuto(sim);
+    pods(sim, 1, 6);
+    createPod(sim, { name: 'web-7', ip: '10.0.0.7', node: 'node-3' });
+    sim.start();
+    sim.run(2000);
+    assert.ok(slicesTable(sim)[0]!.includes('10.0.0.7>zone-c'));
+    const from = sim.exchanges.length;
+    // Syncs for a reason that changes nothing in slices.
+    for (let i = 0; i < 3; i++) {
+      editService(sim, 'web', {}, { annotations: { ...AUTO.annotations, note: String(i) } });
+      sim.run(1000);
+    }
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('of a Service that is deleted are forgotten: no node wakes it up (17, D35)', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(2000);
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(2000);
+    const { sums } = sim.loop!.state;
+    assert.deepEqual([sums.hinted.size, sums.unhinted.size], [0, 0]);
+    const syncs = metric(sim, 'endpointd_syncs_total');
+    changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '32' });
+    deleteObject(sim, '/api/v1/nodes/node-2');
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_syncs_total') - syncs, 0);
+  });
+
+  it('are kept over a restart, and over the loss of a thread: 0 writes', () => {
+    const sim = twoZones({ shards: 1 });
+    createAuto(sim);
+    pods(sim, 1, 10);
+    sim.start();
+    sim.run(2000);
+    const from = sim.exchanges.length;
+    sim.kill();
+    sim.start();
+    sim.run(60_000);
+    sim.shards!.kill(0, 'exit code 1');
+    sim.run(1000);
+    editService(sim, 'web', {}, { annotations: { ...AUTO.annotations, note: 'x' } });
+    sim.run(5000);
+    assert.deepEqual(
+      asked(sim, from).filter((line) => !line.startsWith('GET')),
+      [],
+    );
+  });
+});
+
+describe('hints by trafficDistribution', () => {
+  const hinted = (spec: object): string[] => {
+    const sim = twoZones();
+    createService(sim, { name: 'web', spec });
+    pods(sim, 1, 2);
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3', ready: false });
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(eventsOf(sim), []);
+    return slicesTable(sim);
+  };
+
+  for (const value of ['PreferClose', 'PreferSameZone']) {
+    it(`${value}: each ready endpoint serves its zone`, () => {
+      assert.deepEqual(hinted({ trafficDistribution: value }), [
+        'default/web IPv4 10.0.0.1>zone-a 10.0.0.2>zone-b | 10.0.0.3 : http:8080/TCP',
+      ]);
+    });
+  }
+
+  it('PreferSameNode: its zone and its node', () => {
+    assert.deepEqual(hinted({ trafficDistribution: 'PreferSameNode' }), [
+      'default/web IPv4 10.0.0.1>zone-a>node-1 10.0.0.2>zone-b>node-2 | 10.0.0.3 : http:8080/TCP',
+    ]);
+  });
+
+  it('come and go with the field, by one write each', () => {
+    const sim = twoZones();
+    createService(sim, { name: 'web' });
+    pods(sim, 1, 2);
+    sim.start();
+    sim.run(2000);
+    for (const [value, text] of [
+      ['PreferClose', '10.0.0.1>zone-a 10.0.0.2>zone-b'],
+      [null, '10.0.0.1 10.0.0.2'],
+    ] as const) {
+      const from = sim.exchanges.length;
+      editService(sim, 'web', { trafficDistribution: value });
+      sim.run(1000);
+      assert.deepEqual(slicesTable(sim), [`default/web IPv4 ${text} : http:8080/TCP`]);
+      assert.deepEqual(asked(sim, from), ['PUT endpointslices 200']);
+    }
+  });
+
+  it('give way to Auto', () => {
+    const sim = twoZones();
+    createAuto(sim, { trafficDistribution: 'PreferSameNode' });
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(2000);
+    assert.ok(!slicesTable(sim)[0]!.includes('>node-1'));
+    assert.ok(slicesTable(sim)[0]!.includes('>zone-a'));
+    removeLabels(sim, 'web-4');
+    sim.run(1000);
+    assert.deepEqual(new Set(eventsOfHints(sim).map((line) => line.split(':')[0])).size, eventsOfHints(sim).length);
+  });
+});
