@@ -8,11 +8,19 @@ export interface Leftovers {
   size: number;
   /** Names of pods that no slice lists, ascending. */
   unplaced: string[];
-  /** Names of the others by slice, in the order of the slice; slices ascending by name. */
+  /**
+   * Names of the others by slice, in the order of the slice. First the slices that stay as they are but for these, then
+   * those that may be recycled: the ones with many last, which can best keep theirs.
+   */
   readonly placed: Map<SliceEntry, string[]>;
 }
 
-export function arrangeLeftovers(family: FamilySlices, pods: readonly string[]): Leftovers {
+/** @param recyclable slices that will be deleted or recycled */
+export function arrangeLeftovers(
+  family: FamilySlices,
+  pods: readonly string[],
+  recyclable: ReadonlySet<SliceEntry>,
+): Leftovers {
   const unplaced: string[] = [];
   const bySlice = new Map<SliceEntry, string[]>();
   for (const pod of pods) {
@@ -27,9 +35,9 @@ export function arrangeLeftovers(family: FamilySlices, pods: readonly string[]):
     if (list === undefined) bySlice.set(first, [pod]);
     else list.push(pod);
   }
-  const placed = new Map<SliceEntry, string[]>();
-  for (const entry of [...bySlice.keys()].sort(compareEntries))
-    placed.set(entry, inOrderOf(entry, bySlice.get(entry)!));
+  const countIn = (entry: SliceEntry): number => (recyclable.has(entry) ? bySlice.get(entry)!.length : 0);
+  const entries = [...bySlice.keys()].sort((a, b) => countIn(a) - countIn(b) || compareEntries(a, b));
+  const placed = new Map(entries.map((entry) => [entry, inOrderOf(entry, bySlice.get(entry)!)]));
   return { size: pods.length, unplaced: unplaced.sort(), placed };
 }
 

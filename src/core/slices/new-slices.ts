@@ -3,10 +3,16 @@
  * (spec/endpointslice.md 8.2, 8.3, 10.2). A recycled slice keeps as many of its own endpoints as it can: when the ports
  * of a service change, its endpoints stay where they are.
  */
-import { type FamilySlices, type SliceEntry } from './family-slices.ts';
+import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
-import { endpointsOf, type GroupPacking } from './pack-group.ts';
+import { endpointsOf } from './pack-group.ts';
 import { newDraft, type SliceDraft } from './slice-draft.ts';
+
+/** What a group has for new slices. */
+export interface GroupLeftovers {
+  readonly group: PortGroup;
+  readonly leftovers: Leftovers;
+}
 
 /**
  * Uses up the leftovers of all groups.
@@ -14,12 +20,12 @@ import { newDraft, type SliceDraft } from './slice-draft.ts';
  */
 export function draftNewSlices(
   family: FamilySlices,
-  packings: readonly GroupPacking[],
+  groups: readonly GroupLeftovers[],
   recyclable: Set<SliceEntry>,
 ): SliceDraft[] {
   const max = family.endpointsPerSliceMax;
   const openings: Opening[] = [];
-  for (const { group, leftovers } of packings) {
+  for (const { group, leftovers } of groups) {
     const slices = Math.ceil(leftovers.size / max);
     if (slices > 0) openings.push({ group, leftovers, slices, hosts: [] });
   }
@@ -30,9 +36,7 @@ export function draftNewSlices(
 }
 
 /** A group's need of new slices. */
-interface Opening {
-  readonly group: GroupPacking['group'];
-  readonly leftovers: Leftovers;
+interface Opening extends GroupLeftovers {
   readonly slices: number;
   /** The slices to be recycled for it, those that bring the most endpoints along first. */
   readonly hosts: SliceEntry[];

@@ -11,21 +11,20 @@ import { changedDraft, type SliceDraft } from './slice-draft.ts';
 
 export interface GroupPacking {
   readonly group: PortGroup;
-  readonly updates: readonly SliceDraft[];
+  readonly updates: SliceDraft[];
   /** Slices that lost all their endpoints. */
   readonly emptied: readonly SliceEntry[];
-  /** For new slices. */
-  readonly leftovers: Leftovers;
-  /** Endpoints that had no slice of this group, and those that were dropped from one. */
-  readonly added: number;
+  /** Names of pods that have no slice of this group. */
+  readonly pods: readonly string[];
+  /** How many endpoints were dropped. */
   readonly removed: number;
 }
 
 /**
- * Looks at dirty slices and pods only, and takes the mark off what is right.
+ * Keeps and drops (8.2, step 1). Looks at dirty slices and pods only, and takes the mark off what is right.
  * @param labelsAreRight whether a slice has the labels of its service
  */
-export function packGroup(
+export function refreshGroup(
   family: FamilySlices,
   group: PortGroup,
   labelsAreRight: (entry: SliceEntry) => boolean,
@@ -50,20 +49,29 @@ export function packGroup(
     if (kept.has(pod) || isInSettledSlice(family, group, pod)) group.dirtyPods.delete(pod);
     else pods.push(pod);
   }
-  const leftovers = arrangeLeftovers(family, pods);
-  if (pods.length > 0) {
-    refill(family, group, updates, leftovers);
-    const remainder = leftovers.size % family.endpointsPerSliceMax;
-    const roomy = remainder === 0 ? null : roomySlice(family, group, updates, emptied, remainder);
-    if (roomy !== null) {
-      const endpoints = [
-        ...(roomy.stored.object.endpoints ?? []),
-        ...endpointsOf(group, takeAny(leftovers, remainder)),
-      ];
-      updates.push(changedDraft(roomy, endpoints, 'changed'));
-    }
+  return { group, updates, emptied, pods, removed };
+}
+
+/**
+ * Puts pods without a slice into those that there are (8.2, steps 2 and 3).
+ * @param recyclable slices of all groups that will be deleted or recycled
+ * @returns what is left for new slices
+ */
+export function fillGroup(
+  family: FamilySlices,
+  { group, updates, emptied, pods }: GroupPacking,
+  recyclable: ReadonlySet<SliceEntry>,
+): Leftovers {
+  const leftovers = arrangeLeftovers(family, pods, recyclable);
+  if (leftovers.size === 0) return leftovers;
+  refill(family, group, updates, leftovers);
+  const remainder = leftovers.size % family.endpointsPerSliceMax;
+  const roomy = remainder === 0 ? null : roomySlice(family, group, updates, emptied, remainder);
+  if (roomy !== null) {
+    const endpoints = [...(roomy.stored.object.endpoints ?? []), ...endpointsOf(group, takeAny(leftovers, remainder))];
+    updates.push(changedDraft(roomy, endpoints, 'changed'));
   }
-  return { group, updates, emptied, leftovers, added: pods.length, removed };
+  return leftovers;
 }
 
 /** Endpoints of the group by pod name. */

@@ -8,7 +8,7 @@ import type { FamilyFacts, SlicesFacts } from './facts.ts';
 import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
 import { draftNewSlices } from './new-slices.ts';
-import { packGroup } from './pack-group.ts';
+import { fillGroup, refreshGroup } from './pack-group.ts';
 import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems } from './service-slices.ts';
 import { changedDraft, newDraft, type SliceDraft } from './slice-draft.ts';
 import { sliceLabelsAreRight } from './slice-labels.ts';
@@ -158,7 +158,7 @@ function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>
     sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
   const groups = [...family.dirtyGroups].sort((a, b) => (a.key < b.key ? -1 : 1));
-  const packings = groups.filter(({ pods }) => pods > 0).map((group) => packGroup(family, group, labelsAreRight));
+  const packings = groups.filter(({ pods }) => pods > 0).map((group) => refreshGroup(family, group, labelsAreRight));
   const recyclable = new Set(
     [...packings.flatMap(({ emptied }) => emptied), ...groups.filter(({ pods }) => pods === 0).flatMap(entriesOf)].sort(
       compareEntries,
@@ -166,7 +166,11 @@ function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   );
   const foreign = [...family.foreign].sort(compareEntries);
   const deletesAll = recyclable.size + foreign.length === family.owned + family.foreign.size;
-  let created = draftNewSlices(family, packings, recyclable);
+  const leftovers = packings.map((packing) => ({
+    group: packing.group,
+    leftovers: fillGroup(family, packing, recyclable),
+  }));
+  let created = draftNewSlices(family, leftovers, recyclable);
   if (created.length === 0 && deletesAll) {
     const [only] = recyclable;
     if (foreign.length === 0 && recyclable.size === 1 && isPlaceholder(only!.stored.object, service.labels)) {
@@ -181,7 +185,7 @@ function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
     created,
     updated: packings.flatMap(({ updates }) => updates),
     deletes: [...foreign, ...recyclable],
-    added: packings.reduce((sum, { added }) => sum + added, 0),
+    added: packings.reduce((sum, { pods }) => sum + pods.length, 0),
     removed: packings.reduce((sum, { removed }) => sum + removed, 0),
   };
 }
