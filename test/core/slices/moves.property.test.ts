@@ -57,7 +57,9 @@ function apply(slices: Map<string, EndpointSlice>, { name, object }: SliceWrite)
 }
 
 function listedIn(slices: ReadonlyMap<string, EndpointSlice>): Set<string> {
-  return new Set([...slices.values()].flatMap((each) => [...podsOf(each)]));
+  let pods = new Set<string>();
+  for (const each of slices.values()) pods = pods.union(podsOf(each));
+  return pods;
 }
 
 function podsOf(object: EndpointSlice | null): Set<string> {
