@@ -78,14 +78,20 @@ const changePod = fc
     }),
   );
 
-const scale = fc.record({ count: fc.constantFrom(0, 0, 3, 6, 10), node: nodeIndex }).map(({ count, node }) =>
-  named(`${count} pods`, ({ pods }) => {
+function scaleTo(count: number, node: number): Change {
+  return named(`${count} pods`, ({ pods }) => {
     for (let i = 0; i < 10; i++) {
       if (i >= count) pods.delete(`pod-${i}`);
       else if (!pods.has(`pod-${i}`)) pods.set(`pod-${i}`, newPod(i, 0, (i + node) % 4));
     }
-  }),
-);
+  });
+}
+
+export const TEN_PODS = scaleTo(10, 0);
+
+const scale = fc
+  .record({ count: fc.constantFrom(0, 0, 3, 6, 10), node: nodeIndex })
+  .map(({ count, node }) => scaleTo(count, node));
 
 const changeService = fc
   .constantFrom<Partial<ServiceRecord>[]>(
@@ -174,32 +180,72 @@ export function withMetadata(slice: EndpointSlice, fields: Partial<EndpointSlice
   return { ...slice, metadata: { ...slice.metadata, ...fields } };
 }
 
-function withEndpoints(slice: EndpointSlice, change: (endpoints: readonly Endpoint[]) => Endpoint[]): EndpointSlice {
-  return { ...slice, endpoints: change(slice.endpoints ?? []) };
+function editEndpoints(change: (endpoints: readonly Endpoint[]) => readonly Endpoint[]): Edit {
+  return (slice) => ({ ...slice, endpoints: change(slice.endpoints ?? []) });
 }
 
-const HINT_A: Pick<Endpoint, 'hints'> = { hints: { forZones: [{ name: 'a' }] } };
+function hint(endpoint: Endpoint, zone: string): Endpoint {
+  return { ...endpoint, hints: { forZones: [{ name: zone }] } };
+}
 
-export const EDITS: readonly Edit[] = [
-  () => null,
-  (slice) => withEndpoints(slice, (endpoints) => endpoints.slice(1)),
-  (slice) => withEndpoints(slice, (endpoints) => [...endpoints, { addresses: ['10.9.9.9'] }]),
-  (slice) => withEndpoints(slice, () => []),
-  (slice) =>
-    withEndpoints(slice, (endpoints) =>
-      endpoints.map(({ addresses, targetRef }) => ({ addresses, ...(targetRef && { targetRef }) })),
+function unhinted({ addresses, targetRef }: Endpoint): Endpoint {
+  return { addresses, ...(targetRef && { targetRef }) };
+}
+
+/** Null = the slice is deleted. */
+const EDITS = {
+  'is deleted': () => null,
+  'loses an endpoint': editEndpoints((endpoints) => endpoints.slice(1)),
+  'gets an endpoint': editEndpoints((endpoints) => [...endpoints, { addresses: ['10.9.9.9'] }]),
+  'loses all endpoints': editEndpoints(() => []),
+  'loses conditions': editEndpoints((endpoints) => endpoints.map(unhinted)),
+  'has an endpoint in zone z': editEndpoints(([first, ...others]) =>
+    first ? [{ ...first, zone: 'z' }, ...others] : [],
+  ),
+  'has a hint': editEndpoints(([first, ...others]) => (first ? [hint(first, 'a'), ...others] : [])),
+  'gets a label': (slice) => withMetadata(slice, { labels: { ...slice.metadata.labels, mine: 'yes' } }),
+  'has no owner': (slice) => withMetadata(slice, { ownerReferences: [] }),
+  'is being deleted': (slice) => withMetadata(slice, { deletionTimestamp: '2024-05-01T10:00:00Z' }),
+  'has no ports': (slice) => ({ ...slice, ports: [] }),
+  'is copied': (slice) => withMetadata(slice, { name: `${slice.metadata.name}-too`, uid: 'copy' }),
+} satisfies Record<string, Edit>;
+
+const HINT_EDITS = {
+  'hints all to a': editEndpoints((endpoints) => endpoints.map((endpoint) => hint(endpoint, 'a'))),
+  'hints all to b': editEndpoints((endpoints) => endpoints.map((endpoint) => hint(endpoint, 'b'))),
+  'hints one to a': EDITS['has a hint'],
+  'hints one to c': editEndpoints(([first, ...others]) => (first ? [hint(first, 'c'), ...others] : [])),
+} satisfies Record<string, Edit>;
+
+export interface ForeignEdit {
+  /** Which slice, by name. */
+  readonly at: number;
+  readonly edit: Edit;
+}
+
+function arbitraryEdits(edits: Readonly<Record<string, Edit>>): fc.Arbitrary<readonly ForeignEdit[]> {
+  const edit = fc
+    .record({ at: fc.nat(4), name: fc.constantFrom(...Object.keys(edits)) })
+    .map(({ at, name }): ForeignEdit & { [fc.toStringMethod]: () => string } => {
+      return { at, edit: edits[name]!, [fc.toStringMethod]: () => `slice ${at} ${name}` };
+    });
+  return fc.array(edit, { minLength: 1, maxLength: 3 });
+}
+
+export const foreignEdits = arbitraryEdits({ ...EDITS, ...HINT_EDITS });
+export const hintEdits = arbitraryEdits(HINT_EDITS);
+
+/** Nothing that keeps hints by CPU from being possible for long. */
+export const STEADY: readonly fc.WeightedArbitrary<Change>[] = [
+  { weight: 2, arbitrary: createPod },
+  { weight: 1, arbitrary: deletePod },
+  {
+    weight: 1,
+    arbitrary: fc.record({ i: nodeIndex, cpu: fc.constantFrom('1', '4', '9') }).map(({ i, cpu }) =>
+      named(`node ${i} has ${cpu} CPUs`, ({ nodes }) => {
+        const node = nodes.get(`node-${i}`);
+        if (node !== undefined) nodes.set(node.name, { ...node, allocatableCpu: cpu });
+      }),
     ),
-  (slice) => withEndpoints(slice, ([first, ...others]) => (first ? [{ ...first, zone: 'z' }, ...others] : [])),
-  (slice) => withEndpoints(slice, ([first, ...others]) => (first ? [{ ...first, ...HINT_A }, ...others] : [])),
-  (slice) => withEndpoints(slice, (endpoints) => endpoints.map((each) => ({ ...each, ...HINT_A }))),
-  (slice) => withMetadata(slice, { labels: { ...slice.metadata.labels, mine: 'yes' } }),
-  (slice) => withMetadata(slice, { ownerReferences: [] }),
-  (slice) => withMetadata(slice, { deletionTimestamp: '2024-05-01T10:00:00Z' }),
-  (slice) => ({ ...slice, ports: [] }),
-  (slice) => withMetadata(slice, { name: `${slice.metadata.name}-too`, uid: 'copy' }),
+  },
 ];
-
-export const foreignEdits = fc.array(fc.record({ at: fc.nat(4), edit: fc.nat(EDITS.length - 1) }), {
-  minLength: 1,
-  maxLength: 3,
-});

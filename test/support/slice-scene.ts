@@ -13,9 +13,10 @@ import {
 import type { SliceWrite } from '../../src/core/slices/slice-write.ts';
 import { labelsGet } from '../../src/kube/labels.ts';
 import { ZONE_LABEL } from '../../src/kube/names.ts';
+import type { EndpointSlice } from '../../src/kube/types.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 import { deepFreeze } from './deep-freeze.ts';
-import { type Change, type Edit, startWorld, type World } from './slice-changes.ts';
+import { type Change, type ForeignEdit, startWorld, type World } from './slice-changes.ts';
 import { createSliceServer, putSlice, serveSliceRequest, type SliceServer } from './slice-server.ts';
 import {
   copyUpstream,
@@ -92,7 +93,7 @@ export function newcomer(scene: Scene, server: SliceServer): Scene {
 /** `seed` null = slices by name, everything else as it comes. */
 export function theirSync({ world, upstream }: Scene, server: SliceServer, seed: number | null): UpstreamSync {
   const { service, pods, nodes } = world;
-  const slices = [...server.slices.values()].toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
+  const slices = byName(server);
   const state = copyUpstream(upstream);
   return upstreamSync(
     state,
@@ -114,8 +115,9 @@ export function play(scene: Scene, changes: readonly Change[]): void {
   tell(scene.slices, scene.world);
 }
 
-export function editSlice({ server, slices }: Scene, at: number, edit: Edit): void {
-  const slice = [...server.slices.values()].toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))[at];
+/** Another writer changes a slice, and we hear of it. */
+export function editSlice({ server, slices }: Scene, { at, edit }: ForeignEdit): void {
+  const slice = byName(server)[at];
   if (slice === undefined) return;
   const edited = edit(slice);
   if (edited === null) {
@@ -125,4 +127,8 @@ export function editSlice({ server, slices }: Scene, at: number, edit: Edit): vo
     const stored = putSlice(server, deepFreeze(edited));
     observeSlice(slices, stored.metadata.name!, stored);
   }
+}
+
+function byName({ slices }: SliceServer): EndpointSlice[] {
+  return [...slices.values()].toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
 }

@@ -13,12 +13,15 @@ import {
   changeDistribution,
   changeNode,
   changeTopology,
-  EDITS,
+  type ForeignEdit,
   foreignEdits,
+  hintEdits,
   ORDINARY,
   setService,
+  STEADY,
+  TEN_PODS,
 } from '../../support/slice-changes.ts';
-import { contentOf } from '../../support/slice-content.ts';
+import { canonical, contentOf } from '../../support/slice-content.ts';
 import {
   advance,
   apply,
@@ -31,10 +34,14 @@ import {
   theirSync,
 } from '../../support/slice-scene.ts';
 import { copySliceServer, serveSliceRequest, type SliceServer } from '../../support/slice-server.ts';
+import { isReady } from '../../support/upstream-endpoints.ts';
 import { type UpstreamSync, wantsHints } from '../../support/upstream-slices.ts';
+import { allocate } from '../../support/upstream-topology.ts';
 
-const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 200) };
+const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 100) };
 const UPSTREAM_SEEDS = [null, 1, 2, 3];
+/** For what only some luck can bring about; mostly the first is enough. */
+const MANY_SEEDS = [null, ...Array.from({ length: 50 }, (_, i) => i)];
 
 function isAuto({ world }: Scene): boolean {
   return wantsHints(world.service);
@@ -60,14 +67,21 @@ function stories(changes: readonly fc.WeightedArbitrary<Change>[]): fc.Arbitrary
   return fc.array(fc.array(fc.oneof(...changes), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 6 });
 }
 
-/** Syncs of upstream on the same state that had different choices. */
-function theirOutcomes(scene: Scene, server: SliceServer): readonly { sync: UpstreamSync; server: SliceServer }[] {
-  return UPSTREAM_SEEDS.map((seed) => {
-    const sync = theirSync(scene, server, seed);
-    const after = copySliceServer(server);
-    for (const write of sync.writes) serveSliceRequest(after, write);
-    return { sync, server: after };
-  });
+interface Outcome {
+  readonly sync: UpstreamSync;
+  readonly server: SliceServer;
+}
+
+function theirOutcome(scene: Scene, server: SliceServer, seed: number | null): Outcome {
+  const sync = theirSync(scene, server, seed);
+  const after = copySliceServer(server);
+  for (const write of sync.writes) serveSliceRequest(after, write);
+  return { sync, server: after };
+}
+
+/** Syncs of upstream on the same state that had different luck. */
+function theirOutcomes(scene: Scene, server: SliceServer): readonly Outcome[] {
+  return UPSTREAM_SEEDS.map((seed) => theirOutcome(scene, server, seed));
 }
 
 function checkStep(scene: Scene): void {
@@ -153,24 +167,24 @@ function checkOpenStep(scene: Scene): void {
   const before = copySliceServer(scene.server);
   const writes = ourPlan(scene);
   apply(scene, writes);
-  assert.equal(shown(ourPlan(scene)), 'none', 'ours is at rest');
+  if (!isRestless(scene, scene.server)) assert.equal(shown(ourPlan(scene)), 'none', 'ours is at rest');
   const outcomes = theirOutcomes(scene, before);
   const most = Math.max(...outcomes.map(({ sync }) => sync.writes.length));
   assert(writes.length <= most, `ours ${shown(writes)}; upstream ${most}`);
   if (!scene.world.service.deleting) {
-    const theirs = outcomes.map(({ server }) => JSON.stringify(contentFor(scene, server)));
-    const ours = JSON.stringify(contentFor(scene, scene.server));
-    assert(theirs.includes(ours), `${ours}\n${theirs.join('\n')}`);
-    if (wantsHints(scene.world.service) && !isRestless(scene)) {
-      const [inOrder] = outcomes;
-      assert.deepEqual(hintCounts(scene.server), hintCounts(inOrder!.server), 'hints by zone');
-    }
+    const hints = wantsHints(scene.world.service) && !isRestless(scene, scene.server);
+    const resultOf = (server: SliceServer): string =>
+      canonical([contentFor(scene, server), hints ? hintCounts(server) : null]);
+    const ours = resultOf(scene.server);
+    const isPossible = MANY_SEEDS.some((seed) => resultOf(theirOutcome(scene, before, seed).server) === ours);
+    assert(isPossible, `ours ${ours}\nupstream ${resultOf(outcomes[0]!.server)}`);
   }
   for (const { server } of outcomes) {
+    if (isRestless(scene, server)) continue;
     assert.equal(shown(ourPlan(newcomer(scene, server))), 'none', 'taking over costs nothing');
   }
   for (const { sync } of theirOutcomes(scene, scene.server)) {
-    if (!isRestless(scene)) assert.equal(shown(sync.writes), 'none', 'giving back costs nothing');
+    if (!isRestless(scene, scene.server)) assert.equal(shown(sync.writes), 'none', 'giving back costs nothing');
   }
   advance(scene);
 }
@@ -178,54 +192,63 @@ function checkOpenStep(scene: Scene): void {
 function hintCounts({ slices }: SliceServer): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const slice of slices.values()) {
-    for (const { conditions, hints } of slice.endpoints ?? []) {
-      const zones = conditions?.ready === true ? (hints?.forZones ?? []) : [];
-      for (const { name } of zones) counts[name] = (counts[name] ?? 0) + 1;
+    for (const endpoint of (slice.endpoints ?? []).filter(isReady)) {
+      for (const { name } of endpoint.hints?.forZones ?? []) counts[name] = (counts[name] ?? 0) + 1;
     }
   }
   return counts;
 }
 
-/** Upstream writes slices with endpoints in a zone that has no share with every sync (D41). */
-function isRestless({ world, server, upstream: { shares } }: Scene): boolean {
+/**
+ * Upstream writes slices with every sync if an endpoint is in a zone that has no share (D41), or if a zone has more hints
+ * than it should, though the next write may give it as many. Ours writes what gets other hints by that, and comes to rest.
+ */
+function isRestless({ world, upstream: { shares } }: Scene, server: SliceServer): boolean {
   if (shares === null || !wantsHints(world.service)) return false;
-  const endpoints = [...server.slices.values()].flatMap((slice) => slice.endpoints ?? []);
-  return endpoints.some(({ conditions, zone = '' }) => conditions?.ready === true && !shares.has(zone));
+  const endpoints = [...server.slices.values()].flatMap((slice) => slice.endpoints ?? []).filter(isReady);
+  if (endpoints.some(({ zone = '' }) => !shares.has(zone))) return true;
+  const allocations = allocate(shares, endpoints.length);
+  if (typeof allocations === 'string') return false;
+  const counts = hintCounts(server);
+  return [...allocations].some(([zone, { maximum }]) => (counts[zone] ?? 0) > maximum);
 }
 
-for (const [title, changes] of CHANGES) {
-  test(`beside other writers, ${title}: what upstream might do, and at rest on what either wrote`, () => {
-    const edited = fc.record({
-      edits: foreignEdits,
-      changes: fc.array(fc.oneof(...changes), { maxLength: 2 }),
-    });
-    const steps = fc.array(edited, { minLength: 1, maxLength: 5 });
-    fc.assert(
-      fc.property(stories(changes), steps, limits, (story, steps, max) => {
-        const scene = startScene(max);
-        for (const step of story) play(scene, step);
-        checkOpenStep(scene);
-        for (const step of steps) {
-          for (const { at, edit } of step.edits) editSlice(scene, at, EDITS[edit]!);
-          play(scene, step.changes);
-          checkOpenStep(scene);
-        }
-      }),
-      runs,
-    );
-  });
-}
-
-test('with hints by CPU, from one state: what upstream might do, and at rest on what either wrote', () => {
+function checkBesideOthers(
+  start: readonly Change[],
+  changes: readonly fc.WeightedArbitrary<Change>[],
+  edits: fc.Arbitrary<readonly ForeignEdit[]>,
+): void {
+  const edited = fc.record({ edits, changes: fc.array(fc.oneof(...changes), { maxLength: 2 }) });
   fc.assert(
-    fc.property(stories(withTopology), limits, (story, max) => {
+    fc.property(stories(changes), fc.array(edited, { maxLength: 5 }), limits, (story, steps, max) => {
       const scene = startScene(max);
-      play(scene, [setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) })]);
+      play(scene, start);
       for (const step of story) {
         play(scene, step);
         checkOpenStep(scene);
       }
+      for (const step of steps) {
+        for (const edit of step.edits) editSlice(scene, edit);
+        play(scene, step.changes);
+        checkOpenStep(scene);
+      }
+      for (let syncs = 0; syncs < scene.server.slices.size; syncs++) apply(scene, ourPlan(scene));
+      assert.equal(shown(ourPlan(scene)), 'none', 'ours comes to rest');
     }),
     runs,
   );
+}
+
+test('beside other writers: what upstream might do, and at rest on what either wrote', () => {
+  checkBesideOthers([], withDistribution, foreignEdits);
+});
+
+const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
+
+test('with hints by CPU, beside other writers: what upstream might do, and at rest on what either wrote', () => {
+  checkBesideOthers([AUTO], withTopology, foreignEdits);
+});
+
+test('with hints by CPU that last, beside those who change hints: likewise', () => {
+  checkBesideOthers([AUTO, TEN_PODS], STEADY, hintEdits);
 });
