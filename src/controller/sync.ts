@@ -300,6 +300,8 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   setFacts(state, unit, undefined);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
+  // Nor is the planner told of slices that are gone.
+  if (!service.inPlanner) forgetSlices(state, unit);
   if (controller.output === OUTPUT_ENDPOINTS) {
     if (getUnit(service, OUTPUT_MIRROR) === undefined) dropContent(service.endpoints);
     if (service.record === null) startOrphan(state, unit, now);

@@ -16,7 +16,7 @@ export interface SimShardsOptions {
   readonly batchMs?: () => number;
   /** Virtual milliseconds from a death to its report. */
   readonly lossMs?: () => number;
-  readonly startPlanning?: () => Planning;
+  readonly startPlanning?: (shard: number) => Planning;
 }
 
 export interface SimShards extends Shards {
@@ -44,8 +44,8 @@ interface Thread {
 export function simulatedShards(options: SimShardsOptions, deliver: (event: ShardsEvent) => void): SimShards {
   const { schedule, batchMs = () => 1, lossMs = () => 50 } = options;
   const startPlanning = options.startPlanning ?? (() => startPlanner(options.config));
-  const threads = Array.from({ length: options.count }, (): Thread => ({
-    planning: startPlanning(),
+  const threads = Array.from({ length: options.count }, (_, shard): Thread => ({
+    planning: startPlanning(shard),
     queue: [],
     state: 'idle',
     life: 0,
@@ -82,7 +82,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
     schedule(lossMs(), () => {
       const batches = thread.queue.map(({ batch }) => batch);
       thread.queue = [];
-      thread.planning = startPlanning();
+      thread.planning = startPlanning(shard);
       thread.state = 'idle';
       deliver({ type: 'shard.lost', shard, batches, reason });
       work(shard);

@@ -72,8 +72,6 @@ export interface SimConfig {
   readonly faults?: Partial<FaultChances>;
   /** The server has the WatchList feature gate. */
   readonly serverWatchList?: boolean;
-  /** Two make the cluster dual-stack. */
-  readonly serviceClusterIPRanges?: readonly string[];
   /** Virtual milliseconds that a shard takes for a batch. */
   readonly batchMs?: () => number;
   /** Called with each batch before it is planned: what it throws ends the shard's thread. */

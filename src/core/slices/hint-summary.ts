@@ -8,6 +8,8 @@ export interface HintSummary {
   /** Some endpoint, ready or not, has hints, be they empty. */
   readonly anyHints: boolean;
   readonly everyReadyHasZoneHint: boolean;
+  /** Some have hints for nodes. */
+  readonly nodeHints: boolean;
   /** How many hints name a zone, ascending by zone. */
   readonly hintZones: readonly ZoneCount[];
   /** Zones named in hints of endpoints of other zones, ascending. */
@@ -22,6 +24,7 @@ export function summarizeHints(endpoints: readonly Endpoint[]): HintSummary {
   let ready = 0;
   let anyHints = false;
   let everyReadyHasZoneHint = true;
+  let nodeHints = false;
   let ownZoneHints = true;
   let ownNodeHints = true;
   const counts = new Map<string, number>();
@@ -38,6 +41,7 @@ export function summarizeHints(endpoints: readonly Endpoint[]): HintSummary {
     }
     const ownZone = isJust(zones, endpoint.zone);
     const nodes = endpoint.hints?.forNodes ?? [];
+    if (nodes.length > 0) nodeHints = true;
     if (!ownZone || nodes.length > 0) ownZoneHints = false;
     if (!ownZone || !isJust(nodes, endpoint.nodeName)) ownNodeHints = false;
   }
@@ -45,6 +49,7 @@ export function summarizeHints(endpoints: readonly Endpoint[]): HintSummary {
     ready,
     anyHints,
     everyReadyHasZoneHint,
+    nodeHints,
     hintZones: zoneCounts(counts),
     foreignZones: [...foreign].sort(),
     ownZoneHints,

@@ -119,14 +119,15 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
 
 /**
  * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is fine also if
- * that zone has no share: no other one would be given (D41; upstream writes such a slice with every sync).
+ * that zone has no share: no other one would be given (D41; upstream writes such a slice with every sync). Hints for
+ * nodes are of a time before: kube-proxy would follow them still (upstream leaves them until the slice changes).
  */
 function isAcceptable(
   summary: HintSummary,
   counts: ReadonlyMap<string, number>,
   maximums: ReadonlyMap<string, number>,
 ): boolean {
-  if (!summary.everyReadyHasZoneHint) return false;
+  if (!summary.everyReadyHasZoneHint || summary.nodeHints) return false;
   for (const { zone, count } of summary.hintZones) {
     const maximum = maximums.get(zone);
     if (maximum === undefined) {

@@ -13,6 +13,7 @@ suite('what a slice’s hints are judged by', () => {
       ready: 0,
       anyHints: false,
       everyReadyHasZoneHint: true,
+      nodeHints: false,
       hintZones: [],
       foreignZones: [],
       ownZoneHints: true,
@@ -31,6 +32,11 @@ suite('what a slice’s hints are judged by', () => {
     assert.equal(summaryOf('a !a>a').anyHints, true);
     assert.equal(summaryOf('a>').anyHints, true);
     assert.equal(summaryOf('a>@n').anyHints, true);
+  });
+
+  test('hints for nodes are told apart, of ready endpoints alone', () => {
+    assert.equal(summaryOf('a>a !a>a@n').nodeHints, false);
+    assert.equal(summaryOf('a>a a>a@n').nodeHints, true);
   });
 
   test('zones of hints are counted over ready endpoints, ascending', () => {

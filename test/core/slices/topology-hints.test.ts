@@ -291,6 +291,14 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['a>x a>a b>b x>x'] }).written, ['a>a a>a b>b x>x']);
   });
 
+  test('hints for nodes, of a time with PreferSameNode, do not stay beside those for zones', () => {
+    assert.deepEqual(allot(HALVES, { unchanged: ['a/n>a@n', 'b/m>b !a/n>a@n'] }), {
+      written: ['a/n>a'],
+      hints: 'a1 b1',
+      failure: '',
+    });
+  });
+
   test('a slice whose new hints are its old ones is not written', () => {
     // Too many for a, but b gets none: the only slice is redone, and there is nothing that anyone can give.
     assert.deepEqual(allot(HALVES, { unchanged: ['x>x x>x x>x a>a a>a a>a'] }), {

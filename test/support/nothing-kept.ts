@@ -1,0 +1,147 @@
+/** A world at rest: the controller knows what the server has and nothing else, and waits for nothing. */
+import assert from 'node:assert/strict';
+import type { Sim } from './sim.ts';
+import { itemsOf, keyOf, SLICES_PATH } from './sim-others.ts';
+import { allNodes } from '../../src/core/node-table.ts';
+import { allPods } from '../../src/core/selector-index.ts';
+import { allServices, allSlices, getUnit } from '../../src/controller/services.ts';
+import { isWanted } from '../../src/controller/unit.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+import { OUTPUT_ENDPOINTS } from '../../src/shard/protocol.ts';
+
+/** @param told says which world it is, for who reads a failure */
+export function checkNothingKept(sim: Sim, told: string): void {
+  const { state } = sim.loop!;
+  const { options, controllers } = state;
+  assert.equal(state.phase, 'running', told);
+
+  const list = (wanted: boolean, path: string): KubeObject[] => (wanted ? itemsOf(sim, path) : []);
+  const services = itemsOf(sim, '/api/v1/services');
+  const endpoints = list(options.endpoints || options.mirroring, '/api/v1/endpoints');
+  const pods = list(options.endpoints || options.slices, '/api/v1/pods');
+  const nodes = list(options.slices, '/api/v1/nodes');
+  const managers = new Set(controllers.map(({ managedBy }) => managedBy).filter((value) => value !== ''));
+  const slices = itemsOf(sim, SLICES_PATH).filter(
+    ({ metadata: { labels = {} } }) =>
+      managers.has(labels[SLICE_MANAGED_BY_LABEL] ?? '') && (labels[SERVICE_NAME_LABEL] ?? '') !== '',
+  );
+  const ownerOf = ({ metadata }: KubeObject): string =>
+    `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL]}`;
+
+  const known = [...allServices(state)];
+  const keys = new Set([...[...services, ...endpoints].map(keyOf), ...slices.map(ownerOf)]);
+  assert.deepEqual(sorted(known.map(({ namespace, name }) => `${namespace}/${name}`)), sorted(keys), told);
+  assert.equal(state.serviceCount, keys.size, `services: ${told}`);
+  assert.deepEqual(
+    sorted(
+      known.flatMap(({ endpoints: { record } }) =>
+        record === null ? [] : [`${record.namespace}/${record.name} ${record.uid} ${record.resourceVersion}`],
+      ),
+    ),
+    sorted(endpoints.map(versionOf)),
+    `endpoints: ${told}`,
+  );
+  assert.deepEqual(
+    sorted(
+      [...allSlices(state)].map(
+        ({ service, name, record, unit }) =>
+          `${service.namespace}/${name} ${record?.uid} ${record?.resourceVersion} ${service.name} ${unit!.controller.managedBy}`,
+      ),
+    ),
+    sorted(
+      slices.map(
+        (slice) =>
+          `${versionOf(slice)} ${slice.metadata.labels![SERVICE_NAME_LABEL]} ${slice.metadata.labels![SLICE_MANAGED_BY_LABEL]}`,
+      ),
+    ),
+    `slices: ${told}`,
+  );
+  assert.deepEqual(
+    sorted([...allPods(state.index)].map((pod) => `${pod.namespace}/${pod.name} ${pod.uid}`)),
+    sorted(pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.uid}`)),
+    `pods: ${told}`,
+  );
+  assert.deepEqual(
+    sorted([...allNodes(state.nodes)].map(({ name, resourceVersion }) => `${name} ${resourceVersion}`)),
+    sorted(nodes.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)),
+    `nodes: ${told}`,
+  );
+
+  for (const service of known) {
+    const of = `${service.namespace}/${service.name}: ${told}`;
+    const wanted = service.units.some(isWanted);
+    const { asked, planning, acks, changedPods, inPlanner } = service;
+    assert.deepEqual(
+      { asked, planning, acks, changedPods, inPlanner },
+      { asked: 0, planning: 0, acks: null, changedPods: null, inPlanner: wanted },
+      of,
+    );
+    const { inFlight, held, expected } = service.endpoints;
+    assert.deepEqual({ inFlight, held, expected }, { inFlight: 0, held: null, expected: null }, of);
+    // Of what is not planned doubts may stay: they are settled should it be planned again.
+    if (wanted) assert.ok(!service.suspect, `suspect: ${of}`);
+    const writer = getUnit(service, OUTPUT_ENDPOINTS);
+    if (writer !== undefined && isWanted(writer)) assert.ok(!service.endpoints.uncertain, `uncertain: ${of}`);
+    for (const unit of service.units) {
+      const { sync, reading, relisted, changedAtMs, failures } = unit;
+      const news = unit.news?.size ?? 0;
+      assert.deepEqual(
+        { sync, reading, news, relisted, changedAtMs, failures },
+        { sync: null, reading: false, news: 0, relisted: false, changedAtMs: -1, failures: 0 },
+        `${unit.controller.name} ${of}`,
+      );
+      const { item } = unit;
+      assert.deepEqual(
+        [item.waiting, item.processing, item.freshDueMs, item.choreDueMs],
+        [null, null, Infinity, Infinity],
+        `work of ${unit.controller.name} ${of}`,
+      );
+      for (const slice of unit.slices?.values() ?? []) {
+        assert.deepEqual(
+          { inFlight: slice.inFlight, held: slice.held, expected: slice.expected, content: slice.content },
+          { inFlight: 0, held: null, expected: null, content: null },
+          `${slice.name} of ${of}`,
+        );
+      }
+      assert.equal(unit.facts !== undefined, isWanted(unit), `facts of ${unit.controller.name} ${of}`);
+    }
+  }
+
+  const reflectors =
+    Number(options.endpoints || options.mirroring) +
+    Number(options.slices || options.mirroring) +
+    Number(options.slices) +
+    Number(options.endpoints || options.slices) +
+    1;
+  assert.deepEqual(
+    [...state.requests.values()].map((purpose) => purpose.for),
+    Array(reflectors).fill('reflector'),
+    told,
+  );
+  for (const { stuck } of controllers) assert.equal(stuck.size, 0, `stuck: ${told}`);
+  assert.equal(state.echoesExpected, 0, `echoes: ${told}`);
+  assert.equal(state.writes.inFlight, 0, `writes: ${told}`);
+  state.shards.forEach(({ inFlight, queued, suspects, forgotten }, index) => {
+    const left = {
+      batches: inFlight.size,
+      queued: queued.length,
+      suspects: suspects.length,
+      forgotten: forgotten.size,
+    };
+    assert.deepEqual(left, { batches: 0, queued: 0, suspects: 0, forgotten: 0 }, `shard ${index}: ${told}`);
+    assert.deepEqual(
+      sorted(sim.planner(index).services.keys()),
+      sorted(known.filter((s) => s.shard === index && s.inPlanner).map((s) => `${s.namespace}/${s.name}`)),
+      `the planner of shard ${index}: ${told}`,
+    );
+  });
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace}/${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`;
+}
+
+function sorted(texts: Iterable<string>): string[] {
+  return [...texts].toSorted();
+}
