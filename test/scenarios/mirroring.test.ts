@@ -1,0 +1,441 @@
+/** Endpoints made by hand become slices (spec/endpointslice.md 11). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  asked,
+  createSliceSim,
+  edit,
+  editService,
+  ENDPOINTS,
+  eventsOf,
+  makeEndpoints,
+  metric,
+  namesOf,
+  SERVICES,
+  sizesOf,
+  SLICES,
+  slicesOf,
+  slicesTable,
+} from '../support/slice-sim.ts';
+import { makeStatus } from '../../src/kube/status.ts';
+
+const HTTP = [{ name: 'http', port: 8080 }];
+const ONE = [{ addresses: [{ ip: '10.0.0.1' }], ports: HTTP }];
+const RIGHT = ['default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP'];
+const ALONE = { slices: false, mirroring: true } as const;
+
+function world(config: SimConfig = {}): Sim {
+  return createSliceSim({ ...config, options: { ...ALONE, ...config.options } });
+}
+
+function settled(config: SimConfig = {}, subsets: readonly object[] = ONE): Sim {
+  const sim = world(config);
+  createService(sim, { name: 'web', spec: { selector: null } });
+  makeEndpoints(sim, 'web', subsets);
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+function many(count: number, net = '10.1'): { ip: string }[] {
+  return Array.from({ length: count }, (_, i) => ({ ip: `${net}.${i >> 8}.${i & 255}` }));
+}
+
+describe('Endpoints of a Service without selector', () => {
+  it('become a slice that names their makers, labels and annotations, but has no zones and one condition', () => {
+    const sim = world();
+    createService(sim, { name: 'web', spec: { selector: null } });
+    makeEndpoints(
+      sim,
+      'web',
+      [
+        {
+          addresses: [{ ip: '10.0.0.1', nodeName: 'node-1', hostname: 'one' }],
+          notReadyAddresses: [{ ip: '10.0.0.2', targetRef: { kind: 'Pod', name: 'two', namespace: 'default' } }],
+          ports: HTTP,
+        },
+      ],
+      {
+        labels: { team: 'blue' },
+        annotations: {
+          note: 'mine',
+          'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z',
+          'kubectl.kubernetes.io/last-applied-configuration': '{}',
+        },
+      },
+    );
+    sim.start();
+    sim.run(2000);
+    const [slice] = slicesOf(sim);
+    const { uid } = sim.request('GET', `${ENDPOINTS}/web`).metadata;
+    assert.deepEqual(slice!.metadata.labels, {
+      team: 'blue',
+      'kubernetes.io/service-name': 'web',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+    });
+    assert.deepEqual(slice!.metadata.annotations, { note: 'mine' });
+    assert.deepEqual(slice!.metadata.ownerReferences, [
+      { apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid, controller: true, blockOwnerDeletion: true },
+    ]);
+    assert.deepEqual(slice!.endpoints, [
+      { addresses: ['10.0.0.1'], conditions: { ready: true }, nodeName: 'node-1', hostname: 'one' },
+      {
+        addresses: ['10.0.0.2'],
+        conditions: { ready: false },
+        targetRef: { kind: 'Pod', namespace: 'default', name: 'two' },
+      },
+    ]);
+  });
+
+  it('are followed through every edit, by one write of the same slice each', () => {
+    const sim = settled();
+    const names = namesOf(sim);
+    for (const ips of [['10.0.0.1', '10.0.0.2'], ['10.0.0.2'], ['10.0.0.2', '10.0.0.3', '10.0.0.4']]) {
+      const from = sim.exchanges.length;
+      edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: HTTP }] });
+      sim.run(100);
+      assert.deepEqual(slicesTable(sim), [`default/web (mirror) IPv4 ${ips.join(' ')} : http:8080/TCP`]);
+      assert.deepEqual(asked(sim, from), ['PUT endpointslices 200']);
+    }
+    assert.deepEqual(namesOf(sim), names);
+  });
+
+  it('have a slice for each set of ports and each family, and none without an address', () => {
+    const sim = settled({}, [
+      { addresses: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }], ports: HTTP },
+      { addresses: [{ ip: '10.0.0.2' }], ports: [{ name: 'admin', port: 9000 }] },
+    ]);
+    assert.deepEqual(slicesTable(sim), [
+      'default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP',
+      'default/web (mirror) IPv4 10.0.0.2 : admin:9000/TCP',
+      'default/web (mirror) IPv6 fd00::1 : http:8080/TCP',
+    ]);
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), []);
+  });
+
+  it('whose ports and families change all at once take over the slices that there are (17, D24)', () => {
+    const both = (port: number, i: number): object => ({
+      addresses: [{ ip: `10.0.0.${i}` }, { ip: `fd00::${i}` }],
+      ports: [{ name: 'p', port }],
+    });
+    const sim = settled({}, [both(80, 1)]);
+    const names = namesOf(sim);
+    const from = sim.exchanges.length;
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [both(81, 1), both(82, 2)] });
+    sim.run(5000);
+    assert.deepEqual(asked(sim, from).sort(), [
+      'POST endpointslices 201',
+      'POST endpointslices 201',
+      'PUT endpointslices 200',
+      'PUT endpointslices 200',
+    ]);
+    assert.deepEqual(slicesTable(sim), [
+      'default/web (mirror) IPv4 10.0.0.1 : p:81/TCP',
+      'default/web (mirror) IPv4 10.0.0.2 : p:82/TCP',
+      'default/web (mirror) IPv6 fd00::1 : p:81/TCP',
+      'default/web (mirror) IPv6 fd00::2 : p:82/TCP',
+    ]);
+    assert.ok(names.every((name) => namesOf(sim).includes(name)));
+  });
+
+  it('that carry the reserved labels themselves cost no write with every sync (17, D25)', () => {
+    const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
+    edit(sim, `${ENDPOINTS}/web`, {
+      labels: { 'kubernetes.io/service-name': 'other', 'endpointslice.kubernetes.io/managed-by': 'somebody' },
+    });
+    sim.run(1000);
+    const from = sim.exchanges.length;
+    const syncs = metric(sim, 'endpointd_syncs_total');
+    sim.run(100_000);
+    assert.ok(metric(sim, 'endpointd_syncs_total') >= syncs + 4, 'there were syncs');
+    assert.deepEqual(asked(sim, from), []);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+
+  it('without a Service wait for it, and lose their slices with it', () => {
+    const sim = world();
+    makeEndpoints(sim, 'web', ONE);
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), []);
+    createService(sim, { name: 'web', spec: { selector: null } });
+    sim.run(100);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), []);
+  });
+
+  it('that are deleted take their slices along', () => {
+    const sim = settled();
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), []);
+    const { state } = sim.loop!;
+    assert.equal(state.slices.size, 0);
+  });
+
+  it('that are deleted and made again at once end with slices of the new ones', () => {
+    for (let gapMs = 0; gapMs <= 14; gapMs += 2) {
+      const sim = settled();
+      deleteObject(sim, `${ENDPOINTS}/web`);
+      sim.run(gapMs);
+      makeEndpoints(sim, 'web', ONE);
+      sim.run(60_000);
+      const { uid } = sim.request('GET', `${ENDPOINTS}/web`).metadata;
+      assert.deepEqual(slicesTable(sim), RIGHT, `gap ${gapMs} ms`);
+      assert.equal(slicesOf(sim)[0]!.metadata.ownerReferences![0]!.uid, uid, `gap ${gapMs} ms`);
+    }
+  });
+
+  it('of an ExternalName Service are mirrored too', () => {
+    const sim = world();
+    createService(sim, {
+      name: 'web',
+      spec: { selector: null, ports: [], type: 'ExternalName', externalName: 'example.com' },
+    });
+    makeEndpoints(sim, 'web', ONE);
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+});
+
+describe('Endpoints that are not to be mirrored', () => {
+  const LEADER = { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } };
+  const skip = (value: string) => ({ labels: { 'endpointslice.kubernetes.io/skip-mirror': value } });
+
+  it('those labelled skip-mirror=true, to the letter; when the label comes the slices go, and back', () => {
+    const sim = settled();
+    for (const [value, mirrored] of [
+      ['true', false],
+      ['false', true],
+      ['true', false],
+      ['True', true],
+    ] as const) {
+      edit(sim, `${ENDPOINTS}/web`, skip(value));
+      sim.run(1000);
+      assert.equal(slicesTable(sim).length, mirrored ? 1 : 0, value);
+    }
+  });
+
+  it('those that are a leader election', () => {
+    const sim = world();
+    createService(sim, { name: 'web', spec: { selector: null } });
+    makeEndpoints(sim, 'web', ONE, LEADER);
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(asked(sim), []);
+    edit(sim, `${ENDPOINTS}/web`, { annotations: {} });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    edit(sim, `${ENDPOINTS}/web`, LEADER);
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), []);
+  });
+
+  it('those of a Service with a selector: when it comes mirrored slices go and planned ones are made, and back', () => {
+    const sim = settled({ options: { endpoints: true, slices: true } });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.9' });
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    editService(sim, 'web', { selector: { app: 'web' } });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.9 : http:8080/TCP']);
+    // The planned one stays (as upstream), and the Endpoints that were planned are mirrored.
+    editService(sim, 'web', { selector: null });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), [
+      'default/web (mirror) IPv4 10.0.0.9 : http:8080/TCP',
+      'default/web IPv4 10.0.0.9 : http:8080/TCP',
+    ]);
+  });
+
+  it('are removed by the next process if they became so while none ran', () => {
+    for (const change of [
+      (sim: Sim) => edit(sim, `${ENDPOINTS}/web`, skip('true')),
+      (sim: Sim) => editService(sim, 'web', { selector: { app: 'web' } }),
+      (sim: Sim) => deleteObject(sim, `${ENDPOINTS}/web`),
+      (sim: Sim) => deleteObject(sim, `${SERVICES}/web`),
+    ]) {
+      const sim = settled();
+      sim.kill();
+      change(sim);
+      sim.start();
+      sim.run(2000);
+      assert.deepEqual(slicesTable(sim), []);
+    }
+  });
+});
+
+describe('more addresses than a subset may have', () => {
+  const MAX = { mirroringEndpointsPerSubsetMax: 10 };
+
+  it('are cut, which an event and a metric tell', () => {
+    const sim = settled({ options: MAX }, [{ addresses: many(12), ports: HTTP }]);
+    assert.deepEqual(sizesOf(sim), [10]);
+    assert.deepEqual(eventsOf(sim), [
+      'Endpoints web: TooManyAddressesToMirror: A max of 10 addresses can be mirrored to EndpointSlices per Endpoints subset. 2 addresses were skipped',
+    ]);
+    assert.equal(metric(sim, 'endpointd_problems_total', { kind: 'mirror-truncated' }), 1);
+  });
+
+  it('are all mirrored, in as many slices as it takes, where the flag asks for that', () => {
+    const sim = settled({ options: { ...MAX, mirroringAll: true } }, [{ addresses: many(24), ports: HTTP }]);
+    assert.deepEqual(sizesOf(sim), [10, 10, 4]);
+    const from = sim.exchanges.length;
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: many(24).slice(1), ports: HTTP }] });
+    sim.run(2000);
+    assert.deepEqual(asked(sim, from), ['PUT endpointslices 200']);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+});
+
+describe('addresses that are none', () => {
+  it('are left out and named in an event on the Endpoints; the others are mirrored', () => {
+    const sim = world();
+    createService(sim, { name: 'web', spec: { selector: null } });
+    makeEndpoints(sim, 'web', [{ addresses: [{ ip: '10.0.0.1' }, { ip: '10.0.0.7' }], ports: HTTP }]);
+    // A server takes none nowadays; older ones did.
+    sim.tamper = (bytes) =>
+      Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll('10.0.0.7', '10.0.0.x'), 'latin1');
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    assert.deepEqual(eventsOf(sim), [
+      'Endpoints web: InvalidIPAddress: Skipped 1 invalid IP addresses when mirroring to EndpointSlices',
+    ]);
+  });
+});
+
+describe('a mirrored slice that somebody else', () => {
+  it('edits or deletes is put right after a second (17, D5, D39)', () => {
+    const sim = settled();
+    const path = (): string => `${SLICES}/${namesOf(sim)[0]}`;
+    sim.kill();
+    sim.start();
+    sim.run(5000);
+    deleteObject(sim, path());
+    sim.run(3000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    edit(sim, path(), {}, { endpoints: [] });
+    sim.run(900);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 - : http:8080/TCP']);
+    sim.run(500);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+
+  it('deletes while a finalizer holds it does not hold up the Endpoints (17, D11)', () => {
+    const sim = settled();
+    const held = `${SLICES}/${namesOf(sim)[0]}`;
+    edit(sim, held, { finalizers: ['example.com/f'] });
+    sim.run(5000);
+    deleteObject(sim, held);
+    sim.run(5000);
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: [{ ip: '10.0.0.2' }], ports: HTTP }] });
+    sim.run(1000);
+    assert.ok(slicesTable(sim).includes('default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP'));
+    edit(sim, held, { finalizers: [] });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP']);
+  });
+
+  it('has made twice is removed', () => {
+    const sim = settled();
+    const [{ metadata, ...rest }] = slicesOf(sim) as [ReturnType<typeof slicesOf>[number]];
+    const { labels, ownerReferences } = metadata;
+    sim.request('POST', SLICES, { ...rest, metadata: { name: 'web-copy', labels, ownerReferences } });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+});
+
+describe('writes of mirrored slices', () => {
+  it('a restart makes none', () => {
+    const sim = settled({ options: { endpoints: true, slices: true } });
+    sim.kill();
+    const from = sim.exchanges.length;
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('whose replies are lost leave no duplicates', () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const sim = world({ seed });
+      createService(sim, { name: 'web', spec: { selector: null } });
+      sim.faults.loseReply = 0.5;
+      sim.start();
+      sim.run(2000);
+      for (let i = 1; i <= 5; i++) {
+        const subsets = [
+          { addresses: [{ ip: '10.0.0.1' }, { ip: `fd00::${i}` }], ports: HTTP },
+          { addresses: [{ ip: `10.0.0.${i + 1}` }], ports: [{ name: 'p', port: i }] },
+        ];
+        if (i === 1) makeEndpoints(sim, 'web', subsets);
+        else edit(sim, `${ENDPOINTS}/web`, {}, { subsets });
+        sim.run(5000);
+      }
+      sim.faults.loseReply = 0;
+      sim.run(120_000);
+      assert.deepEqual(
+        slicesTable(sim),
+        [
+          'default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP',
+          'default/web (mirror) IPv4 10.0.0.6 : p:5/TCP',
+          'default/web (mirror) IPv6 fd00::5 : http:8080/TCP',
+        ],
+        `seed ${seed}`,
+      );
+    }
+  });
+
+  it('that are refused make the Endpoints stuck, named in a metric, an event and the log, and hold up no other', () => {
+    const sim = world({
+      refuse: ({ method, body }) =>
+        method === 'POST' && Buffer.from(body!).includes('bad-') ? makeStatus(422, 'Invalid', 'no good') : 0,
+    });
+    for (const name of ['bad', 'web']) {
+      createService(sim, { name, spec: { selector: null } });
+      makeEndpoints(sim, name, ONE);
+    }
+    sim.start();
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+    assert.equal(metric(sim, 'endpointd_stuck_service', { controller: 'endpointslice-mirroring', service: 'bad' }), 1);
+    assert.deepEqual(eventsOf(sim), [
+      'Endpoints bad: MirroredEndpointSlicesStuck: EndpointSlices that mirror Endpoints default/bad cannot be brought up to date: no good',
+    ]);
+    assert.equal(sim.logLines.find(({ level }) => level === 'error')!.fields['service'], 'default/bad');
+  });
+
+  it('in a terminating namespace are skipped in silence', () => {
+    const sim = world();
+    sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
+    createService(sim, { name: 'web', namespace: 'going', spec: { selector: null } });
+    sim.request('POST', '/api/v1/namespaces/going/endpoints', {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'web' },
+      subsets: ONE,
+    });
+    sim.request('DELETE', '/api/v1/namespaces/going');
+    sim.start();
+    sim.run(600_000);
+    assert.deepEqual(asked(sim), ['POST endpointslices 403']);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('go on where a thread was lost, after one look at Endpoints and slices', () => {
+    const sim = settled({ shards: 1 });
+    sim.shards!.kill(0, 'exit code 1');
+    sim.run(5000);
+    const from = sim.exchanges.length;
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: [{ ip: '10.0.0.2' }], ports: HTTP }] });
+    sim.run(1000);
+    assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP']);
+  });
+});
