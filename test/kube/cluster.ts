@@ -123,7 +123,7 @@ const companions = new WeakMap<object, Child[]>();
 export interface ControllerManager {
   readonly pid: number;
   cpuSeconds(): number;
-  /** Nothing waits in the queue of the endpoints controller or is being worked on; delayed keys do not count. */
+  /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
   idle(): Promise<boolean>;
   /** SIGKILL. */
   stop(): Promise<void>;
@@ -180,7 +180,8 @@ export async function startControllerManager(
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);
       const metrics = parseMetrics(text);
-      const queue = 'name="endpoint"';
+      // Of all three controllers, whichever run.
+      const queue = 'name="endpoint';
       // Every add ends as work that is done, whatever comes of it; its gauges are taken twice a second only.
       return (
         status === 200 &&
