@@ -8,7 +8,7 @@ import type { SliceWrite } from '../slices/slice-write.ts';
 import { sliceWrites } from '../slices/write-phases.ts';
 import { desiredGroups, groupKey } from './desired.ts';
 import { hasMetadata, type MirroredMetadata, mirroredMetadata, withMetadata } from './metadata.ts';
-import { packGroup } from './pack-group.ts';
+import { type PackedGroup, packGroup } from './pack-group.ts';
 import { mirrorProblems } from './problems.ts';
 import { recycle } from './recycle.ts';
 
@@ -62,7 +62,7 @@ export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
 /**
  * What to write so that the slices say what the Endpoints say (spec/endpointslice.md 11.5 to 11.7). Whether the Endpoints
  * are to be mirrored at all was decided before. A slice that is being deleted counts as absent (upstream #108779). Of
- * several stored slices for the same ports and family the first by name is kept.
+ * several stored slices for the same ports and family one that is right is kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
   const { endpoints, config } = input;
@@ -80,8 +80,9 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   for (const [key, group] of desired.groups) {
     const stored = storedByGroup.get(key) ?? [];
     storedByGroup.delete(key);
-    const usable = config.all || group.endpoints.size === 0 ? stored : stored.slice(0, 1);
-    const packed = packGroup(group.endpoints, usable, max, outdated);
+    const pack = (slices: readonly EndpointSlice[]): PackedGroup => packGroup(group.endpoints, slices, max, outdated);
+    const usable = config.all || group.endpoints.size === 0 ? stored : keptOne(stored, pack);
+    const packed = pack(usable);
     const content = (held: readonly Endpoint[]): Content => ({
       addressType: group.family,
       ports: group.ports,
@@ -91,7 +92,7 @@ export function planMirror(input: MirrorInput): MirrorPlan {
       if (kept.changed) updates.push({ slice: kept.slice, content: content(kept.endpoints) });
     }
     creates.push(...packed.created.map(content));
-    deletable.push(...packed.dropped, ...stored.slice(usable.length));
+    deletable.push(...packed.dropped, ...stored.filter((slice) => !usable.includes(slice)));
     facts.endpoints += group.endpoints.size;
     facts.slices += packed.kept.length;
     facts.slicesDesired += Math.ceil(group.endpoints.size / max);
@@ -119,6 +120,19 @@ export function planMirror(input: MirrorInput): MirrorPlan {
     facts: { ...facts, skipped: desired.skipped },
     problems: mirrorProblems(endpoints, desired, max),
   };
+}
+
+/** The slice to keep where one is to have everything: the first that needs no write, else the first. */
+function keptOne(
+  stored: readonly EndpointSlice[],
+  pack: (slices: readonly EndpointSlice[]) => PackedGroup,
+): readonly EndpointSlice[] {
+  const right = stored.length < 2 ? -1 : stored.findIndex((slice) => needsNothing(pack([slice])));
+  return right < 0 ? stored.slice(0, 1) : [stored[right]!];
+}
+
+function needsNothing({ kept, dropped, created }: PackedGroup): boolean {
+  return created.length === 0 && dropped.length === 0 && kept.every(({ changed }) => !changed);
 }
 
 interface Content {

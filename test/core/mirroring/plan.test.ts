@@ -321,7 +321,13 @@ check('a slice with null for its endpoints is filled', {
   writes: ['1 update a IPv4 10.0.0.1 ->'],
 });
 
-check('of several slices for the same ports the first by name is kept', {
+check('of several slices for the same ports one that is right is kept', {
+  subsets: ['10.0.0.1 -> http:80/TCP'],
+  stored: ['a IPv4 10.0.0.2 -> http:80/TCP', 'b IPv4 10.0.0.1 -> http:80/TCP', 'c IPv4 10.0.0.1 -> http:80/TCP'],
+  writes: ['2 delete a', '2 delete c'],
+  facts: { endpoints: 1, slices: 1, added: 0, updated: 0, removed: 0 },
+});
+check('of several slices for the same ports, all of them wrong, the first by name is kept', {
   subsets: ['10.0.0.1 10.0.0.2 -> 80/TCP'],
   stored: ['b IPv4 10.0.0.2 -> 80/TCP', 'a IPv4 10.0.0.1 -> 80/TCP'],
   writes: ['1 update a IPv4 10.0.0.1 10.0.0.2 -> 80/TCP', '2 delete b'],

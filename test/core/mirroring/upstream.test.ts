@@ -34,7 +34,7 @@ import {
 } from '../../support/slice-server.ts';
 import { upstreamMirror } from '../../support/upstream-mirroring.ts';
 
-const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 300) };
+const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 150) };
 const UPSTREAM_SEEDS = [1, 2, 3];
 const SELECTORLESS = makeService({ selector: null });
 
@@ -122,6 +122,7 @@ const edits: Edit[] = [
   (slice) => ({ ...slice, metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, mine: 'yes' } } }),
   (slice) => ({ ...slice, metadata: { ...slice.metadata, annotations: { mine: 'yes' } } }),
   (slice) => ({ ...slice, ports: [] }),
+  (slice) => ({ ...slice, metadata: { ...slice.metadata, name: `${slice.metadata.name}-too`, uid: 'copy' } }),
 ];
 
 const foreignSteps: fc.Arbitrary<Step> = fc
@@ -209,16 +210,14 @@ test('step by step from one state: same slices, never more writes, at rest on wh
         const our = ours(scene, config);
         const ourAfter = after(scene, our);
         assert.equal(ours(ourAfter, config).length, 0, 'ours is at rest');
-        const counts: number[] = [];
         for (const seed of UPSTREAM_SEEDS) {
           const their = theirs(scene, config, seed);
-          counts.push(their.length);
+          assert(our.length <= their.length, `${our.length} writes where upstream makes ${their.length}`);
           const theirAfter = after(scene, their);
           assert.deepEqual(content(ourAfter), content(theirAfter));
           assert.equal(theirs(ourAfter, config, seed).length, 0, 'giving back costs nothing');
           assert.equal(ours(theirAfter, config).length, 0, 'taking over costs nothing');
         }
-        assert(our.length <= Math.max(...counts), `${our.length} writes where upstream makes ${counts.join(' or ')}`);
         scene = ourAfter;
       }
     }),
