@@ -70,7 +70,8 @@ function readField(context: Context, field: Field, value: unknown, path: string)
     if (value.length === 0) return undefined;
     return value.map((item, at) => {
       context.owner = owner;
-      return readOne(context, field, item, `${path}[${at}]`);
+      // Null in a list of texts is an empty one.
+      return readOne(context, field, item ?? (field.type === 'string' ? '' : item), `${path}[${at}]`);
     });
   }
   if (field.shape === 'map') {

@@ -144,6 +144,10 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
       setKey(merged, key, strategicPatch(ownValue(merged, key), value, inner));
       continue;
     }
+    if (ownValue(merged, key) === undefined) {
+      merged[key] = withoutDirectives(value, field?.message);
+      continue;
+    }
     const mergeKey = list['x-kubernetes-patch-merge-key'];
     const before = listAt(merged, key);
     merged[key] =
@@ -152,6 +156,13 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
         : mergeList(records(before), records(value), mergeKey, field?.message, orderOf(patch, key, value));
   }
   return merged;
+}
+
+/** A list that the target does not have: taken as it is, without looking for keys. */
+function withoutDirectives(list: readonly unknown[], message: Message | undefined): unknown[] {
+  return list
+    .filter((item) => !isRecord(item) || !['delete', 'replace'].includes(String(item['$patch'])))
+    .map((item) => strategicPatch({}, item, message));
 }
 
 function unknownDirective(patch: Json): Error {

@@ -157,7 +157,6 @@ const QUERIES: readonly string[] = [
   'limit=1',
   'limit=x',
   'resourceVersion=x',
-  'resourceVersion=0',
   'resourceVersionMatch=NotOlderThan',
   'continue=x',
   'continue=e30',
@@ -269,8 +268,9 @@ function mutate(prng: Prng, root: Json): void {
 
 /** Some of its fields, never the name. */
 function partOf(prng: Prng, object: Json): Json {
-  const { name: _, ...metadata } = object.metadata ?? {};
-  const whole = { ...object, metadata };
+  const { metadata } = object;
+  const isObject = typeof metadata === 'object' && metadata !== null;
+  const whole = isObject ? { ...object, metadata: { ...metadata, name: undefined } } : object;
   const keys = Object.keys(whole);
   const kept = pick(prng, keys);
   return { [kept]: whole[kept] };

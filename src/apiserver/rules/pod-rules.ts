@@ -124,8 +124,7 @@ function containersOf(spec: Json): readonly Json[] {
 }
 
 function containerDefaults(container: Json, hostNetwork: boolean): void {
-  const reference = IMAGE.exec(text(container, 'image'));
-  const latest = reference !== null && (reference[1] ?? (reference[2] === undefined ? 'latest' : '')) === 'latest';
+  const latest = tagOf(text(container, 'image')) === 'latest';
   container['resources'] = withRequests(child(container, 'resources'));
   container['terminationMessagePath'] = orElse(container['terminationMessagePath'], '/dev/termination-log');
   container['terminationMessagePolicy'] = orElse(container['terminationMessagePolicy'], 'File');
@@ -141,7 +140,18 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
 
 /** A reference to an image: a host perhaps, a path, its tag and its digest. */
 const IMAGE =
-  /^(?:[\w.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::(\w[\w.-]{0,127}))?(?:@(\w[\w.+-]*:[0-9a-fA-F]{32,}))?$/;
+  /^((?:[\w.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?::(\w[\w.-]{0,127}))?(?:@(\w[\w.+-]*:[0-9a-fA-F]{32,}))?$/;
+
+const IMAGE_NAME_MAX = 255;
+const IMAGE_PREFIX = 'library/';
+
+/** The tag that an image is pulled by; none where the digest tells, and in what is no reference. */
+function tagOf(image: string): string {
+  const [, name = '', tag, digest] = IMAGE.exec(image) ?? [];
+  const path = name.includes('/') ? name : IMAGE_PREFIX + name;
+  if (name === '' || path.length > IMAGE_NAME_MAX) return '';
+  return tag ?? (digest === undefined ? 'latest' : '');
+}
 
 /** What is limited and not requested is requested up to its limit. */
 function withRequests(resources: Json): Json {
