@@ -139,8 +139,9 @@ export function reportSync(state: ControllerState, unit: Unit, sync: Sync, now: 
   instruments.mirror?.syncSeconds.observe(seconds);
   if (failure !== null) return;
   if (instruments.slices !== null && facts !== undefined) {
-    const { topology, trafficDistribution } = facts as SlicesFacts;
-    instruments.slices.changedPerSync(topology ? 'Auto' : 'Disabled', trafficDistribution).observe(applied);
+    const { families, topology, trafficDistribution } = facts as SlicesFacts;
+    const changed = instruments.slices.changedPerSync(topology ? 'Auto' : 'Disabled', trafficDistribution);
+    for (const { writes } of families) changed.observe(writes);
   }
   if (facts !== undefined) {
     log(state, 'info', 2, 'synced', {

@@ -155,7 +155,7 @@ function estimateFactsBytes({ slices }: ServiceFacts): number {
   if (slices === undefined) return bytes;
   bytes += SHORT_HEADER_BYTES * 3 + NUMBER_BYTES + slices.trafficDistribution.length;
   for (const family of slices.families) {
-    bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * 5 + family.family.length + family.hintsFailure.length;
+    bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * 6 + family.family.length + family.hintsFailure.length;
     for (const { zone } of family.hints ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
   }
   return bytes;
@@ -454,6 +454,7 @@ function slicesFactsToTuple(slices: SlicesFacts): unknown[] {
       family.slicesDesired,
       family.added,
       family.removed,
+      family.writes,
       family.hints === null ? null : family.hints.flatMap(({ zone, count }) => [zone, count]),
       family.hintsFailure,
     ]),
@@ -474,8 +475,8 @@ function slicesFactsFromTuple(value: unknown): SlicesFacts {
 }
 
 function familyFactsFromTuple(value: unknown): FamilyFacts {
-  const fields = tuple(value, 8, 'family facts');
-  const hints = fields[6];
+  const fields = tuple(value, 9, 'family facts');
+  const hints = fields[7];
   return {
     family: string(fields[0], 'family') as IpFamily,
     endpoints: number(fields[1], 'endpoints'),
@@ -483,8 +484,9 @@ function familyFactsFromTuple(value: unknown): FamilyFacts {
     slicesDesired: number(fields[3], 'slicesDesired'),
     added: number(fields[4], 'added'),
     removed: number(fields[5], 'removed'),
+    writes: number(fields[6], 'writes'),
     hints: hints === null ? null : zoneCountsFromList(list(hints, 'hints')),
-    hintsFailure: string(fields[7], 'hintsFailure'),
+    hintsFailure: string(fields[8], 'hintsFailure'),
   };
 }
 

@@ -179,6 +179,7 @@ const facts: fc.Arbitrary<ServiceFacts> = fc.record({
           slicesDesired: fc.nat(),
           added: fc.nat(),
           removed: fc.nat(),
+          writes: fc.nat(),
           hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
           hintsFailure: ascii,
         }),

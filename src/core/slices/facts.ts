@@ -23,6 +23,8 @@ export interface FamilyFacts {
   /** Endpoints newly placed and dropped by this plan (spec/endpointslice.md 8.2, 13). */
   readonly added: number;
   readonly removed: number;
+  /** Writes of this plan, also the creates that a Service on its way out goes without. */
+  readonly writes: number;
   /** Ready endpoints by the zone that hints send them to; null = no hints by CPU shares are in effect. */
   readonly hints: readonly ZoneCount[] | null;
   /** Why there are none although wanted, in upstream's words without the address type; '' = not so. */

@@ -139,6 +139,7 @@ function planFamily(
       slicesDesired: Math.max(1, family.fewest),
       added: packed.added,
       removed: packed.removed,
+      writes: created.length + updated.length + deletes.length,
       hints: hints.hints,
       hintsFailure: hints.failure,
     },
