@@ -126,7 +126,7 @@ export function applySlicesPod(s: ServiceSlices, name: string, member: Member | 
     return before.member.pod;
   }
   if (before !== undefined && before.member.pod === member.pod && before.member.zone === member.zone) return member.pod;
-  const after = placePod(s.service, member, before ?? null);
+  const after = placePod(s, s.service, member, before ?? null);
   movePod(s, name, before ?? null, after);
   s.pods.set(name, after);
   return before?.member.pod ?? null;
@@ -203,7 +203,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
   s.unwanted.clear();
   s.waitingForNode = 0;
   for (const [name, before] of s.pods) {
-    const after = placePod(service, before.member, before);
+    const after = placePod(s, service, before.member, before);
     s.pods.set(name, after);
     enterAll(s, name, after);
     noteProblem(s, before.problem, after.problem);
@@ -217,25 +217,31 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 // Pods
 
 /** What becomes of a pod, not yet in a group. */
-function placePod(service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
+function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
   const nowhere: PodPlace = { member, ports: null, ipv4: null, ipv6: null, waiting: false, problem: null };
   // Terminating pods count (spec/endpointslice.md 7.2).
   if (service === null || !podIncluded(pod, true)) return nowhere;
   const { spec, families, publishNotReady } = service;
-  const ports = service.ports ?? podSlicePorts(spec, pod);
+  const ports = service.ports ?? sharedPorts(s, podSlicePorts(spec, pod));
   if (zone === null && !publishNotReady) {
     return { ...nowhere, ports, waiting: true, problem: unknownNode(pod) };
   }
   const { ipv4, ipv6, problem } = podEndpoints(spec, families, publishNotReady, pod, zone ?? '');
   return {
     member,
-    ports: before?.ports?.key === ports.key ? before.ports : ports,
+    ports,
     ipv4: known(before?.ipv4, ipv4),
     ipv6: known(before?.ipv6, ipv6),
     waiting: false,
     problem,
   };
+}
+
+/** The same object for all pods of a group. */
+function sharedPorts(s: ServiceSlices, ports: SlicePorts): SlicePorts {
+  const group = s.families[0]?.groups.get(ports.key);
+  return group !== undefined && group.pods > 0 ? group.ports : ports;
 }
 
 function known(before: Endpoint | null | undefined, after: Endpoint | null): Endpoint | null {

@@ -27,6 +27,8 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
  * both second: there the order cannot help.
  */
 export function writePhases(changes: readonly SliceChange[]): readonly (1 | 2)[] {
+  // As nearly always: no other write can add what this one drops.
+  if (changes.length === 1) return [changes[0]!.after === null ? 2 : 1];
   const added = new Set<string>();
   for (const { before, after } of changes) for (const address of missing(after, before)) added.add(address);
   return changes.map(({ before, after }) => {
