@@ -38,11 +38,12 @@ export interface Scene {
   readonly slices: ServiceSlices;
 }
 
-export function startScene(endpointsPerSliceMax: number): Scene {
+/** `asUpstream` = its placeholders are compared as it does; else as they should be. */
+export function startScene(endpointsPerSliceMax: number, asUpstream = false): Scene {
   return {
     world: startWorld(),
     server: createSliceServer(),
-    upstream: createUpstream(endpointsPerSliceMax, true),
+    upstream: createUpstream(endpointsPerSliceMax, !asUpstream),
     slices: createServiceSlices({ endpointsPerSliceMax, tolerateUnreadyAnnotation: false }),
   };
 }

@@ -248,3 +248,45 @@ test('each along its own path: never more writes in all', () => {
     runs,
   );
 });
+
+// Where ours is another than upstream's, on purpose.
+
+const ONE_ADDRESS: Step = {
+  kind: 'subsets',
+  subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }],
+};
+const UNLIMITED = { endpointsPerSubsetMax: 1000, all: false };
+
+test('reserved labels on the Endpoints are nothing to write for; upstream writes with every sync (D25)', () => {
+  let scene = startScene();
+  play(scene, ONE_ADDRESS);
+  play(scene, { kind: 'metadata', metadata: { labels: { [SERVICE_NAME_LABEL]: 'other' } } });
+  scene = after(scene, ours(scene, UNLIMITED));
+  assert.deepEqual([ours(scene, UNLIMITED).length, theirs(scene, UNLIMITED, 1).length], [0, 1]);
+});
+
+test('a slice that is being deleted does not count; to upstream it does, until it is gone (D11)', () => {
+  let scene = startScene();
+  play(scene, ONE_ADDRESS);
+  scene = after(scene, ours(scene, UNLIMITED));
+  const edit: Edit = (slice) => ({
+    ...slice,
+    metadata: { ...slice.metadata, deletionTimestamp: '2024-05-01T10:00:00Z' },
+  });
+  play(scene, { kind: 'foreign', edits: [{ at: 0, edit }] });
+  assert.deepEqual(
+    ours(scene, UNLIMITED).map(({ verb }) => verb),
+    ['create'],
+  );
+  assert.deepEqual(theirs(scene, UNLIMITED, 1), []);
+});
+
+test('an address that the server would refuse is left out; upstream fails with the whole slice (D13)', () => {
+  const scene = startScene();
+  const addresses = [{ ip: '10.0.0.1' }, { ip: '127.0.0.1' }];
+  play(scene, { kind: 'subsets', subsets: [{ addresses, ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }] });
+  const mirrored = (writes: readonly SliceRequest[]): unknown =>
+    writes[0]!.object!.endpoints!.flatMap((endpoint) => endpoint.addresses).toSorted();
+  assert.deepEqual(mirrored(ours(scene, UNLIMITED)), ['10.0.0.1']);
+  assert.deepEqual(mirrored(theirs(scene, UNLIMITED, 1)), ['10.0.0.1', '127.0.0.1']);
+});

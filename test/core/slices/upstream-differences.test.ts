@@ -1,0 +1,141 @@
+/**
+ * Where our slices are others than those of upstream's algorithm on the same state, on purpose: each case says what both do.
+ * All else is equal (upstream.test.ts).
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { labelsFromRecord } from '../../../src/kube/labels.ts';
+import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
+import type { EndpointSlice } from '../../../src/kube/types.ts';
+import { makePod, makeServicePort } from '../../support/records.ts';
+import { type Change, setService, TEN_PODS, withMetadata } from '../../support/slice-changes.ts';
+import {
+  advance,
+  apply,
+  editSlice,
+  ourPlan,
+  play,
+  type Scene,
+  startScene,
+  theirSync,
+} from '../../support/slice-scene.ts';
+import { copySliceServer, serveSliceRequest } from '../../support/slice-server.ts';
+import { countWrites, makeNode } from '../../support/slice-world.ts';
+
+/** What both write from here on, and what slices they have then. */
+interface Both {
+  readonly writes: string;
+  readonly theirWrites: string;
+  readonly slices: readonly EndpointSlice[];
+  readonly theirSlices: readonly EndpointSlice[];
+}
+
+function sync(scene: Scene): Both {
+  const server = copySliceServer(scene.server);
+  const { writes: theirs } = theirSync(scene, server, 1);
+  for (const write of theirs) serveSliceRequest(server, write);
+  const writes = ourPlan(scene);
+  apply(scene, writes);
+  advance(scene);
+  return {
+    writes: countWrites(writes),
+    theirWrites: countWrites(theirs),
+    slices: [...scene.server.slices.values()],
+    theirSlices: [...server.slices.values()],
+  };
+}
+
+function settled(changes: readonly Change[], endpointsPerSliceMax = 100, asUpstream = false): Scene {
+  const scene = startScene(endpointsPerSliceMax, asUpstream);
+  play(scene, changes);
+  sync(scene);
+  return scene;
+}
+
+const NO_PODS: Change = ({ pods }) => pods.clear();
+const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
+
+test('a label with an empty value comes to the placeholder too; upstream takes it for one that is missing', () => {
+  const scene = settled([], 100, true);
+  play(scene, [setService({ labels: labelsFromRecord({ team: '' }) })]);
+  const { writes, theirWrites, slices, theirSlices } = sync(scene);
+  assert.deepEqual([writes, theirWrites], ['1 update', 'none']);
+  assert.equal(slices[0]!.metadata.labels!['team'], '');
+  assert.equal(theirSlices[0]!.metadata.labels!['team'], undefined);
+});
+
+test('a slice that takes new endpoints gets the headless label that it lacks; from upstream it does not', () => {
+  const scene = settled([
+    setService({ clusterIP: 'None' }),
+    ({ pods }) => void pods.set('a', makePod('a', { podIPs: ['10.0.0.1'] })),
+  ]);
+  editSlice(scene, {
+    at: 0,
+    edit: (slice) => {
+      const { 'service.kubernetes.io/headless': _, ...labels } = slice.metadata.labels!;
+      return withMetadata(slice, { labels });
+    },
+  });
+  play(scene, [({ pods }) => void pods.set('b', makePod('b', { podIPs: ['10.0.0.2'] }))]);
+  const { writes, theirWrites, slices, theirSlices } = sync(scene);
+  assert.deepEqual([writes, theirWrites], ['1 update', '1 update']);
+  assert.equal(slices[0]!.metadata.labels!['service.kubernetes.io/headless'], '');
+  assert.equal(theirSlices[0]!.metadata.labels!['service.kubernetes.io/headless'], undefined);
+});
+
+test('a recycled slice keeps finalizers and the annotations of others; from upstream it does not (D10)', () => {
+  const scene = settled([TEN_PODS]);
+  const marked = { annotations: { mine: 'yes' }, finalizers: ['mine/finalizer'] };
+  editSlice(scene, { at: 0, edit: (slice) => withMetadata(slice, marked) });
+  play(scene, [setService({ ports: [makeServicePort({ targetPort: 9090 })] })]);
+  const { writes, theirWrites, slices, theirSlices } = sync(scene);
+  assert.deepEqual([writes, theirWrites], ['1 update', '1 update']);
+  const marks = ({ metadata }: EndpointSlice): unknown => [metadata.annotations?.['mine'], metadata.finalizers];
+  assert.deepEqual(marks(slices[0]!), ['yes', ['mine/finalizer']]);
+  assert.deepEqual(marks(theirSlices[0]!), [undefined, undefined]);
+});
+
+test('an endpoint in a zone without a share costs one write; upstream writes its slice with every sync (D41)', () => {
+  const scene = settled([
+    AUTO,
+    ({ nodes }) => void nodes.set('node-3', makeNode('node-3', 'd', { ready: false })),
+    TEN_PODS,
+  ]);
+  assert.equal(ourPlan(scene).length, 0);
+  assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
+});
+
+test('hints that an endpoint without a zone makes impossible are taken away once; upstream writes on and on', () => {
+  const scene = settled([
+    AUTO,
+    ({ nodes }) => void nodes.set('node-3', makeNode('node-3', '', { ready: false })),
+    TEN_PODS,
+  ]);
+  assert.equal(ourPlan(scene).length, 0);
+  assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
+});
+
+test('an address that the server would refuse is left out; upstream fails with the whole slice (D13)', () => {
+  const scene = startScene(100);
+  play(scene, [TEN_PODS, ({ pods }) => void pods.set('bad', makePod('bad', { podIPs: ['169.254.1.1'] }))]);
+  const addresses = (slice: EndpointSlice | null): string[] =>
+    (slice?.endpoints ?? []).flatMap((endpoint) => endpoint.addresses);
+  const [ours, theirs] = [ourPlan(scene), theirSync(scene, scene.server, 1).writes];
+  assert.deepEqual([countWrites(ours), countWrites(theirs)], ['1 create', '1 create']);
+  const missing = new Set(addresses(theirs[0]!.object)).difference(new Set(addresses(ours[0]!.object)));
+  assert.deepEqual([...missing], ['169.254.1.1']);
+});
+
+test('a scale to nothing and back keeps the object, in both', () => {
+  const scene = settled([TEN_PODS]);
+  const names = [...scene.server.slices.keys()];
+  for (const change of [NO_PODS, TEN_PODS]) {
+    play(scene, [change]);
+    const { writes, theirWrites, slices } = sync(scene);
+    assert.deepEqual([writes, theirWrites], ['1 update', '1 update']);
+    assert.deepEqual(
+      slices.map((slice) => slice.metadata.name),
+      names,
+    );
+  }
+});
