@@ -8,7 +8,7 @@
  */
 import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
-import type { ExpectedEcho, HeldEvent, OutputState } from './output-state.ts';
+import { AS_SENT, type ExpectedEcho, type HeldEvent, type OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import {
   allServices,
@@ -48,7 +48,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     project: (source) => projectOutput(source, state.interner),
     upsert(record, source, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
-      tellOutput(state, endpoints, appeared(record, source), now);
+      tellOutput(state, endpoints, appeared(endpoints, record, source), now);
       // Not the record: the reply to a write may put another one in its place before the list ends.
       return endpoints;
     },
@@ -76,7 +76,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
       if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(record.resourceVersion), now);
       if (unit === null) return record;
       const slice = ensureSlice(state, unit, record.name);
-      tellOutput(state, slice, appeared(record, source), now);
+      tellOutput(state, slice, appeared(slice, record, source), now);
       return slice;
     },
     remove(record, now) {
@@ -106,8 +106,10 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
 }
 
-function appeared(record: OutputRecord, source: ObjectSource): HeldEvent {
-  return { resourceVersion: record.resourceVersion, record, content: contentOf(source) };
+function appeared(output: OutputState, record: OutputRecord, source: ObjectSource): HeldEvent {
+  const sent = output.sent ?? output.expected?.body;
+  const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
+  return { resourceVersion: record.resourceVersion, record, content: isEcho ? AS_SENT : contentOf(source) };
 }
 
 function vanished(resourceVersion: string): HeldEvent {
@@ -184,9 +186,10 @@ function compareEcho(state: ControllerState, output: OutputState, event: HeldEve
   if (expected === null) return;
   if (compareResourceVersions(event.resourceVersion, expected.resourceVersion) < 0) return;
   dropExpected(state, output);
-  if (event.resourceVersion !== expected.resourceVersion || event.content?.encoding !== 'protobuf') return;
-  if (sameBeyondMetadata(expected.body, event.content.bytes)) return;
-  output.content = event.content;
+  const { content } = event;
+  if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
+  if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
+  output.content = content;
   noteNews(output);
   noteForeignEdit(state, output, 'what was written came back changed', now);
 }
@@ -216,12 +219,20 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
     return;
   }
   output.record = event.record;
-  output.content = event.content;
+  output.content = event.content === AS_SENT ? null : event.content;
   output.gone = deleted;
   output.known = true;
   noteNews(output);
   if (output.unit === null) takeEndpoints(state, output.service, deleted, now);
   else takeSlice(state, output, output.unit, deleted, now);
+  // Somebody else has changed its metadata since: only the server knows how.
+  if (event.content === AS_SENT) becomeUncertain(output);
+}
+
+/** The server may hold something that nobody told us: the next plan begins with a look at it. */
+export function becomeUncertain(output: OutputState): void {
+  if (output.unit === null) output.uncertain = true;
+  else output.unit.known = false;
 }
 
 function takeEndpoints(state: ControllerState, service: ServiceState, deleted: boolean, now: Now): void {
@@ -253,7 +264,7 @@ function controllerOf(state: ControllerState, output: number): Controller | unde
 }
 
 /** Mirroring reads what somebody else writes: every change of it is followed at once (spec/endpointslice.md 11.2). */
-function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
+export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
   const controller = controllerOf(state, OUTPUT_MIRROR);
   if (controller === undefined) return false;
   const mirrored = isMirrored(service);
@@ -266,7 +277,8 @@ function tellMirroring(state: ControllerState, service: ServiceState, now: Now):
 export function dropContent(output: OutputState): void {
   output.content = null;
   output.gone = false;
-  output.known = output.record === null;
+  // A planner that still knows the service believes in what it held of it.
+  output.known = output.record === null && !output.service.inPlanner;
   output.unit?.news?.delete(output);
 }
 
@@ -295,7 +307,7 @@ export function forgetSlices(state: ControllerState, unit: Unit): void {
   }
   unit.news = null;
   unit.relisted = false;
-  unit.known = unit.slices === null;
+  unit.known = unit.slices === null && !unit.service.inPlanner;
 }
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */

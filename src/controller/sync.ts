@@ -5,7 +5,16 @@
 import { nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
-import { dropContent, forgetSlices, noteNews, ownWrite, releaseHeld, undoneWrite } from './outputs.ts';
+import {
+  becomeUncertain,
+  dropContent,
+  forgetSlices,
+  noteNews,
+  ownWrite,
+  releaseHeld,
+  tellMirroring,
+  undoneWrite,
+} from './outputs.ts';
 import type { OutputState } from './output-state.ts';
 import { readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from './reports.ts';
@@ -95,9 +104,15 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
 
 /** The answer to the GET of the Endpoints object. */
 export function onEndpointsRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
-  const failure = takeEndpointsRead(state, unit.service.endpoints, event);
-  unit.service.endpoints.inFlight--;
-  releaseHeld(state, unit.service.endpoints, now);
+  const { service } = unit;
+  const { endpoints } = service;
+  const before = endpoints.record;
+  const failure = takeEndpointsRead(state, endpoints, event);
+  // The watch will bring no news of what is known already.
+  const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
+  if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
+  endpoints.inFlight--;
+  releaseHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 
@@ -184,13 +199,16 @@ function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now:
   queueWrite(state, { unit, output, write, lane: sync.chore ? 'chore' : 'fresh', queuedAtMs: now.nowMs, sentAtMs: -1 });
 }
 
+/** The other updates, then the deletes: what an update adds may be what a delete drops. */
 function openLater(state: ControllerState, unit: Unit, now: Now): void {
   const sync = unit.sync!;
   const { later } = sync;
+  const updates = later.some(({ verb }) => verb !== 'delete');
   sync.later = [];
   for (const write of later) {
-    if (sync.failure === null) openWrite(state, unit, write, now);
-    else ackNotSent(unit.service, write);
+    if (sync.failure !== null) ackNotSent(unit.service, write);
+    else if (updates && write.verb === 'delete') sync.later.push(write);
+    else openWrite(state, unit, write, now);
   }
 }
 
@@ -205,6 +223,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   assert(sync !== null && sync.open > 0, `an answer to no write of ${keyOf(service)}`);
   sync.open--;
   output.inFlight--;
+  output.sent = null;
   const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
   if (undone) {
     undoneWrite(state, output, now);
@@ -214,7 +233,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
-  if (outcome.uncertain) becomeUncertain(unit, output);
+  if (outcome.uncertain) becomeUncertain(output);
   if (outcome.failure !== null) {
     sync.failure = outcome.failure;
     reportFailedWrite(state, unit, write, outcome.failure, outcome.silent, now);
@@ -242,11 +261,6 @@ function ack(service: ServiceState, unit: Unit, output: OutputState, write: Plan
   } else {
     unit.known = false;
   }
-}
-
-function becomeUncertain(unit: Unit, output: OutputState): void {
-  if (output.unit === null) output.uncertain = true;
-  else unit.known = false;
 }
 
 /** Ends a sync that got no further. */

@@ -230,7 +230,7 @@ export function createSim(config: SimConfig = {}): Sim {
             schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
             startPlanning: (shard: number) => {
               const planner = createPlanner(plannerConfig);
-              planners[shard] = planner;
+              if (alive()) planners[shard] = planner;
               return (bytes: Uint8Array) => {
                 config.poison?.(bytes);
                 return plan(planner, bytes);
