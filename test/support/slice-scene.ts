@@ -76,8 +76,17 @@ export function ourPlan({ slices, upstream, world, server }: Scene): readonly Sl
 }
 
 /** The server takes our writes, and we hear of it. */
-export function apply({ slices, server }: Scene, writes: readonly SliceWrite[]): void {
-  for (const write of writes) {
+export function apply(scene: Scene, writes: readonly SliceWrite[]): void {
+  applySome(scene, writes, -1);
+}
+
+/** Only the writes whose bit is set come to be; of the others the server will have none. */
+export function applySome({ slices, server }: Scene, writes: readonly SliceWrite[], bits: number): void {
+  for (const [i, write] of writes.entries()) {
+    if (((bits >> i) & 1) === 0) {
+      ackSlice(slices, write, { result: i % 2 === 0 ? 'refused' : 'not-sent', uid: '', resourceVersion: '' });
+      continue;
+    }
     const { uid = '', resourceVersion = '' } = serveSliceRequest(server, write)?.metadata ?? {};
     ackSlice(slices, write, { result: 'applied', uid, resourceVersion });
   }

@@ -25,6 +25,7 @@ import { canonical, contentOf } from '../../support/slice-content.ts';
 import {
   advance,
   apply,
+  applySome,
   editSlice,
   newcomer,
   ourPlan,
@@ -249,6 +250,30 @@ const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTAT
 
 test('with hints by CPU, beside other writers: what upstream might do, and at rest on what either wrote', () => {
   checkBesideOthers([AUTO], withTopology, foreignEdits);
+});
+
+test('after writes that failed: what upstream might do from there, and at rest on what either wrote', () => {
+  const steps = fc.array(
+    fc.record({
+      before: fc.array(fc.oneof(...withDistribution), { minLength: 1, maxLength: 3 }),
+      applied: fc.nat(255),
+      after: fc.array(fc.oneof(...withDistribution), { maxLength: 1 }),
+    }),
+    { minLength: 1, maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(fc.boolean(), steps, limits, (auto, story, max) => {
+      const scene = startScene(max);
+      play(scene, auto ? [AUTO, TEN_PODS] : [TEN_PODS]);
+      for (const { before, applied, after } of story) {
+        play(scene, before);
+        applySome(scene, ourPlan(scene), applied);
+        play(scene, after);
+        checkOpenStep(scene);
+      }
+    }),
+    runs,
+  );
 });
 
 test('with hints by CPU that last, beside those who change hints: likewise', () => {
