@@ -535,3 +535,39 @@ test('facts: added and removed count what was placed and dropped, not what a van
   setService(world, makeService({ ports: [makeServicePort({ targetPort: 9090 })] }));
   assert.deepEqual(familyFacts(sync(world)), { added: 4, removed: 0, endpoints: 4, slices: 2, slicesDesired: 2 });
 });
+
+// O(change)
+
+for (const [name, fields] of [
+  ['', {}],
+  [' with trafficDistribution', { trafficDistribution: 'PreferClose' }],
+  [' with topology-mode', { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } }],
+] as const) {
+  test(`a pod that flips${name}: no other slice is looked into`, () => {
+    const world = createSlicesWorld({ pods: manyPods(40), max: 4, service: makeService(fields) });
+    world.shares = { version: 1, zones: ['a', 'b'].map((zone) => ({ zone, share: 0.5 })) };
+    manyPods(40).forEach((pod, i) => putPod(world, pod, i % 2 === 0 ? 'a' : 'b'));
+    sync(world);
+    assert.equal(verbs(plan(world)), 'none');
+    for (const entry of world.slices.stored.values()) {
+      const { object, summary } = entry.stored;
+      if (object.endpoints!.some(({ targetRef }) => targetRef!.name === 'p020')) continue;
+      const closed = {
+        get endpoints(): never {
+          throw new Error(`${entry.name} is looked into`);
+        },
+      };
+      entry.stored = {
+        object: Object.defineProperties({ ...object }, Object.getOwnPropertyDescriptors(closed)),
+        summary,
+      };
+    }
+    putPod(world, { ...manyPods(1, 20)[0]!, ready: false }, 'a');
+    assert.equal(verbs(sync(world)), '1 update');
+    putPod(world, manyPods(1, 20)[0]!, 'a');
+    assert.equal(verbs(sync(world)), '1 update');
+    removePod(world, 'p020');
+    assert.equal(verbs(sync(world)), '1 update');
+    assert.equal(verbs(plan(world)), 'none');
+  });
+}
