@@ -21,6 +21,8 @@ export interface OutputState {
   uncertain: boolean;
   /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
   inFlight: number;
+  /** The body of the write under way; null = none was sent. */
+  sent: Uint8Array | null;
   /** The newest held watch event. */
   held: HeldEvent | null;
   /** An applied write whose echo on the watch has not been compared with it yet. */
@@ -35,8 +37,11 @@ export interface HeldEvent {
   readonly resourceVersion: string;
   /** null = deleted, as `content`. */
   readonly record: OutputRecord | null;
-  readonly content: ObjectBytes | null;
+  readonly content: ObjectBytes | typeof AS_SENT | null;
 }
+
+/** Beyond its metadata the object is what was just written: it is not kept, for the planner has it. */
+export const AS_SENT = 'as-sent';
 
 /** What the watch must bring back for an own write, unless the server (admission) changed it. */
 export interface ExpectedEcho {
@@ -56,6 +61,7 @@ export function createOutput(service: ServiceState, unit: Unit | null, name: str
     known: true,
     uncertain: false,
     inFlight: 0,
+    sent: null,
     held: null,
     expected: null,
     foreignEdits: 0,

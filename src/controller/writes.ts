@@ -102,6 +102,7 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   const { instruments } = unit.controller;
   state.writes.inFlight++;
   queued.sentAtMs = now.nowMs;
+  if (verb !== 'delete') queued.output.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
   instruments.stage('throttle').observe(throttledSeconds);
   state.instruments.rateLimiter(METHODS[verb]).observe(throttledSeconds);
