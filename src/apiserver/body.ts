@@ -35,8 +35,10 @@ export function readBody(
   if (contentType === '' || type === JSON_TYPE) return fromJson(resource, readJson(resource.kind, bytes), bytes);
   if (type === YAML && yaml !== null) return fromJson(resource, readYaml(resource.kind, bytes, yaml), bytes);
   if (type !== PROTOBUF) throw unsupportedBody();
+  const foreign = protobufProblem(bytes);
+  if (foreign !== null) throw unrecognized(resource.kind, foreign, bytes);
   try {
-    const { apiVersion, kind, raw } = readEnvelope(bytes);
+    const { apiVersion, kind, raw } = decodeEnvelope(bytes);
     const problem = kindProblem(resource, apiVersion, kind);
     if (problem !== null) throw badRequest(cannotBeHandled(resource, { apiVersion, kind }, problem));
     const object = decodeBare(resource.apiVersion, resource.kind, bytes, raw.start, raw.end) as Record<string, unknown>;
@@ -49,13 +51,10 @@ export function readBody(
 
 const MAGIC: readonly number[] = [0x6b, 0x38, 0x73, 0];
 
-/** @throws ApiError 400 for what does not start as protobuf does, DecodeError */
-export function readEnvelope(bytes: Uint8Array): ReturnType<typeof decodeEnvelope> {
-  if (MAGIC.some((byte, at) => bytes[at] !== byte)) {
-    const prefix = `[${MAGIC.join(' ')}]`;
-    throw badRequest(`provided data does not appear to be a protobuf message, expected prefix ${prefix}`);
-  }
-  return decodeEnvelope(bytes);
+/** What is wrong with bytes that do not start as protobuf does; null = they do. */
+export function protobufProblem(bytes: Uint8Array): string | null {
+  if (MAGIC.every((byte, at) => bytes[at] === byte)) return null;
+  return `provided data does not appear to be a protobuf message, expected prefix [${MAGIC.join(' ')}]`;
 }
 
 /** @throws ApiError 400 */

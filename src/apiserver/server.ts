@@ -3,7 +3,7 @@
  * what the caller tells, no randomness but what the configuration gives. What it has to say and do is checked by one
  * suite that the real kube-apiserver has to pass too (test/suites/apiserver.ts).
  */
-import { decodeBare } from '../kube/codec.ts';
+import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { messageOf } from '../kube/schema.ts';
@@ -18,7 +18,7 @@ import {
   unsupportedBody,
 } from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
-import { cannotBeHandled, decodeJson, mediaType, readBody, readEnvelope, versionKindProblem } from './body.ts';
+import { cannotBeHandled, decodeJson, mediaType, protobufProblem, readBody, versionKindProblem } from './body.ts';
 import type { Body } from './body.ts';
 import { notSupported } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
@@ -350,8 +350,10 @@ function deleteOptions({ request, query }: Call): DeleteOptions & { readonly dry
 function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { readonly dryRun?: readonly string[] } {
   const bytes = body!;
   if (mediaType(headers.contentType ?? '') === PROTOBUF) {
+    const foreign = protobufProblem(bytes);
+    if (foreign !== null) throw badRequest(foreign);
     try {
-      const { raw } = readEnvelope(bytes);
+      const { raw } = decodeEnvelope(bytes);
       return decodeBare('v1', 'DeleteOptions', bytes, raw.start, raw.end) as DeleteOptions;
     } catch (error) {
       if (error instanceof DecodeError) throw badRequest(error.message);

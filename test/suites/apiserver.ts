@@ -21,7 +21,9 @@ import { SERVICE_CASES } from './apiserver-services.ts';
 import { TABLE_CASES } from './apiserver-tables.ts';
 import { casesOf } from './apiserver-script.ts';
 import { ENDPOINT_SLICE_SCRIPTS, ENDPOINTS_SCRIPTS } from './apiserver-rules/endpoints.ts';
+import { ENDPOINT_SLICE_LIFE_SCRIPTS } from './apiserver-rules/endpointslices.ts';
 import { METADATA_SCRIPTS } from './apiserver-rules/metadata.ts';
+import { NODE_SCRIPTS } from './apiserver-rules/nodes.ts';
 import { OTHER_SCRIPTS } from './apiserver-rules/others.ts';
 import { POD_SCRIPTS } from './apiserver-rules/pods.ts';
 import { REQUEST_SCRIPTS } from './apiserver-rules/requests.ts';
@@ -31,6 +33,7 @@ import {
   SERVICE_PORT_SCRIPTS,
   SERVICE_TYPE_SCRIPTS,
 } from './apiserver-rules/services.ts';
+import { UNREADABLE_SCRIPTS } from './apiserver-rules/unreadable.ts';
 import { UPDATE_CASES } from './apiserver-update.ts';
 import { WATCH_CASES } from './apiserver-watch.ts';
 import { YAML_CASES } from './apiserver-yaml.ts';
@@ -57,6 +60,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     ...METADATA_SCRIPTS,
     ...ENDPOINTS_SCRIPTS,
     ...ENDPOINT_SLICE_SCRIPTS,
+    ...ENDPOINT_SLICE_LIFE_SCRIPTS,
+    ...NODE_SCRIPTS,
+    ...UNREADABLE_SCRIPTS,
     ...POD_SCRIPTS,
     ...OTHER_SCRIPTS,
     ...REQUEST_SCRIPTS,
