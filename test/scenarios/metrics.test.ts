@@ -2,17 +2,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, createSim, deleteObject, setPodStatus, type Sim } from '../support/sim.ts';
+import {
+  createNode,
+  createSliceSim,
+  edit,
+  ENDPOINTS,
+  makeEndpoints,
+  metric,
+  removeLabels,
+  SERVICES,
+  setPodIPs,
+} from '../support/slice-sim.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { gauge } from '../../src/metrics/store.ts';
 import { createRegistry } from '../../src/node/metrics-registry.ts';
 
-const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
 /** `name{labels} value`, the value a number. */
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})? (-?[\d.]+(?:e[+-]?\d+)?)$/;
 /** Of the adapters around the loop, which a simulation does not have: test/node shows them. */
 const OUTSIDE_THE_LOOP = /^rest_client_re(quest|sponse)|^endpointd_shard_heap_bytes$/;
-/** Of controllers that do not run in this story. */
-const NOT_RUNNING = /^endpoint_slice_|^endpointd_services_waiting_for_node$/;
 
 /** Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream. */
 function busy(): Sim {
@@ -47,6 +55,37 @@ function busy(): Sim {
   return sim;
 }
 
+/**
+ * Of two families, in slices of two: service `web` with three pods, one of them on a node that comes later; Endpoints made
+ * by hand of which one address is too many.
+ */
+function slicesMorning(): Sim {
+  const sim = createSliceSim({
+    serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
+    options: {
+      endpoints: true,
+      mirroring: true,
+      endpointsPerSliceMax: 2,
+      mirroringEndpointsPerSubsetMax: 3,
+      endpointSliceUpdatesBatchPeriodMs: 100,
+    },
+  });
+  createService(sim, {
+    name: 'web',
+    spec: { ipFamilyPolicy: 'RequireDualStack', trafficDistribution: 'PreferClose' },
+  });
+  for (let i = 1; i <= 3; i++) {
+    createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, node: i === 3 ? 'node-new' : 'node-1' });
+    setPodIPs(sim, `web-${i}`, [`10.0.0.${i}`, `fd00::${i}`]);
+  }
+  createService(sim, { name: 'hand', spec: { selector: null } });
+  const ips = ['10.9.0.1', '10.9.0.2', '10.9.0.3', '10.9.0.4'];
+  makeEndpoints(sim, 'hand', [{ addresses: ips.map((ip) => ({ ip })), ports: [{ port: 80 }] }]);
+  sim.start();
+  sim.run(5000);
+  return sim;
+}
+
 /** Lines without those of the runtime, whose means are no numbers before their first sample. */
 async function scrape(sim: Sim): Promise<string[]> {
   const text = await createRegistry(sim.metrics!, () => sim.nowMs()).text();
@@ -72,7 +111,7 @@ describe('a scrape', () => {
   });
 
   it('has a series of every metric of the catalogue', async () => {
-    const lines = await scrape(busy());
+    const lines = [...(await scrape(busy())), ...(await scrape(slicesMorning()))];
     const silent = CATALOGUE.map(({ name }) => name).filter(
       (name) =>
         !lines.some(
@@ -80,7 +119,7 @@ describe('a scrape', () => {
         ),
     );
     assert.deepEqual(
-      silent.filter((name) => !OUTSIDE_THE_LOOP.test(name) && !NOT_RUNNING.test(name)),
+      silent.filter((name) => !OUTSIDE_THE_LOOP.test(name)),
       [],
     );
   });
@@ -122,5 +161,131 @@ describe('a scrape', () => {
       `endpointd_cache_objects{resource="services"} ${services}`,
       'endpointd_cache_objects{resource="pods"} 1',
     ]);
+  });
+});
+
+describe('the metrics of slices (spec/endpointslice.md 13)', () => {
+  const COUNTED = /^endpoint_slice_(mirroring_)?controller_\w+?(_sum|_count)?(?<!_bucket)(\{| )/;
+
+  /** What is counted of slices, without buckets, in the order of the names. */
+  async function counted(sim: Sim): Promise<Record<string, number>> {
+    const lines = (await scrape(sim)).filter((line) => COUNTED.test(line) && !/_rate_limiter_use|_duration/.test(line));
+    return Object.fromEntries(
+      lines.map((line) => {
+        const [, name = '', labels = '', value] = SAMPLE.exec(line) ?? assert.fail(line);
+        return [name.replace('endpoint_slice_', '') + labels, Number(value)];
+      }),
+    );
+  }
+
+  /** What is another number after the story has gone on: `before -> after`. */
+  async function changed(sim: Sim, before: Record<string, number>): Promise<Record<string, string>> {
+    const after = await counted(sim);
+    const pairs = Object.entries(after).filter(([name, value]) => before[name] !== value);
+    return Object.fromEntries(pairs.map(([name, value]) => [name, `${before[name] ?? 0} -> ${value}`]));
+  }
+
+  const PER_SYNC = '{topology="Disabled",traffic_distribution="PreferClose"}';
+
+  it('after a start say what there is, both families of a service together (17, D6)', async () => {
+    assert.deepEqual(await counted(slicesMorning()), {
+      // Two of three pods, in two families.
+      controller_endpoints_desired: 4,
+      controller_num_endpoint_slices: 2,
+      controller_desired_endpoint_slices: 2,
+      'controller_services_count_by_traffic_distribution{traffic_distribution="PreferClose"}': 1,
+      'controller_changes{operation="create"}': 2,
+      'controller_syncs{result="success"}': 1,
+      // One sync is counted for each family.
+      controller_endpoints_added_per_sync_count: 2,
+      controller_endpoints_added_per_sync_sum: 4,
+      controller_endpoints_removed_per_sync_count: 2,
+      controller_endpoints_removed_per_sync_sum: 0,
+      [`controller_endpointslices_changed_per_sync_count${PER_SYNC}`]: 2,
+      [`controller_endpointslices_changed_per_sync_sum${PER_SYNC}`]: 2,
+
+      mirroring_controller_endpoints_desired: 3,
+      mirroring_controller_num_endpoint_slices: 1,
+      mirroring_controller_desired_endpoint_slices: 1,
+      'mirroring_controller_changes{operation="create"}': 1,
+      mirroring_controller_endpoints_added_per_sync_count: 1,
+      mirroring_controller_endpoints_added_per_sync_sum: 3,
+      mirroring_controller_endpoints_updated_per_sync_count: 1,
+      mirroring_controller_endpoints_updated_per_sync_sum: 0,
+      mirroring_controller_endpoints_removed_per_sync_count: 1,
+      mirroring_controller_endpoints_removed_per_sync_sum: 0,
+      mirroring_controller_addresses_skipped_per_sync_count: 1,
+      mirroring_controller_addresses_skipped_per_sync_sum: 1,
+    });
+  });
+
+  it('follow a node that appears: a pod more in each family, each in a slice of its own', async () => {
+    const sim = slicesMorning();
+    assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 1);
+    const before = await counted(sim);
+    createNode(sim, { name: 'node-new', zone: 'zone-b' });
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
+    assert.deepEqual(await changed(sim, before), {
+      controller_endpoints_desired: '4 -> 6',
+      controller_num_endpoint_slices: '2 -> 4',
+      controller_desired_endpoint_slices: '2 -> 4',
+      'controller_changes{operation="create"}': '2 -> 4',
+      'controller_syncs{result="success"}': '1 -> 2',
+      controller_endpoints_added_per_sync_count: '2 -> 4',
+      controller_endpoints_added_per_sync_sum: '4 -> 6',
+      controller_endpoints_removed_per_sync_count: '2 -> 4',
+      [`controller_endpointslices_changed_per_sync_count${PER_SYNC}`]: '2 -> 4',
+      [`controller_endpointslices_changed_per_sync_sum${PER_SYNC}`]: '2 -> 4',
+    });
+  });
+
+  it('follow a pod that leaves, and what is mirrored', async () => {
+    const sim = slicesMorning();
+    const before = await counted(sim);
+    removeLabels(sim, 'web-2');
+    edit(sim, `${ENDPOINTS}/hand`, {}, { subsets: [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }] });
+    sim.run(5000);
+    assert.deepEqual(await changed(sim, before), {
+      controller_endpoints_desired: '4 -> 2',
+      'controller_changes{operation="update"}': '0 -> 2',
+      'controller_syncs{result="success"}': '1 -> 2',
+      controller_endpoints_added_per_sync_count: '2 -> 4',
+      controller_endpoints_removed_per_sync_count: '2 -> 4',
+      controller_endpoints_removed_per_sync_sum: '0 -> 2',
+      [`controller_endpointslices_changed_per_sync_count${PER_SYNC}`]: '2 -> 4',
+      [`controller_endpointslices_changed_per_sync_sum${PER_SYNC}`]: '2 -> 4',
+      mirroring_controller_endpoints_desired: '3 -> 1',
+      'mirroring_controller_changes{operation="update"}': '0 -> 1',
+      mirroring_controller_endpoints_added_per_sync_count: '1 -> 2',
+      mirroring_controller_endpoints_updated_per_sync_count: '1 -> 2',
+      mirroring_controller_endpoints_removed_per_sync_count: '1 -> 2',
+      mirroring_controller_endpoints_removed_per_sync_sum: '0 -> 2',
+      mirroring_controller_addresses_skipped_per_sync_count: '1 -> 2',
+    });
+  });
+
+  it('forget a Service that is deleted, and what was mirrored for one', async () => {
+    const sim = slicesMorning();
+    for (const name of ['web', 'hand']) deleteObject(sim, `${SERVICES}/${name}`);
+    sim.run(5000);
+    const after = await counted(sim);
+    for (const prefix of ['controller', 'mirroring_controller']) {
+      for (const name of ['endpoints_desired', 'num_endpoint_slices', 'desired_endpoint_slices']) {
+        assert.equal(after[`${prefix}_${name}`], 0, `${prefix}_${name}`);
+      }
+    }
+    const distributions = Object.keys(after).filter((name) => name.includes('services_count_by'));
+    assert.deepEqual(distributions, []);
+    assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
+  });
+
+  it('have the queues of upstream’s names', async () => {
+    const lines = await scrape(slicesMorning());
+    for (const name of ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring']) {
+      assert.ok(lines.includes(`workqueue_depth{name="${name}"} 0`), name);
+    }
+    assert.ok(lines.some((line) => line.startsWith('endpoint_slice_controller_rate_limiter_use ')));
+    assert.ok(lines.some((line) => line.startsWith('endpoint_slice_mirroring_controller_rate_limiter_use ')));
   });
 });
