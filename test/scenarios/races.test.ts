@@ -12,6 +12,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
+import { createNode, editService, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -38,6 +39,44 @@ function asked(sim: Sim, from: number): string[] {
 function isWrite({ method, path }: HttpRequest): boolean {
   return method !== 'GET' && path.startsWith(ENDPOINTS);
 }
+
+describe('what is deleted while its Service is not planned, and the slots are taken so that nobody looks', () => {
+  /** One service whose writes take long holds the only slot. */
+  function occupied(options: SimConfig['options']): Sim {
+    const sim = createSim({ options });
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    sim.lag = ({ method }) => (method === 'GET' ? NO_LAG : { toMs: 0, backMs: 9000 });
+    createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
+    sim.run(10);
+    return sim;
+  }
+
+  for (const pauseMs of [0, 3000]) {
+    it(`is made again when the Service comes back after ${pauseMs} ms`, () => {
+      const sim = occupied({ concurrentEndpointSyncs: 1 });
+      deleteObject(sim, SERVICE);
+      sim.run(pauseMs);
+      createService(sim, { name: 'web' });
+      sim.run(60_000);
+      assert.ok(endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP'));
+    });
+
+    it(`is made again when the Service has a selector again after ${pauseMs} ms`, () => {
+      const sim = occupied({ endpoints: false, slices: true, concurrentServiceEndpointSyncs: 1 });
+      editService(sim, 'web', { selector: null });
+      sim.run(10);
+      for (const name of namesOf(sim)) deleteObject(sim, `${SLICES}/${name}`);
+      sim.run(pauseMs);
+      editService(sim, 'web', { selector: { app: 'web' } });
+      sim.run(60_000);
+      assert.ok(slicesTable(sim).includes('default/web IPv4 10.0.0.1 : http:8080/TCP'), slicesTable(sim).join('\n'));
+    });
+  }
+});
 
 describe('an object that others delete while no watch tells', () => {
   /** No watch tells of it, and none can go on from before. */
