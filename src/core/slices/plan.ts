@@ -5,20 +5,16 @@ import type { ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
 import type { CpuShares } from './cpu-shares.ts';
 import type { FamilyFacts, SlicesFacts } from './facts.ts';
-import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from './family-slices.ts';
+import type { FamilySlices } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
-import { draftNewSlices } from './new-slices.ts';
-import { fillGroup, refreshGroup } from './pack-group.ts';
+import { packFamily } from './pack-family.ts';
+import { planHints } from './plan-hints.ts';
 import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems } from './service-slices.ts';
-import { changedDraft, newDraft, type SliceDraft } from './slice-draft.ts';
-import { sliceLabelsAreRight } from './slice-labels.ts';
+import { changedDraft } from './slice-draft.ts';
 import { drawSliceName, type SliceName } from './slice-name.ts';
-import { changedObject, createdObject, isPlaceholder, recycledObject, type SliceObjectInput } from './slice-object.ts';
-import { NO_SLICE_PORTS } from './slice-ports.ts';
-import type { HintSlices, StoredSlice } from './slice-state.ts';
+import { changedObject, createdObject, recycledObject, type SliceObjectInput } from './slice-object.ts';
 import type { SliceAck, SliceWrite } from './slice-write.ts';
-import { allotHints, type HintResult, stripHints } from './topology-hints.ts';
-import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
+import { hintsMode } from './traffic-distribution.ts';
 import { type SliceChange, sliceWrites } from './write-phases.ts';
 
 export interface SlicesPlanInput {
@@ -107,7 +103,7 @@ function planFamily(
 ): FamilyPlan {
   const packed = packFamily(service, family);
   const { created, updated, deletes } = packed;
-  const hints = addHints(service.spec, family, packed, input.shares);
+  const hints = planHints(service.spec, family, packed, input.shares);
   for (const { stored, endpoints } of hints.touched) {
     const entry = s.stored.get(stored.object.metadata.name!);
     assert(entry !== undefined, 'hints touch stored slices');
@@ -144,87 +140,6 @@ function planFamily(
       hintsFailure: hints.failure,
     },
   };
-}
-
-interface PackedFamily {
-  /** Some of them on slices that are recycled. */
-  readonly created: readonly SliceDraft[];
-  readonly updated: SliceDraft[];
-  readonly deletes: readonly SliceEntry[];
-  readonly added: number;
-  readonly removed: number;
-}
-
-function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
-  const labelsAreRight = ({ stored }: SliceEntry): boolean =>
-    sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
-  const groups = [...family.dirtyGroups].sort((a, b) => (a.key < b.key ? -1 : 1));
-  const packings = groups.filter(({ pods }) => pods > 0).map((group) => refreshGroup(family, group, labelsAreRight));
-  const recyclable = new Set(
-    [...packings.flatMap(({ emptied }) => emptied), ...groups.filter(({ pods }) => pods === 0).flatMap(entriesOf)].sort(
-      compareEntries,
-    ),
-  );
-  const foreign = [...family.foreign].sort(compareEntries);
-  const deletesAll = recyclable.size + foreign.length === family.owned + family.foreign.size;
-  const leftovers = packings.map((packing) => ({
-    group: packing.group,
-    leftovers: fillGroup(family, packing, recyclable),
-  }));
-  let created = draftNewSlices(family, leftovers, recyclable);
-  if (created.length === 0 && deletesAll) {
-    const [only] = recyclable;
-    if (foreign.length === 0 && recyclable.size === 1 && isPlaceholder(only!.stored.object, service.labels)) {
-      recyclable.clear();
-    } else {
-      if (only !== undefined) recyclable.delete(only);
-      created = [newDraft(NO_SLICE_PORTS, [], only ?? null)];
-    }
-  }
-  for (const group of groups) settleGroup(family, group);
-  return {
-    created,
-    updated: packings.flatMap(({ updates }) => updates),
-    deletes: [...foreign, ...recyclable],
-    added: packings.reduce((sum, { pods }) => sum + pods.length, 0),
-    removed: packings.reduce((sum, { removed }) => sum + removed, 0),
-  };
-}
-
-function entriesOf({ entries }: PortGroup): SliceEntry[] {
-  return [...entries];
-}
-
-const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
-
-function addHints(
-  spec: ServiceRecord,
-  family: FamilySlices,
-  { created, updated, deletes }: PackedFamily,
-  shares: CpuShares | null,
-): HintResult {
-  const mode = hintsMode(spec);
-  // Slices without hints need no look when none are wanted.
-  if (mode === 'none' && family.hinted === 0) return NO_HINTS;
-  const slices: HintSlices = { created, updated, unchanged: unchangedSlices(family, created, updated, deletes) };
-  if (mode === 'Auto') return allotHints(slices, shares);
-  return mode === 'none' ? stripHints(slices) : distributeTraffic(slices, mode);
-}
-
-function unchangedSlices(
-  family: FamilySlices,
-  created: readonly SliceDraft[],
-  updated: readonly SliceDraft[],
-  deletes: readonly SliceEntry[],
-): StoredSlice[] {
-  const written = new Set<SliceEntry>(deletes);
-  for (const { entry } of created) if (entry !== null) written.add(entry);
-  for (const { entry } of updated) written.add(entry!);
-  const unchanged: SliceEntry[] = [];
-  for (const group of family.groups.values()) {
-    for (const entry of group.entries) if (!written.has(entry)) unchanged.push(entry);
-  }
-  return unchanged.sort(compareEntries).map(({ stored }) => stored);
 }
 
 function drawName(s: ServiceSlices, spec: ServiceRecord, suffix: () => string, names: Set<string>): SliceName {

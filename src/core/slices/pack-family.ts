@@ -1,0 +1,60 @@
+import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from './family-slices.ts';
+import { compareEntries } from './leftovers.ts';
+import { draftNewSlices } from './new-slices.ts';
+import { fillGroup, refreshGroup } from './pack-group.ts';
+import type { SlicesSpec } from './service-slices.ts';
+import { newDraft, type SliceDraft } from './slice-draft.ts';
+import { sliceLabelsAreRight } from './slice-labels.ts';
+import { isPlaceholder } from './slice-object.ts';
+import { NO_SLICE_PORTS } from './slice-ports.ts';
+
+/** What becomes of the slices of one family, hints aside. */
+export interface PackedFamily {
+  /** Some of them on slices that are recycled. */
+  readonly created: readonly SliceDraft[];
+  readonly updated: SliceDraft[];
+  readonly deletes: readonly SliceEntry[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Takes the marks off what is right; looks at marks only (spec/endpointslice.md 8.1, 8.3). */
+export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
+  const labelsAreRight = ({ stored }: SliceEntry): boolean =>
+    sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
+  const groups = [...family.dirtyGroups].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const packings = groups.filter(({ pods }) => pods > 0).map((group) => refreshGroup(family, group, labelsAreRight));
+  const recyclable = new Set(
+    [...packings.flatMap(({ emptied }) => emptied), ...groups.filter(({ pods }) => pods === 0).flatMap(entriesOf)].sort(
+      compareEntries,
+    ),
+  );
+  const foreign = [...family.foreign].sort(compareEntries);
+  const deletesAll = recyclable.size + foreign.length === family.owned + family.foreign.size;
+  const leftovers = packings.map((packing) => ({
+    group: packing.group,
+    leftovers: fillGroup(family, packing, recyclable),
+  }));
+  let created = draftNewSlices(family, leftovers, recyclable);
+  if (created.length === 0 && deletesAll) {
+    const [only] = recyclable;
+    if (foreign.length === 0 && recyclable.size === 1 && isPlaceholder(only!.stored.object, service.labels)) {
+      recyclable.clear();
+    } else {
+      if (only !== undefined) recyclable.delete(only);
+      created = [newDraft(NO_SLICE_PORTS, [], only ?? null)];
+    }
+  }
+  for (const group of groups) settleGroup(family, group);
+  return {
+    created,
+    updated: packings.flatMap(({ updates }) => updates),
+    deletes: [...foreign, ...recyclable],
+    added: packings.reduce((sum, { pods }) => sum + pods.length, 0),
+    removed: packings.reduce((sum, { removed }) => sum + removed, 0),
+  };
+}
+
+function entriesOf({ entries }: PortGroup): SliceEntry[] {
+  return [...entries];
+}
