@@ -186,7 +186,9 @@ function writeOutcome(state: ControllerState, write: PlannedWrite, event: Transp
     }
   }
   const { failure, uncertain, silent } = classify(event, write.verb === 'create');
-  return { result: uncertain ? 'unknown' : 'refused', applied: null, uncertain, failure, silent };
+  // A create that finds its name taken has done nothing, and if the object is not ours it must not be tried again.
+  const isTaken = write.verb === 'create' && event.type === 'response' && event.status === 409;
+  return { result: uncertain && !isTaken ? 'unknown' : 'refused', applied: null, uncertain, failure, silent };
 }
 
 interface Verdict {
