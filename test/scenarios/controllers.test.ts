@@ -269,6 +269,32 @@ describe('what changes in both outputs', () => {
     assert.equal(metric(sim, 'endpointd_shard_batches_total'), before + 1);
   });
 
+  it('ends alike in both, however fast pods change and however late answers and watches come (17, D37)', () => {
+    for (let seed = 1; seed <= 6; seed++) {
+      const sim = createSliceSim({ seed, options: { ...ALL, kubeApiQps: 100 } });
+      createService(sim, { name: 'web' });
+      for (let i = 1; i <= 6; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+      sim.start();
+      sim.faults.lag = 0.3;
+      let ready: string[] = [];
+      for (let round = 0; round < 60; round++) {
+        ready = [];
+        for (let i = 1; i <= 6; i++) {
+          const isReady = (round * 7 + i * seed) % 3 !== 0;
+          setPodStatus(sim, { name: `web-${i}`, ready: isReady });
+          if (isReady) ready.push(`10.0.0.${i}`);
+        }
+        sim.run(50);
+      }
+      sim.faults.lag = 0;
+      sim.run(120_000);
+      const readyIn = (lines: readonly string[]): string[] =>
+        /(?: IPv4)?((?: [\d.]+)*)/.exec(lines[0]!.replace('default/web', ''))![1]!.trim().split(' ');
+      assert.deepEqual(readyIn(slicesTable(sim)).sort(), ready, `seed ${seed}`);
+      assert.deepEqual(readyIn(endpointsTable(sim)).sort(), ready, `seed ${seed}`);
+    }
+  });
+
   it('a Service that goes and comes leaves nothing behind in any of the queues', () => {
     const sim = settled();
     for (let i = 0; i < 5; i++) {

@@ -7,6 +7,7 @@ import {
   createSliceSim,
   edit,
   editService,
+  eventsOf,
   metric,
   namesOf,
   PODS,
@@ -213,6 +214,41 @@ describe('a flip of a pod', () => {
   });
 });
 
+describe('a change of a pod', () => {
+  it('is looked at by its services alone, however many there are in the namespace (17, D27)', () => {
+    const sim = createSliceSim({ options: { kubeApiQps: 1000, kubeApiBurst: 1000 } });
+    for (let i = 1; i <= 300; i++) createService(sim, { name: `s-${i}`, spec: { selector: { app: `s-${i}` } } });
+    createPod(sim, { name: 'pod', ip: '10.0.0.1', labels: { app: 's-7' } });
+    sim.start();
+    sim.run(5000);
+    const syncs = metric(sim, 'endpointd_syncs_total');
+    setPodStatus(sim, { name: 'pod', ready: false });
+    sim.run(1000);
+    assert.equal(metric(sim, 'endpointd_syncs_total') - syncs, 1);
+    assert.ok(slicesTable(sim).includes('default/s-7 IPv4 | 10.0.0.1 : http:8080/TCP'));
+  });
+
+  it('to the phase Failed or Succeeded takes it out, though nothing else has changed', () => {
+    for (const phase of ['Failed', 'Succeeded']) {
+      const sim = settled({}, 2);
+      const pod = sim.request('GET', `${PODS}/web-1`);
+      sim.request('PUT', `${PODS}/web-1/status`, { ...pod, status: { ...(pod['status'] as object), phase } });
+      sim.run(1000);
+      assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.2 : http:8080/TCP']);
+    }
+  });
+
+  it('to an address that the API server would refuse leaves that out, with an event; the others are written (17, D13)', () => {
+    const sim = settled();
+    createPod(sim, { name: 'local', ip: '169.254.7.7' });
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.equal(eventsOf(sim).length, 1);
+    assert.match(eventsOf(sim)[0]!, /^Service web: EndpointAddressSkipped: .*pod default\/local.*169\.254\.7\.7/);
+  });
+});
+
 describe('pods with a named port of several numbers', () => {
   const serving = (port: number) => [{ name: 'http', containerPort: port }];
 
@@ -313,6 +349,17 @@ describe('a restart', () => {
     sim.start();
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('and syncs for no reason leave a headless service without ports alone (17, D20)', () => {
+    const sim = createSliceSim({ options: { minResyncPeriodMs: 10_000 } });
+    createService(sim, { name: 'bare', spec: { clusterIP: 'None', ports: [] } });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(100_000);
+    assert.deepEqual(slicesTable(sim), ['default/bare IPv4 10.0.0.1']);
+    assert.deepEqual(asked(sim), ['POST endpointslices 201']);
+    assert.ok(metric(sim, 'endpointd_syncs_total', { result: 'unchanged' }) >= 4);
   });
 
   it('with a lower --max-endpoints-per-slice splits nothing, and fills no slice above it', () => {
