@@ -3,33 +3,22 @@
  * what the caller tells, no randomness but what the configuration gives. What it has to say and do is checked by one
  * suite that the real kube-apiserver has to pass too (test/suites/apiserver.ts).
  */
-import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
-import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../kube/media-type.ts';
-import { DecodeError } from '../kube/protobuf.ts';
-import { messageOf } from '../kube/schema.ts';
+import { JSON_TYPE, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
-import {
-  ApiError,
-  badRequest,
-  invalidKind,
-  methodNotAllowed,
-  notAcceptable,
-  notFound,
-  unsupportedBody,
-} from './api-error.ts';
+import { ApiError, badRequest, invalidKind, methodNotAllowed, notAcceptable, notFound } from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
-import { cannotBeHandled, decodeJson, mediaType, protobufProblem, readBody, versionKindProblem } from './body.ts';
+import { cannotBeHandled, decodeJson, mediaType, readBody } from './body.ts';
 import type { Body } from './body.ts';
+import { readDeleteOptions } from './delete-options.ts';
 import { notSupported } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { parseListOptions } from './list-options.ts';
 import { countRequest, METRICS_TYPE, metricsText } from './metrics.ts';
-import { negotiate, YAML } from './negotiate.ts';
+import { negotiate } from './negotiate.ts';
 import { sortedKeys } from './object.ts';
 import type { ApiObject } from './object.ts';
 import { applyPatch, goMap, invalidPatch, patchTypeOf, readPatch } from './patch.ts';
-import { JsonSyntaxError, parseGoJson } from './go-json.ts';
-import { JsonTypeError, normaliseJson } from './json-body.ts';
+import { JsonTypeError } from './json-body.ts';
 import { checkReached, listObjects, openWatch, tickWatches } from './read.ts';
 import { plainReply } from './plain.ts';
 import { isPartialInProtobuf } from './record.ts';
@@ -44,7 +33,7 @@ import type { ApiServer, ApiServerConfig } from './state.ts';
 import { dropHistory } from './store.ts';
 import { parseIncludeObject } from './table.ts';
 import { createObject, deleteObject, updateObject } from './write.ts';
-import type { DeleteOptions, WriteResult } from './write.ts';
+import type { WriteResult } from './write.ts';
 
 export type { ApiReply, ApiRequest, ApiServer, ApiServerConfig };
 export type { Watch } from './watch.ts';
@@ -315,7 +304,7 @@ function decodePatched(resource: Resource, merged: object, spec: unknown, shown:
 function deleteOne(call: Call): ApiReply {
   const { nowMs, target, output } = call;
   const { resource, name } = target;
-  const options = deleteOptions(call);
+  const options = readDeleteOptions(call.request, call.query);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const { record, gone } = deleteObject(server, nowMs, target, options);
   if (!gone || resource.returnsDeleted) return recordReply(200, record, output);
@@ -328,7 +317,7 @@ function deleteOne(call: Call): ApiReply {
 function deleteMany(call: Call): ApiReply {
   const { nowMs, target, query, output } = call;
   const { resource } = target;
-  const options = deleteOptions(call);
+  const options = readDeleteOptions(call.request, call.query);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
   for (const { object } of page.records) {
@@ -336,59 +325,6 @@ function deleteMany(call: Call): ApiReply {
     deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
   }
   return listReply(resource, page, output);
-}
-
-function deleteOptions({ request, query }: Call): DeleteOptions & { readonly dryRun?: readonly string[] } {
-  if (request.body !== null && request.body.length > 0) return readDeleteOptions(request);
-  const grace = query.get('gracePeriodSeconds');
-  const dryRun = query.getAll('dryRun');
-  if (grace === null) return { dryRun };
-  if (!/^-?[0-9]+$/.test(grace)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-  return { gracePeriodSeconds: Number(grace), dryRun };
-}
-
-function readDeleteOptions({ headers, body }: ApiRequest): DeleteOptions & { readonly dryRun?: readonly string[] } {
-  const bytes = body!;
-  if (mediaType(headers.contentType ?? '') === PROTOBUF) {
-    const foreign = protobufProblem(bytes);
-    if (foreign !== null) throw badRequest(foreign);
-    try {
-      const { raw } = decodeEnvelope(bytes);
-      return decodeBare('v1', 'DeleteOptions', bytes, raw.start, raw.end) as DeleteOptions;
-    } catch (error) {
-      if (error instanceof DecodeError) throw badRequest(error.message);
-      throw error;
-    }
-  }
-  const { contentType = '' } = headers;
-  const type = mediaType(contentType);
-  if (contentType !== '' && type !== JSON_TYPE && type !== YAML) throw unsupportedBody();
-  const value = readVersionKind(bytes) as DeleteOptions & { kind?: string; apiVersion?: string };
-  const { kind = '', apiVersion = 'meta.k8s.io/v1' } = value;
-  if (kind !== '' && kind !== 'DeleteOptions') {
-    const where = 'in scheme "pkg/runtime/scheme.go:111"';
-    throw badRequest(`no kind "${kind}" is registered for version "${apiVersion}" ${where}`);
-  }
-  try {
-    return normaliseJson(messageOf('v1', 'DeleteOptions')!, value, []);
-  } catch (error) {
-    if (error instanceof JsonTypeError) throw badRequest(error.message);
-    throw error;
-  }
-}
-
-/** @throws ApiError 400 */
-function readVersionKind(bytes: Uint8Array): object {
-  let value: unknown;
-  try {
-    value = parseGoJson(bytes);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
-  }
-  const problem = versionKindProblem(value);
-  if (problem !== null) throw badRequest(problem);
-  return value ?? {};
 }
 
 /** `fieldValidation`: Warn (the default) answers with a warning for each, Strict refuses, Ignore drops them silently. */

@@ -1,0 +1,68 @@
+import { decodeBare, decodeEnvelope } from '../kube/codec.ts';
+import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
+import { DecodeError } from '../kube/protobuf.ts';
+import { messageOf } from '../kube/schema.ts';
+import { badRequest, unsupportedBody } from './api-error.ts';
+import { mediaType, protobufProblem, versionKindProblem } from './body.ts';
+import { JsonSyntaxError, parseGoJson } from './go-json.ts';
+import { JsonTypeError, normaliseJson } from './json-body.ts';
+import { YAML } from './negotiate.ts';
+import type { ApiRequest } from './request.ts';
+import type { DeleteOptions } from './write.ts';
+
+/** The options of a DELETE, and whether it is only tried. */
+export type RequestedDelete = DeleteOptions & { readonly dryRun?: readonly string[] };
+
+/** What a DELETE asks, from its body, or from its query when it has none. @throws ApiError 400 or 415 */
+export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): RequestedDelete {
+  if (request.body !== null && request.body.length > 0) return fromBody(request);
+  const grace = query.get('gracePeriodSeconds');
+  const dryRun = query.getAll('dryRun');
+  if (grace === null) return { dryRun };
+  if (!/^-?[0-9]+$/.test(grace)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  return { gracePeriodSeconds: Number(grace), dryRun };
+}
+
+function fromBody({ headers, body }: ApiRequest): RequestedDelete {
+  const bytes = body!;
+  if (mediaType(headers.contentType ?? '') === PROTOBUF) {
+    const foreign = protobufProblem(bytes);
+    if (foreign !== null) throw badRequest(foreign);
+    try {
+      const { raw } = decodeEnvelope(bytes);
+      return decodeBare('v1', 'DeleteOptions', bytes, raw.start, raw.end) as DeleteOptions;
+    } catch (error) {
+      if (error instanceof DecodeError) throw badRequest(error.message);
+      throw error;
+    }
+  }
+  const { contentType = '' } = headers;
+  const type = mediaType(contentType);
+  if (contentType !== '' && type !== JSON_TYPE && type !== YAML) throw unsupportedBody();
+  const value = readVersionKind(bytes) as DeleteOptions & { kind?: string; apiVersion?: string };
+  const { kind = '', apiVersion = 'meta.k8s.io/v1' } = value;
+  if (kind !== '' && kind !== 'DeleteOptions') {
+    const where = 'in scheme "pkg/runtime/scheme.go:111"';
+    throw badRequest(`no kind "${kind}" is registered for version "${apiVersion}" ${where}`);
+  }
+  try {
+    return normaliseJson(messageOf('v1', 'DeleteOptions')!, value, []);
+  } catch (error) {
+    if (error instanceof JsonTypeError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** @throws ApiError 400 */
+function readVersionKind(bytes: Uint8Array): object {
+  let value: unknown;
+  try {
+    value = parseGoJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
+  }
+  const problem = versionKindProblem(value);
+  if (problem !== null) throw badRequest(problem);
+  return value ?? {};
+}
