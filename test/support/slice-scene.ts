@@ -1,7 +1,7 @@
 /** Our slices and upstream's on one world: who plans what, on which server. */
 import type { Member } from '../../src/core/member.ts';
 import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
-import { ackSlice, planSlices } from '../../src/core/slices/plan.ts';
+import { ackSlice, planSlices, type SlicesPlan } from '../../src/core/slices/plan.ts';
 import {
   applySlicesPod,
   createServiceSlices,
@@ -67,12 +67,16 @@ function sharesOf(upstream: Upstream): CpuShares | null {
   return { version: 1, zones: zones.toSorted((a, b) => (a.zone < b.zone ? -1 : 1)) };
 }
 
-export function ourPlan({ slices, upstream, world, server }: Scene): readonly SliceWrite[] {
+export function ourPlan(scene: Scene): readonly SliceWrite[] {
+  return ourWholePlan(scene).writes;
+}
+
+export function ourWholePlan({ slices, upstream, world, server }: Scene): SlicesPlan {
   const selected = [...world.pods.values()].filter((pod) => isSelected(world.service, pod));
   const triggerTime = upstreamTriggerTime(copyUpstream(upstream), KEY, world.service, selected);
   let drawn = 0;
   const suffix = (): string => `${server.version}-${drawn++}`;
-  return planSlices(slices, { triggerTime, shares: sharesOf(upstream), suffix }).writes;
+  return planSlices(slices, { triggerTime, shares: sharesOf(upstream), suffix });
 }
 
 /** The server takes our writes, and we hear of it. */

@@ -67,6 +67,17 @@ export interface UpstreamSync {
   readonly errors: readonly string[];
   /** `<reason>: <message>` */
   readonly events: readonly string[];
+  readonly families: readonly UpstreamFamily[];
+}
+
+/** What metrics and the topology cache learn of one family. */
+export interface UpstreamFamily {
+  readonly family: IpFamily;
+  /** Endpoints that were placed anew, and those dropped from slices whose ports are still wanted. */
+  readonly added: number;
+  readonly removed: number;
+  /** Why hints by CPU are wanted and impossible; '' = not so. */
+  readonly hintsFailure: string;
 }
 
 export function createUpstream(endpointsPerSliceMax = 100, exactPlaceholderLabels = false): Upstream {
@@ -122,6 +133,7 @@ export function upstreamSync(upstream: Upstream, world: UpstreamWorld, key: stri
     writes: [],
     errors: [],
     events: [],
+    families: [],
   };
   const families = familiesOf(service);
   const unwanted = slices.filter(({ addressType }) => !families.includes(addressType as IpFamily));
@@ -140,7 +152,7 @@ export function isSelected(service: ServiceRecord, pod: PodRecord): boolean {
   return pod.namespace === service.namespace && selector.every(([name, value]) => labels.get(name) === value);
 }
 
-const NOTHING: UpstreamSync = { writes: [], errors: [], events: [] };
+const NOTHING: UpstreamSync = { writes: [], errors: [], events: [], families: [] };
 
 interface SyncState {
   readonly upstream: Upstream;
@@ -154,6 +166,7 @@ interface SyncState {
   readonly writes: SliceRequest[];
   readonly errors: string[];
   readonly events: string[];
+  readonly families: UpstreamFamily[];
 }
 
 /** Section 6, in seconds, 0 = none. Its state advances whatever becomes of the sync. `pods` are those selected. */
@@ -212,11 +225,15 @@ function syncFamily(sync: SyncState, family: IpFamily, existing: readonly Endpoi
     existing.filter((slice) => isOwned(slice, service)),
     (slice) => portMapKey(slice.ports),
   );
+  let added = 0;
+  let removed = 0;
   for (const [portMap, group] of shuffled(groups, luck)) {
     const packed = pack(sync, family, owned.get(portMap) ?? [], group);
     create.push(...packed.create);
     update.push(...packed.update);
     remove.push(...packed.remove);
+    added += packed.added;
+    removed += packed.removed;
   }
   for (const [portMap, slices] of shuffled(owned, luck)) if (!groups.has(portMap)) remove.push(...slices);
   if (remove.length === existing.length && create.length === 0) {
@@ -228,22 +245,27 @@ function syncFamily(sync: SyncState, family: IpFamily, existing: readonly Endpoi
   const written = new Set([...update, ...remove].map((slice) => slice.metadata.name));
   const unchanged = existing.filter((slice) => !written.has(slice.metadata.name));
   const hinted = giveHints(sync, family, { create, update, unchanged });
+  sync.families.push({ family, added, removed, hintsFailure: hinted.failure });
   finalize(sync, hinted.create, hinted.update, remove);
 }
 
+interface Packed {
+  readonly create: EndpointSlice[];
+  readonly update: EndpointSlice[];
+  readonly remove: EndpointSlice[];
+  readonly added: number;
+  readonly removed: number;
+}
+
 /** Section 8.2. */
-function pack(
-  sync: SyncState,
-  family: IpFamily,
-  existing: readonly EndpointSlice[],
-  group: Group,
-): { create: EndpointSlice[]; update: EndpointSlice[]; remove: EndpointSlice[] } {
+function pack(sync: SyncState, family: IpFamily, existing: readonly EndpointSlice[], group: Group): Packed {
   const { service, luck } = sync;
   const { endpointsPerSliceMax: max } = sync.upstream;
   const { desired } = group;
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
   const unchanged: EndpointSlice[] = [];
+  let removed = 0;
   for (const slice of existing) {
     const kept: Endpoint[] = [];
     let isChanged = false;
@@ -254,6 +276,7 @@ function pack(
       desired.delete(endpointIdentity(endpoint));
       if (!equalBeyondIdentity(wanted, endpoint)) isChanged = true;
     }
+    removed += sizeOf(slice) - kept.length;
     const { labels, differ } = labelsOf(slice.metadata.labels ?? {}, service);
     if (isChanged || kept.length !== (slice.endpoints ?? []).length) {
       if (kept.length === 0) remove.push(slice);
@@ -261,6 +284,7 @@ function pack(
     } else if (differ) update.push({ ...slice, metadata: { ...slice.metadata, labels } });
     else unchanged.push(slice);
   }
+  const added = desired.size;
 
   const fill = (slice: EndpointSlice): EndpointSlice => {
     const endpoints = [...(slice.endpoints ?? [])];
@@ -284,7 +308,7 @@ function pack(
       filled.push(fill(target));
     }
   }
-  return { create, update: shuffled(filled, luck), remove: shuffled(remove, luck) };
+  return { create, update: shuffled(filled, luck), remove: shuffled(remove, luck), added, removed };
 }
 
 function sizeOf(slice: EndpointSlice): number {
@@ -309,7 +333,7 @@ function giveHints(
   sync: SyncState,
   family: IpFamily,
   set: WorkingSet,
-): { create: EndpointSlice[]; update: EndpointSlice[] } {
+): { create: EndpointSlice[]; update: EndpointSlice[]; failure: string } {
   const { upstream, key, service } = sync;
   const tell = (event: string): void => void sync.events.push(`${event}, addressType: ${family}`);
   if (wantsHints(service)) {
@@ -329,7 +353,8 @@ function giveHints(
   if (upstream.hasHints.has(key)) tell('TopologyAwareHintsDisabled: Topology Aware Hints has been disabled');
   forgetHints(upstream, key, family);
   const mode = service.trafficDistribution;
-  return TRAFFIC_DISTRIBUTIONS.includes(mode) ? distributeTraffic(set, mode) : removeHints(set);
+  const hinted = TRAFFIC_DISTRIBUTIONS.includes(mode) ? distributeTraffic(set, mode) : removeHints(set);
+  return { ...hinted, failure: '' };
 }
 
 /** The deprecated annotation decides if it is there at all. */
