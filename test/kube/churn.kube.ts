@@ -8,6 +8,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runGarbageCollector } from '../../src/cli/garbage-collector.ts';
 import type { ClusterLife } from '../../src/cli/cluster-life.ts';
 import { loadCluster } from '../../src/cli/load-cluster.ts';
@@ -92,7 +93,7 @@ describe(`churn of everything for ${MINUTES} minutes`, () => {
       if (changes % FOREIGN_EVERY === 0) await layHands(away);
       away.throwIfAborted();
       const aheadMs = (changes * 1000) / CHANGES_PER_SECOND_MAX - (Date.now() - fromMs);
-      if (aheadMs > 0) await new Promise((resolve) => setTimeout(resolve, aheadMs));
+      if (aheadMs > 0) await sleep(aheadMs);
     }
   }
 

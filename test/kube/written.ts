@@ -1,4 +1,4 @@
-import { SERVICE_NAME_LABEL, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
+import { SERVICE_NAME_LABEL, TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { normalised } from './normalised.ts';
@@ -14,10 +14,11 @@ export interface Written {
 
 /**
  * Left out are uids, versions, times and drawn names. Which endpoint is in which of several slices depends on the order in
- * which pods were seen: of slices, what stands around the endpoints is told one by one, the endpoints of all together.
+ * which pods were seen: of slices, what stands around the endpoints is told one by one, the endpoints of all together. So
+ * does which endpoint is lent to which zone for its share of CPU: of those hints their numbers are told.
  */
 export async function readWritten(client: ApiClient): Promise<Written> {
-  const { endpoints, slices } = await readObjects(client);
+  const { services, endpoints, slices } = await readObjects(client);
   const texts = new Map<string, string>();
   const versions: string[] = [];
   const byService = new Map<string, EndpointSlice[]>();
@@ -35,7 +36,12 @@ export async function readWritten(client: ApiClient): Promise<Written> {
     byService.set(key, found);
     found.push(object as unknown as EndpointSlice);
   }
-  for (const [key, found] of byService) texts.set(key, slicesText(found));
+  const byCpu = new Set(
+    services
+      .filter(({ metadata }) => metadata.annotations?.[TOPOLOGY_MODE_ANNOTATION] === 'Auto')
+      .map((service) => `EndpointSlices ${keyOf(service)}`),
+  );
+  for (const [key, found] of byService) texts.set(key, slicesText(found, byCpu.has(key)));
   return { texts, versions: versions.sort().join(' ') };
 }
 
@@ -63,21 +69,27 @@ function surplus(text = '(none)', other = '(none)'): string[] {
   });
 }
 
-function slicesText(slices: readonly EndpointSlice[]): string {
+function slicesText(slices: readonly EndpointSlice[], hintsByCpu: boolean): string {
   const frames: string[] = [];
   const groups = new Map<string, string[]>();
+  const hinted: string[] = [];
   for (const { metadata, addressType, endpoints, ports } of slices) {
     const { [TRIGGER_TIME_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {};
     const owners = (metadata.ownerReferences ?? []).map(({ uid: __, ...owner }) => owner);
-    const { labels, generateName } = metadata;
-    frames.push(`slice ${addressType} ${textOf({ generateName, labels, annotations, owners })}`);
+    const { labels } = metadata;
+    frames.push(`slice ${addressType} ${textOf({ labels, annotations, owners })}`);
     const group = `${addressType} ${(ports ?? []).map(textOf).toSorted().join(' ')}`;
     const lines = groups.get(group) ?? [];
     groups.set(group, lines);
-    for (const endpoint of endpoints ?? []) lines.push(`  ${endpointText(endpoint)}`);
+    for (const endpoint of endpoints ?? []) {
+      const { hints, ...others } = endpoint;
+      lines.push(`  ${endpointText(hintsByCpu ? others : endpoint)}`);
+      if (hintsByCpu) hinted.push(`${addressType} ${textOf(hints ?? null)}`);
+    }
   }
   return [
     ...frames.toSorted(),
+    ...hinted.toSorted().map((text) => `an endpoint with the hint ${text}`),
     ...[...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([group, lines]) => [group, ...lines.toSorted()]),
   ].join('\n');
 }
