@@ -1,11 +1,19 @@
-/** Where this controller behaves otherwise than the one of kube-controller-manager 1.36, on purpose. */
+/**
+ * Where the controllers behave otherwise than those of kube-controller-manager 1.36, on purpose; and where they do not,
+ * although upstream's users complain.
+ */
 export interface Difference {
   readonly id: string;
   readonly title: string;
   readonly upstream: string;
   readonly ours: string;
-  /** Upstream issues and pull requests by number, and sections of spec/endpoints.md. */
+  /**
+   * Upstream issues and pull requests by number, and sections of spec/endpoints.md; of slices, sections of
+   * spec/endpointslice.md and the defects D1 to D41 of its section 17.
+   */
   readonly source: string;
+  /** The test that shows it, from `test/`. */
+  readonly shownBy: string;
 }
 
 export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
@@ -15,6 +23,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written (as "<nil>" when it is no address), and the whole object is refused until the pod is gone',
     ours: 'is left out and reported; all other addresses are written',
     source: '#109152; 7.3, 20, 24.4',
+    shownBy: 'scenarios/hostile.test.ts',
   },
   {
     id: 'empty-node-name',
@@ -22,6 +31,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'gets nodeName "", and the whole object is refused',
     ours: 'gets no nodeName',
     source: '7.3, 20, 24.4',
+    shownBy: 'core/pod-endpoint.test.ts',
   },
   {
     id: 'bad-host-or-node-name',
@@ -29,6 +39,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole object is refused',
     ours: 'is left out and reported; the address stays',
     source: '20',
+    shownBy: 'core/pod-endpoint.test.ts',
   },
   {
     id: 'empty-subset',
@@ -36,6 +47,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole object is refused',
     ours: 'is left out',
     source: '10, 24.3',
+    shownBy: 'core/endpoints/over-capacity.test.ts',
   },
   {
     id: 'truncated-no-op',
@@ -43,6 +55,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written at every sync, as the untruncated addresses are compared',
     ours: 'is left alone: addresses are compared after truncation',
     source: '#127370; 13, 24.3',
+    shownBy: 'scenarios/hostile.test.ts',
   },
   {
     id: 'reserved-service-labels',
@@ -50,6 +63,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'causes a PUT at every sync',
     ours: 'is compared like any other: the desired labels with the stored ones, exactly',
     source: '11, 24.3',
+    shownBy: 'core/endpoints/labels.test.ts',
   },
   {
     id: 'headless-label',
@@ -57,6 +71,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'keeps it until something else forces a write',
     ours: 'is repaired',
     source: '11, 24.3',
+    shownBy: 'core/endpoints/labels.test.ts',
   },
   {
     id: 'trigger-time-retry',
@@ -64,6 +79,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is lost: the retry removes the annotation',
     ours: 'is kept until a write succeeded or was not needed',
     source: '12, 24.4',
+    shownBy: 'scenarios/annotations.test.ts',
   },
   {
     id: 'pod-phase',
@@ -71,6 +87,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'stays listed until the next event',
     ours: 'leaves at once',
     source: '24.1',
+    shownBy: 'scenarios/upstream.test.ts',
   },
   {
     id: 'foreign-edits',
@@ -78,6 +95,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is not noticed until the next sync for another reason',
     ours: 'is repaired after at least a second, later and later while the same writer repeats',
     source: '#89679, #117193; 24.1, 24.4',
+    shownBy: 'scenarios/ownership.test.ts',
   },
   {
     id: 'never-dropped',
@@ -85,6 +103,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is dropped until the next event or resync',
     ours: 'is tried again for ever, backing off by the class of the error (5 s after a 403, 30 s after a 422, up to 5 minutes) unless its inputs change, and is shown in a metric and an event',
     source: '#47796; 5, 24.1',
+    shownBy: 'scenarios/writes.test.ts',
   },
   {
     id: 'own-writes',
@@ -92,6 +111,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is an error that backs off and counts as a failure',
     ours: 'is no case: the reply of the write says what the server holds',
     source: '#125638, #126578; 15, 24.1',
+    shownBy: 'scenarios/upstream.test.ts',
   },
   {
     id: 'sweep',
@@ -99,6 +119,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'are deleted, whoever made them, unless they carry the leader annotation',
     ours: 'are deleted only if labelled as managed by this controller and the server confirms that there is no Service',
     source: '#57794, #78933, #104062; 16, 24.2',
+    shownBy: 'scenarios/ownership.test.ts',
   },
   {
     id: 'delete-calls',
@@ -106,6 +127,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'two DELETE calls are sent, which usually find nothing',
     ours: 'a DELETE is sent only for an object that is known to exist, with its uid and resourceVersion',
     source: '14.3, 24.2',
+    shownBy: 'scenarios/races.test.ts',
   },
   {
     id: 'conflict-events',
@@ -113,6 +135,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'records a warning event',
     ours: 'records none: it is settled by reading the object',
     source: '#89679; 14.4, 17, 24.4',
+    shownBy: 'scenarios/writes.test.ts',
   },
   {
     id: 'event-namespace',
@@ -120,6 +143,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'lands in the namespace default',
     ours: 'is in the namespace of the service',
     source: '17, 24.4',
+    shownBy: 'controller/event-recorder.test.ts',
   },
   {
     id: 'tolerate-unready',
@@ -127,5 +151,392 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is ignored since 1.24',
     ours: 'is ignored too, unless a flag asks to honour it',
     source: '#108020; 7.2',
+    shownBy: 'scenarios/annotations.test.ts',
+  },
+];
+
+export const SLICES_DIFFERENCES: readonly Difference[] = [
+  {
+    id: 'slices-own-writes',
+    title: 'An own write that the cache has not shown yet, or of which it misses a delete',
+    upstream: 'fails the sync as stale, waits for seconds, and after a quick re-creation of the Service fails for ever',
+    ours: 'is no case: the reply says what the server holds, and a slice is told by its uid',
+    source: '#141592, #141593, #92928, #99345; 5, D1',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-predecessor',
+    title: 'A Service that is deleted and made again while its old slices are still there',
+    upstream: 'may keep an empty slice of its predecessor, which the garbage collector then takes away',
+    ours: 'gets slices of its own: those with another owner are not its own',
+    source: '#141593; 8.3, D2',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-delete-gone',
+    title: 'A slice to be deleted that is gone already',
+    upstream: 'is a failure with an event and up to 15 retries',
+    ours: 'is a success; deletes carry uid and resourceVersion',
+    source: '#141304, #141608; 10.2, D3',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-relabelled',
+    title: 'Somebody changes the managed-by or service-name label of a slice',
+    upstream: 'leaves the service stale for ever',
+    ours: 'is a deletion for the one and an appearance for the other: both services are planned again',
+    source: '5, D4',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-deleted-untouched',
+    title: 'Somebody deletes a slice that was not written since the start',
+    upstream: 'is not noticed until another event',
+    ours: 'is repaired after a second',
+    source: '#112143, #125354, #112197; D5',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-foreign-edits',
+    title: 'Somebody else edits or deletes slices again and again',
+    upstream: 'is answered every time after a second',
+    ours: 'is repaired later and later while the same happens again',
+    source: '5, D39; design',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-gauges',
+    title: 'Gauges over Services of two families',
+    upstream: 'count the family that was planned last',
+    ours: 'count both',
+    source: '#126004, #126005; 13, D6',
+    shownBy: 'scenarios/metrics.test.ts',
+  },
+  {
+    id: 'slices-unknown-node',
+    title: 'A pod whose node is not known',
+    upstream:
+      'fails the sync with an event for each retry; given up after 100 minutes, whether the node appears or not',
+    ours: 'is left out with one event and no failure, and is in as soon as the node appears',
+    source: '#107927, #110639; 7.5, D9',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-recycled-metadata',
+    title: 'A slice that is taken for other ports or for the placeholder',
+    upstream: 'loses the annotations and finalizers of others, and is written whatever happened to it meanwhile',
+    ours: 'keeps them, and is written with its uid and resourceVersion',
+    source: '#108267; 10.2, D10',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'slices-conflict-events',
+    title: 'A write meets a conflict',
+    upstream: 'is a warning on the Service',
+    ours: 'is no event: the slices are read again; only what lasts is told',
+    source: '#92928, #99345; 14, D12',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-bad-pod-ip',
+    title: 'A pod IP that the API server would reject',
+    upstream: 'is written, and the slice, and with it the service, refused until the pod is gone',
+    ours: 'is left out and reported; all other endpoints are written',
+    source: '#109152; 7.6, D13',
+    shownBy: 'scenarios/slices.test.ts',
+  },
+  {
+    id: 'slices-refused-write',
+    title: 'One write of several is refused',
+    upstream: 'stops all that would follow',
+    ours: 'stops only what takes endpoints away; adds go on side by side',
+    source: '#93908; 10.2, D13',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-hints-return',
+    title: 'Hints by CPU were lost, or never came, because of the nodes',
+    upstream: 'come back with the next unrelated change of the service',
+    ours: 'come back as soon as there are shares again',
+    source: '#123401; 4, D14',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-hints-events',
+    title: 'Hints by CPU that fail',
+    upstream: 'are told with every sync, and in turns where one of two families fails',
+    ours: 'are told once for each family and each reason',
+    source: '9.4, 9.5, D14, D15',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-hints-no-share',
+    title: 'Hints by CPU, and an endpoint in a zone without a share',
+    upstream: 'have its slice written with every sync',
+    ours: 'are right as they are',
+    source: '9.4, D41',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-zone-change',
+    title: 'The zone label of a node changes',
+    upstream: 'is followed with the next unrelated change of each service',
+    ours: 'is followed at once by the services with pods on that node',
+    source: '#117245; 3.2, D16',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-terminating-pod',
+    title: 'The status of a terminating pod changes in nothing that matters',
+    upstream: 'has its services synced',
+    ours: 'does not',
+    source: '3.3, D28',
+    shownBy: 'scenarios/slices.test.ts',
+  },
+  {
+    id: 'slices-pod-phase',
+    title: 'A pod that turns Failed or Succeeded without any other change',
+    upstream: 'stays until the next event',
+    ours: 'leaves at once',
+    source: '3.3',
+    shownBy: 'scenarios/slices.test.ts',
+  },
+  {
+    id: 'slices-never-dropped',
+    title: 'A service whose sync fails 16 times',
+    upstream: 'is dropped until the next event or resync',
+    ours: 'is tried again for ever, at most five minutes apart, and shown in a metric and an event',
+    source: '3.4, D32',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-terminating-namespace',
+    title: 'A create in a namespace that is going away',
+    upstream: 'ends the whole sync',
+    ours: 'is skipped alone: updates and deletes are done',
+    source: '10.2, D33',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-hints-forgotten',
+    title: 'A Service with hints is deleted',
+    upstream: 'is remembered, and queued with every change of a node',
+    ours: 'is forgotten',
+    source: '9.6, D35',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-create-twice',
+    title: 'The reply to a create is lost',
+    upstream: 'leaves a second slice beside the first',
+    ours: 'leaves one: its name is drawn here, so that the second create is refused',
+    source: '12.2; design',
+    shownBy: 'scenarios/slices-writes.test.ts',
+  },
+  {
+    id: 'slices-trigger-time-retry',
+    title: 'The trigger time after a write that failed',
+    upstream: 'is lost: the retry removes the annotation',
+    ours: 'is kept until a write succeeded or was not needed',
+    source: '6',
+    shownBy: 'scenarios/controllers.test.ts',
+  },
+];
+
+export const MIRRORING_DIFFERENCES: readonly Difference[] = [
+  {
+    id: 'mirror-deleted-untouched',
+    title: 'Somebody deletes a mirrored slice that was not written since the start',
+    upstream: 'is not noticed until another event',
+    ours: 'is repaired after a second',
+    source: '#112143; D5',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-finalizer',
+    title: 'A mirrored slice that is deleted but held by a finalizer',
+    upstream: 'blocks its Endpoints for ever',
+    ours: 'counts as gone',
+    source: '#108779, #109624; 11.3, D11',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-recycle',
+    title: 'Slices of both families are to be recycled and created in one sync',
+    upstream: 'may be mixed up: a create of a name that exists, refused and tried again',
+    ours: 'are told apart',
+    source: '11.7, D24',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-reserved-labels',
+    title: 'Endpoints that carry the service-name or the managed-by label',
+    upstream: 'cause a PUT at every sync',
+    ours: 'are compared without these labels',
+    source: '11.6, D25',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-delete-gone',
+    title: 'A mirrored slice to be deleted that is gone already',
+    upstream: 'is a failure',
+    ours: 'is a success',
+    source: '#141304, #141608; 11.7, D3',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-terminating-namespace',
+    title: 'A create in a namespace that is going away',
+    upstream: 'ends the whole sync',
+    ours: 'is skipped alone',
+    source: '11.7, D33',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-never-dropped',
+    title: 'Endpoints whose sync fails 16 times',
+    upstream: 'are dropped in silence until the next event or resync',
+    ours: 'are tried again for ever, and shown in a metric and an event',
+    source: '3.4, 14, D32',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'mirror-foreign-edits',
+    title: 'Somebody else edits mirrored slices',
+    upstream: 'is answered at once every time',
+    ours: 'is repaired after a second, later and later while the same happens again',
+    source: '11.8; design',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+];
+
+/** A complaint about upstream that holds here too. */
+export interface KeptDefect {
+  /** In section 17 of spec/endpointslice.md. */
+  readonly id: string;
+  readonly title: string;
+  readonly why: string;
+  /** What switches it off; '' = nothing. */
+  readonly flag: string;
+}
+
+export const KEPT_DEFECTS: readonly KeptDefect[] = [
+  {
+    id: 'D7',
+    title: 'A Service that loses its selector keeps its slices',
+    why: 'upstream keeps them by design (#118376, #120775); endpoints of an external system may be in them',
+    flag: '',
+  },
+  {
+    id: 'D8',
+    title: 'A Service that becomes an ExternalName keeps its slices',
+    why: 'as upstream (#103804, #105986)',
+    flag: '',
+  },
+  {
+    id: 'D17',
+    title: 'Services that shrink keep many half-empty slices',
+    why: 'slices are not merged for their own sake: each merge is two writes to every node (#119020)',
+    flag: '',
+  },
+  {
+    id: 'D18',
+    title: 'An endpoint is in two slices for a moment when it moves',
+    why: 'inherent to several objects; adds are written before removes, so that it is never in none',
+    flag: '',
+  },
+  {
+    id: 'D19',
+    title: 'A pod without the named port is in a slice without ports',
+    why: 'consumers expect it (ingress-nginx #9141)',
+    flag: '',
+  },
+  {
+    id: 'D21',
+    title: 'The trigger time of deletions and of edits of the Service is missing',
+    why: 'the annotation is what dashboards have been built on (#81360)',
+    flag: '',
+  },
+  {
+    id: 'D22',
+    title: 'Addresses above the maximum of a subset are not mirrored',
+    why: 'as upstream, with its event',
+    flag: '--mirroring-all-endpoints',
+  },
+  {
+    id: 'D26',
+    title: 'Mirrored endpoints have no zone',
+    why: 'by design: nobody asked for hints on endpoints made by hand',
+    flag: '',
+  },
+  {
+    id: 'D29',
+    title: 'Terminating pods are ready where unready ones are published',
+    why: 'documented (#116285)',
+    flag: '',
+  },
+  {
+    id: 'D30',
+    title: 'Pods that a kubelet shuts down stay ready until their condition changes',
+    why: 'the condition is the contract',
+    flag: '',
+  },
+  {
+    id: 'D31',
+    title: 'Labels of others on slices are removed, a headless label alone is not repaired',
+    why: 'as upstream (#94443): labels say what the Service says',
+    flag: '',
+  },
+  {
+    id: 'D34',
+    title: 'An address that is listed ready and not ready is mirrored as not ready',
+    why: 'documented (#121330)',
+    flag: '',
+  },
+  {
+    id: 'D36',
+    title: 'Without a batch period every change of a pod is a write',
+    why: '--endpointslice-updates-batch-period is upstream’s answer',
+    flag: '',
+  },
+  {
+    id: 'D40',
+    title: 'A Service cannot be opted out',
+    why: 'no label for it has been agreed on (#4771)',
+    flag: '',
+  },
+];
+
+/** Mended upstream by 1.36: the same here. */
+export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: string; readonly shownBy: string }[] = [
+  {
+    id: 'D20',
+    title: 'Headless Services without ports are not written with every sync (#133474, #136502)',
+    shownBy: 'scenarios/slices.test.ts',
+  },
+  {
+    id: 'D23',
+    title: 'Mirroring copies annotations, but not those of kubectl (#98026, #98116)',
+    shownBy: 'scenarios/mirroring.test.ts',
+  },
+  {
+    id: 'D27',
+    title: 'Many Services in a namespace do not slow the changes of a pod (#134739)',
+    shownBy: 'scenarios/slices.test.ts',
+  },
+  {
+    id: 'D37',
+    title: 'Endpoints and slices end alike after rapid changes (#117193, #125638)',
+    shownBy: 'scenarios/controllers.test.ts',
+  },
+  {
+    id: 'D38',
+    title: 'A Service that is being deleted gets no new slices (#91287, #91311)',
+    shownBy: 'scenarios/slices-ownership.test.ts',
+  },
+  {
+    id: 'D39',
+    title: 'Slices that others edit or delete are repaired (#85353)',
+    shownBy: 'scenarios/slices-ownership.test.ts',
   },
 ];

@@ -1,11 +1,64 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ENDPOINTS_DIFFERENCES } from '../../src/core/differences.ts';
+import {
+  ENDPOINTS_DIFFERENCES,
+  KEPT_DEFECTS,
+  MENDED_DEFECTS,
+  MIRRORING_DIFFERENCES,
+  SLICES_DIFFERENCES,
+} from '../../src/core/differences.ts';
+
+const OF_SLICES = [...SLICES_DIFFERENCES, ...MIRRORING_DIFFERENCES];
+const ALL = [...ENDPOINTS_DIFFERENCES, ...OF_SLICES];
+/** Of section 17 of spec/endpointslice.md. */
+const DEFECTS = Array.from({ length: 41 }, (_, i) => `D${i + 1}`);
+
+const testFile = (shownBy: string): URL => new URL(`../${shownBy}`, import.meta.url);
+
+/** The defects that a text names. */
+function defectsIn(text: string): string[] {
+  return text.match(/\bD\d+\b/g) ?? [];
+}
 
 test('every difference has an id of its own and says all of it', () => {
-  const ids = ENDPOINTS_DIFFERENCES.map(({ id }) => id);
+  const ids = ALL.map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
-  for (const difference of ENDPOINTS_DIFFERENCES) {
+  for (const difference of ALL) {
     for (const text of Object.values(difference)) assert.notEqual(text, '', difference.id);
+  }
+});
+
+test('whose difference it is shows in its id', () => {
+  assert.ok(ENDPOINTS_DIFFERENCES.every(({ id }) => !/^(slices|mirror)-/.test(id)));
+  assert.ok(SLICES_DIFFERENCES.every(({ id }) => id.startsWith('slices-')));
+  assert.ok(MIRRORING_DIFFERENCES.every(({ id }) => id.startsWith('mirror-')));
+});
+
+test('the test that shows it exists', () => {
+  for (const { id, shownBy } of [...ALL, ...MENDED_DEFECTS])
+    assert.ok(existsSync(testFile(shownBy)), `${id}: ${shownBy}`);
+});
+
+test('each known defect of upstream is either a difference, or kept, or mended upstream', () => {
+  const differ = new Set(OF_SLICES.flatMap(({ source }) => defectsIn(source)));
+  const kept = KEPT_DEFECTS.map(({ id }) => id);
+  const mended = MENDED_DEFECTS.map(({ id }) => id);
+  for (const id of DEFECTS) {
+    const lists = [differ.has(id), kept.includes(id), mended.includes(id)];
+    // Of one that upstream has mended in part, the rest may be a difference.
+    assert.ok(lists.includes(true) && !(lists[0] && lists[1]), id);
+  }
+  const known = new Set(DEFECTS);
+  assert.ok([...differ, ...kept, ...mended].every((id) => known.has(id)));
+});
+
+test('the defect that does not exist here is named in the test that shows it', () => {
+  const shown = [
+    ...OF_SLICES.flatMap(({ source, shownBy }) => defectsIn(source).map((id) => ({ id, shownBy }))),
+    ...MENDED_DEFECTS,
+  ];
+  for (const { id, shownBy } of shown) {
+    assert.ok(defectsIn(readFileSync(testFile(shownBy), 'utf8')).includes(id), `${id} in ${shownBy}`);
   }
 });

@@ -43,7 +43,7 @@ function many(count: number, net = '10.1'): { ip: string }[] {
 }
 
 describe('Endpoints of a Service without selector', () => {
-  it('become a slice that names their makers, labels and annotations, but has no zones and one condition', () => {
+  it('become a slice that names their makers, labels and annotations (17, D23), but has no zones and one condition', () => {
     const sim = world();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeEndpoints(
@@ -392,7 +392,7 @@ describe('writes of mirrored slices', () => {
     }
   });
 
-  it('that are refused make the Endpoints stuck, named in a metric, an event and the log, and hold up no other', () => {
+  it('that are refused make the Endpoints stuck, named in a metric, an event and the log, hold up no other, and are tried for ever (17, D32)', () => {
     const sim = world({
       refuse: ({ method, body }) =>
         method === 'POST' && Buffer.from(body!).includes('bad-') ? makeStatus(422, 'Invalid', 'no good') : 0,
@@ -409,9 +409,28 @@ describe('writes of mirrored slices', () => {
       'Endpoints bad: MirroredEndpointSlicesStuck: EndpointSlices that mirror Endpoints default/bad cannot be brought up to date: no good',
     ]);
     assert.equal(sim.logLines.find(({ level }) => level === 'error')!.fields['service'], 'default/bad');
+    sim.run(4 * 3600_000);
+    sim.refuse = () => 0;
+    sim.run(300_000);
+    assert.equal(slicesTable(sim).length, 2);
+    assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
-  it('in a terminating namespace are skipped in silence', () => {
+  it('a delete of one that is gone already is a success: no event, no retry (17, D3)', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    const path = `${SLICES}/${namesOf(sim)[0]}`;
+    sim.lag = ({ method }) => ({ toMs: method === 'DELETE' ? 20 : 0, backMs: 0 });
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
+    sim.run(15);
+    deleteObject(sim, path);
+    sim.run(60_000);
+    assert.deepEqual(slicesTable(sim), []);
+    assert.deepEqual(asked(sim, from), ['DELETE endpointslices 404']);
+    assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('in a terminating namespace are skipped in silence (17, D33)', () => {
     const sim = world();
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
     createService(sim, { name: 'web', namespace: 'going', spec: { selector: null } });
