@@ -139,8 +139,13 @@ export function checkReached(server: ApiServer, resourceVersion: string): void {
 }
 
 const WATCH_SECONDS_MIN = 1800;
-/** The last bookmark comes this long before the deadline. */
+/** The last bookmark comes this long before the deadline; a shorter watch has none. */
 const LAST_BOOKMARK_MS = 2000;
+
+function nextBookmarkMs(nowMs: number, deadlineMs: number, periodMs: number): number {
+  const nextMs = Math.min(nowMs + periodMs, deadlineMs - LAST_BOOKMARK_MS);
+  return nextMs < nowMs ? Number.POSITIVE_INFINITY : nextMs;
+}
 
 /** @throws ApiError */
 export function openWatch(
@@ -173,7 +178,7 @@ export function openWatch(
     table,
     bookmarks: options.allowWatchBookmarks,
     deadlineMs,
-    bookmarkAtMs: Math.min(nowMs + config.bookmarkPeriodMs, Math.max(nowMs, deadlineMs - LAST_BOOKMARK_MS)),
+    bookmarkAtMs: nextBookmarkMs(nowMs, deadlineMs, config.bookmarkPeriodMs),
     fromRevision: initial || fromNow ? server.revision : wanted,
     initial: sendsInitial ? recordsOf(store, namespace).filter((record) => selects(selection, record.object)) : [],
     initialEnd: sendsInitial && options.allowWatchBookmarks && config.watchList ? server.revision : null,

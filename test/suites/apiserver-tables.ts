@@ -213,6 +213,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
       '80,b',
       '10.0.0.1,10.0.0.2',
     ]);
+    assert.deepEqual(await cellsOf('nameless', [{}], []), ['IPv4', '<unset>', '<unset>']);
     const ports = ['a', 'b', 'c', 'd', 'e'].map((name, at) => ({ name, port: 80 + at }));
     assert.deepEqual(await cellsOf('many', ports, endpoints), [
       'IPv4',

@@ -215,6 +215,16 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(shown(await watch.rest()), ['ADDED b']);
   },
 
+  'a watch of less than two seconds has no bookmark before its end': async (client) => {
+    const path = await endpointsPath(client);
+    const version = await create(client, path, 'a');
+    const watch = await client.watch(
+      `${path}?watch=1&resourceVersion=${version}&timeoutSeconds=1&allowWatchBookmarks=true`,
+    );
+    await create(client, path, 'b');
+    assert.deepEqual(shown(await watch.rest()), ['ADDED b']);
+  },
+
   'labels: entering is ADDED, leaving is DELETED': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a', { app: 'y' });

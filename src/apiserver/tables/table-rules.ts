@@ -38,5 +38,7 @@ export function wide(name: string, format: Column['format'] = ''): Column {
 /** The first three, then how many more there are. */
 export function firstThree(texts: readonly string[], none: string): string {
   if (texts.length > 3) return `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...`;
-  return texts.length === 0 ? none : texts.join(',');
+  const text = texts.join(',');
+  // One that says nothing is as good as none.
+  return text === '' ? none : text;
 }
