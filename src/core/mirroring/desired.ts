@@ -29,8 +29,8 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
 }
 
 /**
- * The slices' content that subsets stand for (spec/endpointslice.md 11.5). Every merged subset has a group in each
- * family, also an empty one, so that what a family had before is cleaned up as a change of this group.
+ * The slices' content that subsets stand for (spec/endpointslice.md 11.5). Every merged subset has a group (several if it
+ * has ports of one name) in each family, also an empty one, so that what a family had before is cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  */
 export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: number): Desired {
@@ -45,9 +45,9 @@ export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: n
   let invalid = 0;
   let skipped = 0;
   for (const subset of mergeSubsets(subsets)) {
-    const ports = slicePortsInOrder((subset.ports ?? []).map(slicePort));
-    const ipv4 = groupOf('IPv4', ports);
-    const ipv6 = groupOf('IPv6', ports);
+    const lists = namesakesApart(slicePortsInOrder((subset.ports ?? []).map(slicePort)));
+    const ipv4 = lists.map((ports) => groupOf('IPv4', ports));
+    const ipv6 = lists.map((ports) => groupOf('IPv6', ports));
 
     const ready = subset.addresses ?? [];
     const notReady = subset.notReadyAddresses ?? [];
@@ -65,7 +65,9 @@ export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: n
         accepted++;
         // Addresses that are one endpoint to a slice: the last counts, so that not ready wins.
         const endpoint = mirroredEndpoint(address, ip, isReady);
-        (ip.family === 'IPv4' ? ipv4 : ipv6).endpoints.set(endpointIdentity(endpoint), endpoint);
+        for (const group of ip.family === 'IPv4' ? ipv4 : ipv6) {
+          group.endpoints.set(endpointIdentity(endpoint), endpoint);
+        }
       }
     }
     skipped += count - accepted;
@@ -89,6 +91,20 @@ function slicePort(port: EndpointPort): SlicePort {
   const protocol = port.protocol === undefined || port.protocol === '' ? 'TCP' : port.protocol;
   const base = { name: port.name ?? '', protocol, port: port.port };
   return port.appProtocol === undefined ? base : { ...base, appProtocol: port.appProtocol };
+}
+
+/**
+ * Ports in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name for the same
+ * addresses; merging brings them together, and the API server would refuse the slice (upstream tries it for ever).
+ */
+function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePort[])[] {
+  const lists: SlicePort[][] = [[]];
+  for (const port of ports) {
+    const list = lists.find((one) => one.every(({ name }) => name !== port.name));
+    if (list === undefined) lists.push([port]);
+    else list.push(port);
+  }
+  return lists;
 }
 
 /** No zone and no hints, and of the conditions `ready` alone (spec/endpointslice.md 11.5). */

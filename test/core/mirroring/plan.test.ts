@@ -321,6 +321,14 @@ check('a slice with null for its endpoints is filled', {
   writes: ['1 update a IPv4 10.0.0.1 ->'],
 });
 
+check('two ports of one name for the same address are in two slices, as the server refuses them in one', {
+  subsets: ['10.0.0.1 -> http:80/TCP', '10.0.0.1 -> http:8080/TCP https:443/TCP'],
+  writes: [
+    '1 create web-new01 IPv4 10.0.0.1 -> http:80/TCP https:443/TCP',
+    '1 create web-new02 IPv4 10.0.0.1 -> http:8080/TCP',
+  ],
+  facts: { endpoints: 2, slices: 2, slicesDesired: 2 },
+});
 check('of several slices for the same ports one that is right is kept', {
   subsets: ['10.0.0.1 -> http:80/TCP'],
   stored: ['a IPv4 10.0.0.2 -> http:80/TCP', 'b IPv4 10.0.0.1 -> http:80/TCP', 'c IPv4 10.0.0.1 -> http:80/TCP'],

@@ -290,3 +290,16 @@ test('an address that the server would refuse is left out; upstream fails with t
   assert.deepEqual(mirrored(ours(scene, UNLIMITED)), ['10.0.0.1']);
   assert.deepEqual(mirrored(theirs(scene, UNLIMITED, 1)), ['10.0.0.1', '127.0.0.1']);
 });
+
+test('two ports of one name for the same address are mirrored apart; upstream writes what the server refuses', () => {
+  const scene = startScene();
+  const at = (port: number): EndpointSubset => ({
+    addresses: [{ ip: '10.0.0.1' }],
+    ports: [{ name: 'http', port, protocol: 'TCP' }],
+  });
+  play(scene, { kind: 'subsets', subsets: [at(80), at(8080)] });
+  assert.throws(() => after(scene, theirs(scene, UNLIMITED, 1)), /422: port names/);
+  const settled = after(scene, ours(scene, UNLIMITED));
+  assert.equal(settled.server.slices.size, 2);
+  assert.deepEqual(ours(settled, UNLIMITED), []);
+});
