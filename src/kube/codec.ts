@@ -8,9 +8,11 @@
 import { latin1, utf8 } from '../lib/bytes-text.ts';
 import { prependPlainAddress } from './endpoint-address.ts';
 import { setKey } from './labels.ts';
+import { prependList, rememberLists, type EncodingLists } from './encoded-lists.ts';
 import {
   createReader,
   createWriter,
+  lengthOf,
   DecodeError,
   prependBytes,
   prependInt,
@@ -25,6 +27,7 @@ import {
   readTag,
   readUtf8,
   skipField,
+  takeScratch,
   writtenBytes,
   WIRE_BYTES,
   WIRE_VARINT,
@@ -277,12 +280,19 @@ function zeroOf(field: Field): unknown {
 
 /** @throws EncodeError when a property has not the type that its field has. */
 export function encodeMessage(message: Message, object: object): Uint8Array {
-  const writer = createWriter();
+  const writer = takeScratch();
   prependMessage(writer, message, object as JsonObject);
   return writtenBytes(writer);
 }
 
-function prependMessage(writer: ProtoWriter, message: Message, object: JsonObject): void {
+/** What of an encoding may come from an earlier one of the same object. */
+interface Again extends EncodingLists {
+  /** The earlier state of what is being encoded. */
+  readonly before: unknown;
+}
+
+function prependMessage(writer: ProtoWriter, message: Message, object: JsonObject, again?: Again): void {
+  const before = again !== undefined && isObject(again.before) ? again.before : undefined;
   for (let i = message.fields.length - 1; i >= 0; i--) {
     const field = message.fields[i]!;
     if (field.type === 'skip') continue;
@@ -294,12 +304,31 @@ function prependMessage(writer: ProtoWriter, message: Message, object: JsonObjec
     if (value === undefined || value === null) continue;
     if (field.shape === 'list') {
       if (!Array.isArray(value)) throw wrongType(message, field, 'a list', value);
-      for (let j = value.length - 1; j >= 0; j--) prependItem(writer, message, field, value[j]);
+      if (again === undefined || field.type !== 'message') {
+        for (let j = value.length - 1; j >= 0; j--) prependItem(writer, message, field, value[j]);
+      } else prependListAgain(writer, message, field, value, { ...again, before: before?.[field.name] });
     } else {
       if (!isObject(value)) throw wrongType(message, field, 'a map', value);
       prependMap(writer, message, field, value);
     }
   }
+}
+
+function prependListAgain(
+  writer: ProtoWriter,
+  message: Message,
+  field: Field,
+  items: readonly object[],
+  again: Again,
+): void {
+  // Of the items' own lists too: subsets have lists of addresses. They are matched by their place.
+  const olds = Array.isArray(again.before) ? again.before : [];
+  const hasLists = field.message!.fields.some(({ shape, type }) => shape === 'list' && type === 'message');
+  if (hasLists) {
+    for (let i = items.length - 1; i >= 0; i--) {
+      prependItem(writer, message, field, items[i], { ...again, before: olds[i] });
+    }
+  } else prependList(writer, again, items, again.before, (item) => prependItem(writer, message, field, item));
 }
 
 /**
@@ -330,7 +359,7 @@ function checkZero(message: Message, field: Field, value: unknown): void {
   if (field.type === 'message' || typeof value !== expected) throw wrongType(message, field, field.type, value);
 }
 
-function prependItem(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
+function prependItem(writer: ProtoWriter, message: Message, field: Field, value: unknown, again?: Again): void {
   if (field.type === 'string') {
     if (typeof value !== 'string') throw wrongType(message, field, 'a string', value);
     prependString(writer, (field.number << 3) | WIRE_BYTES, value);
@@ -354,7 +383,7 @@ function prependItem(writer: ProtoWriter, message: Message, field: Field, value:
   const from = lengthOf(writer);
   if (field.type === 'message') {
     if (!isObject(value)) throw wrongType(message, field, 'an object', value);
-    prependMessage(writer, field.message!, value);
+    prependMessage(writer, field.message!, value, again);
   } else if (field.type === 'IntOrString') {
     prependIntOrString(writer, message, field, value);
   } else if (field.type === 'Quantity') {
@@ -410,10 +439,6 @@ function prependIntOrString(writer: ProtoWriter, message: Message, field: Field,
 function prependQuantity(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (typeof value !== 'string' && typeof value !== 'number') throw wrongType(message, field, 'a quantity', value);
   prependString(writer, (1 << 3) | WIRE_BYTES, String(value));
-}
-
-function lengthOf(writer: ProtoWriter): number {
-  return writer.bytes.length - writer.position;
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -518,13 +543,28 @@ function prependHead(writer: ProtoWriter, apiVersion: string, kind: string, rawE
  * @throws EncodeError for a kind without a schema, or a property of the wrong type
  */
 export function encodeObject(object: KubeObject | object): Uint8Array {
-  const { apiVersion, kind } = object as KubeObject;
+  return encodeWhole(object as KubeObject, undefined);
+}
+
+/**
+ * As `encodeObject`, for the next state of an object: what its lists share with those of `before` (the same items, none of
+ * which ever changes) is copied from the encoding of that state, which is kept as long as those lists are.
+ */
+export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
+  const again: Again = { before, lists: [] };
+  const body = encodeWhole(object as KubeObject, again);
+  rememberLists(again, body);
+  return body;
+}
+
+function encodeWhole(object: KubeObject, again: Again | undefined): Uint8Array {
+  const { apiVersion, kind } = object;
   const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new EncodeError(`no protobuf schema for ${apiVersion}/${kind}`);
-  const writer = createWriter(4096);
+  const writer = takeScratch();
   prependTail(writer);
   const rawEnd = lengthOf(writer);
-  prependMessage(writer, message, object as JsonObject);
+  prependMessage(writer, message, object, again);
   prependHead(writer, apiVersion, kind, rawEnd);
   return writtenBytes(writer);
 }

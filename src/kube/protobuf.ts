@@ -202,9 +202,26 @@ export function createWriter(bytesInitial = 1024): ProtoWriter {
   return { bytes, position: bytes.length };
 }
 
+/** The writer of one encoding after the other: what it wrote holds until the next `takeScratch`. */
+let scratch = createWriter(64 * 1024);
+/** What is larger gets memory of its own, so that none is held for good. */
+const SCRATCH_BYTES_MAX = 1024 * 1024;
+
+/** An empty writer that has grown already: a buffer that is made anew each time costs page faults and collections. */
+export function takeScratch(): ProtoWriter {
+  if (scratch.bytes.length > SCRATCH_BYTES_MAX) scratch = createWriter(SCRATCH_BYTES_MAX);
+  scratch.position = scratch.bytes.length;
+  return scratch;
+}
+
 /** A copy of what was written, in a buffer of its own. */
 export function writtenBytes(writer: ProtoWriter): Uint8Array {
   return new Uint8Array(writer.bytes.subarray(writer.position));
+}
+
+/** Bytes written so far. */
+export function lengthOf(writer: ProtoWriter): number {
+  return writer.bytes.length - writer.position;
 }
 
 /** Makes room for `count` bytes in front and returns the new position, already moved. */

@@ -3,7 +3,7 @@ import { type Membership, subsetsOf } from '../core/endpoints/membership.ts';
 import { planEndpoints } from '../core/endpoints/plan.ts';
 import type { Problem } from '../core/problem.ts';
 import { commitTriggerTime, revertTriggerTime, takeTriggerTime, type TriggerTimes } from '../core/trigger-time.ts';
-import { encodeObject } from '../kube/codec.ts';
+import { encodeAgain, encodeObject } from '../kube/codec.ts';
 import type { Endpoints } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ack, type EndpointsFacts, OUTPUT_ENDPOINTS, type PlannedWrite } from './protocol.ts';
@@ -66,7 +66,7 @@ export function planEndpointsOutput(output: EndpointsOutput, nextId: () => numbe
     uid: stored.object?.metadata.uid ?? '',
     resourceVersion: stored.object?.metadata.resourceVersion ?? '',
     phase: 1,
-    body: encodeObject(object),
+    body: stored.object === null ? encodeObject(object) : encodeAgain(object, stored.object),
   } as const;
   output.pending = { write: write.id, object };
   return { write, facts, problems };

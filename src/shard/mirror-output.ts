@@ -90,7 +90,8 @@ export function planMirrorOutput(
           config: { endpointsPerSubsetMax: config.mirrorEndpointsPerSubsetMax, all: config.mirrorAll },
           suffix: () => nextSuffix(marks, suffix),
         });
-  return { writes: encodeSliceWrites(OUTPUT_MIRROR, writes, pending, nextId), facts, problems };
+  const before = (name: string): EndpointSlice | undefined => output.stored.get(name);
+  return { writes: encodeSliceWrites(OUTPUT_MIRROR, writes, before, pending, nextId), facts, problems };
 }
 
 /** Of all but those that are being deleted already. As upstream's clean-up, it counts no endpoint as removed. */

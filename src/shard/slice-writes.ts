@@ -1,5 +1,6 @@
 import type { SliceWrite } from '../core/slices/slice-write.ts';
-import { encodeObject } from '../kube/codec.ts';
+import { encodeAgain, encodeObject } from '../kube/codec.ts';
+import type { EndpointSlice } from '../kube/types.ts';
 import type { PlannedWrite } from './protocol.ts';
 
 const NO_BODY = new Uint8Array(0);
@@ -7,17 +8,16 @@ const NO_BODY = new Uint8Array(0);
 /**
  * Encodes the writes of one output, in the order to send them: phase 1 before 2, in each of them small bodies first, and
  * deletes last. They get ids in that order, under which they wait in `pending` for their acks.
+ * @param stored the slice as the server holds it
  */
 export function encodeSliceWrites(
   output: number,
   writes: readonly SliceWrite[],
+  stored: (name: string) => EndpointSlice | undefined,
   pending: Map<number, SliceWrite>,
   nextId: () => number,
 ): PlannedWrite[] {
-  const encoded = writes.map((write) => ({
-    write,
-    body: write.object === null ? NO_BODY : encodeObject(write.object),
-  }));
+  const encoded = writes.map((write) => ({ write, body: bodyOf(write, stored(write.name)) }));
   encoded.sort(
     (a, b) =>
       a.write.phase - b.write.phase ||
@@ -30,4 +30,9 @@ export function encodeSliceWrites(
     const { verb, name, uid, resourceVersion, phase } = write;
     return { id, output, verb, name, uid, resourceVersion, phase, body };
   });
+}
+
+function bodyOf({ object }: SliceWrite, before: EndpointSlice | undefined): Uint8Array {
+  if (object === null) return NO_BODY;
+  return before === undefined ? encodeObject(object) : encodeAgain(object, before);
 }

@@ -18,7 +18,7 @@ import {
   takeTriggerTime,
   type TriggerTimes,
 } from '../core/trigger-time.ts';
-import type { ServiceRecord } from '../kube/types.ts';
+import type { EndpointSlice, ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_SLICES, type PlannedWrite, type PlannerConfig } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
@@ -93,5 +93,6 @@ export function planSlicesOutput(
     suffix: () => nextSuffix(marks, suffix),
   });
   if (writes.length === 0) commitTriggerTime(times);
-  return { writes: encodeSliceWrites(OUTPUT_SLICES, writes, pending, nextId), facts, problems };
+  const before = (name: string): EndpointSlice | undefined => storedSlice(slices, name);
+  return { writes: encodeSliceWrites(OUTPUT_SLICES, writes, before, pending, nextId), facts, problems };
 }

@@ -15,7 +15,13 @@ suite('writes of slices', () => {
       write('create', 'big', 1, [endpoint(1), endpoint(2), endpoint(3)]),
       write('update', 'small', 1, [endpoint(4)]),
     ];
-    const encoded = encodeSliceWrites(2, writes, pending, () => ++id);
+    const encoded = encodeSliceWrites(
+      2,
+      writes,
+      () => undefined,
+      pending,
+      () => ++id,
+    );
     assert.deepEqual(
       encoded.map(({ id, output, verb, name, phase }) => [id, output, `${verb} ${name}`, phase]),
       [
@@ -72,6 +78,7 @@ function check(object: EndpointSlice, hex: string): void {
   const [write] = encodeSliceWrites(
     2,
     [{ verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, object }],
+    () => undefined,
     new Map(),
     () => 1,
   );

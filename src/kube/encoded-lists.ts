@@ -1,0 +1,90 @@
+/**
+ * Lists of messages that were encoded before: those items that a new list shares with an old one (the same objects, which
+ * never change) are copied in runs. So encoding a large object of which one item has changed costs little more than a
+ * comparison of pointers.
+ */
+import { lengthOf, prependBytes, type ProtoWriter } from './protobuf.ts';
+
+interface EncodedList {
+  /** Of the whole encoding that the list is part of. */
+  body: Uint8Array;
+  /** For each item, and for the end of the list: how many bytes follow from its start to the end of the body. */
+  readonly tails: Uint32Array;
+}
+
+/** As long as somebody holds the list, so much longer than it takes to make the next one of it. */
+const encoded = new WeakMap<readonly object[], EncodedList>();
+
+/** Shorter lists are encoded in no time; what is remembered of a list takes as much room as its encoding. */
+const ITEMS_MIN = 64;
+
+/** The lists of one encoding, until there is a body. */
+export interface EncodingLists {
+  readonly lists: { readonly items: readonly object[]; readonly tails: Uint32Array }[];
+}
+
+export function rememberLists({ lists }: EncodingLists, body: Uint8Array): void {
+  for (const { items, tails } of lists) encoded.set(items, { body, tails });
+}
+
+/**
+ * Prepends all items of a list, those of `before` that are still there as they were encoded then.
+ * @param before what the list was in an object that was encoded with its lists remembered; any other value is no help
+ * @param prependItem encodes one item, with its tag
+ */
+export function prependList(
+  writer: ProtoWriter,
+  encoding: EncodingLists,
+  items: readonly object[],
+  before: unknown,
+  prependItem: (item: object) => void,
+): void {
+  if (items.length < ITEMS_MIN) {
+    for (let i = items.length - 1; i >= 0; i--) prependItem(items[i]!);
+    return;
+  }
+  const tails = new Uint32Array(items.length + 1);
+  tails[items.length] = lengthOf(writer);
+  const old = Array.isArray(before) ? (before as readonly object[]) : [];
+  const known = encoded.get(old);
+  let j = known === undefined ? -1 : old.length - 1;
+  for (let i = items.length - 1; i >= 0;) {
+    const run = j < 0 ? 0 : commonRun(items, i, old, j);
+    if (run > 0) {
+      copyRun(writer, known!, i, j, run, tails);
+      i -= run;
+      j -= run;
+      continue;
+    }
+    // One that has gone is passed over, one that has come or changed is encoded.
+    if (j > 0 && items[i] === old[j - 1]) {
+      j--;
+      continue;
+    }
+    if (i === 0 || items[i - 1] !== old[j]) j--;
+    prependItem(items[i]!);
+    tails[i] = lengthOf(writer);
+    i--;
+  }
+  encoding.lists.push({ items, tails });
+}
+
+function commonRun(items: readonly object[], i: number, old: readonly object[], j: number): number {
+  let run = 0;
+  while (run <= i && run <= j && items[i - run] === old[j - run]) run++;
+  return run;
+}
+
+function copyRun(
+  writer: ProtoWriter,
+  { body, tails: oldTails }: EncodedList,
+  i: number,
+  j: number,
+  run: number,
+  tails: Uint32Array,
+): void {
+  const first = j - run + 1;
+  const shift = lengthOf(writer) - oldTails[j + 1]!;
+  prependBytes(writer, body.subarray(body.length - oldTails[first]!, body.length - oldTails[j + 1]!));
+  for (let k = 0; k < run; k++) tails[i - k] = oldTails[j - k]! + shift;
+}
