@@ -296,6 +296,9 @@ function takeSlice(state: ControllerState, output: OutputState, unit: Unit, dele
     addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.repairMsMin);
   } else if (unit.known) {
     noteForeignEdit(state, output, 'a slice was changed by another writer', now);
+  } else {
+    // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
+    addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.repairMsMin);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
+import { createSliceSim, edit, ENDPOINTS, makeEndpoints, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
 import { SimHang } from '../support/sim-shards.ts';
 import { samples } from '../../src/metrics/store.ts';
 
@@ -44,6 +45,24 @@ describe('a thread that dies', () => {
     ]);
     assert.equal(endpointsTable(sim)[1], 'default/web-2 | 10.0.0.2 : http:8080/TCP');
     assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+  });
+
+  it('at rest leaves nobody blind to a foreign hand: what it does is repaired', () => {
+    const sim = createSliceSim({ shards: 1, options: { endpoints: true, slices: true, mirroring: true } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ name: 'http', port: 80 }] }]);
+    sim.start();
+    sim.run(5000);
+    const [objects, slices] = [endpointsTable(sim), slicesTable(sim)];
+    sim.shards!.kill(0, 'out of memory');
+    sim.run(5000);
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
+    for (const name of namesOf(sim)) edit(sim, `${SLICES}/${name}`, {}, { endpoints: [] });
+    sim.run(60_000);
+    assert.deepEqual(endpointsTable(sim), objects);
+    assert.deepEqual(slicesTable(sim), slices);
   });
 
   it('in the middle of its work loses nothing', () => {
