@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly auditLog?: boolean;
   /** Default 10.96.0.0/12; two make the cluster dual-stack. */
   readonly serviceClusterIPRanges?: readonly string[];
+  /** What etcd takes at most in one request; default its own, 1.5 MiB. */
+  readonly etcdRequestBytesMax?: number;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -69,7 +71,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const auditLogPath = join(directory, 'audit.log');
   await writeFile(kubeconfigPath, kubeconfig(url, caFile));
 
-  const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!);
+  const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
   const apiserverArgs = apiserverFlags(directory, etcdPort!, apiserverPort!, options);
   let etcd: Child | null = null;
   let apiserver: Child | null = null;
@@ -192,7 +194,7 @@ export async function startControllerManager(
   };
 }
 
-function etcdFlags(directory: string, port: number, peerPort: number): string[] {
+function etcdFlags(directory: string, port: number, peerPort: number, options: ClusterOptions): string[] {
   const url = `http://127.0.0.1:${port}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
   return [
@@ -204,6 +206,7 @@ function etcdFlags(directory: string, port: number, peerPort: number): string[] 
     `--initial-cluster=default=${peerUrl}`,
     '--unsafe-no-fsync',
     '--log-level=warn',
+    ...(options.etcdRequestBytesMax === undefined ? [] : [`--max-request-bytes=${options.etcdRequestBytesMax}`]),
   ];
 }
 

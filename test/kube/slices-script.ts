@@ -66,6 +66,16 @@ async function patchNodeStatus(client: ApiClient, name: string, status: object):
   await client.send({ method: 'PATCH', path, contentType: STRATEGIC_MERGE_PATCH, body: { status } });
 }
 
+async function turnNode(client: ApiClient, name: string, ready: boolean): Promise<void> {
+  await patchNodeStatus(client, name, { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] });
+}
+
+/** Then another node turns, since upstream looks at the CPU of nodes only when something else of a node changes. */
+async function changeCpu(client: ApiClient, name: string, cpu: string): Promise<void> {
+  await patchNodeStatus(client, name, { allocatable: { cpu } });
+  for (const ready of [false, true]) await turnNode(client, 'node-6', ready);
+}
+
 async function patchNode(client: ApiClient, name: string, labels: Record<string, string | null>): Promise<void> {
   const path = `/api/v1/nodes/${name}`;
   await client.send({ method: 'PATCH', path, contentType: MERGE_PATCH, body: { metadata: { labels } } });
@@ -150,12 +160,12 @@ export const SLICES_SCRIPT: readonly SlicesChapter[] = [
       },
       {
         // Two thirds of all CPU is in one zone then.
-        touched: ['slices-hints-return'],
-        tell: ({ client }) => patchNodeStatus(client, 'node-3', { allocatable: { cpu: '64' } }),
+        touched: ['slices-node-cpu', 'slices-hints-return'],
+        tell: (world) => changeCpu(world.client, 'node-3', '64'),
       },
       {
-        touched: ['slices-hints-return'],
-        tell: ({ client }) => patchNodeStatus(client, 'node-3', { allocatable: { cpu: '8' } }),
+        touched: ['slices-node-cpu', 'slices-hints-return'],
+        tell: (world) => changeCpu(world.client, 'node-3', '8'),
       },
       {
         touched: ['slices-hints-return', 'slices-zone-change'],
@@ -171,12 +181,12 @@ export const SLICES_SCRIPT: readonly SlicesChapter[] = [
       },
       {
         touched: ['slices-hints-return'],
-        tell: ({ client }) => patchNodeStatus(client, 'node-5', { conditions: [{ type: 'Ready', status: 'False' }] }),
+        tell: ({ client }) => turnNode(client, 'node-5', false),
       },
       {
         touched: ['slices-hints-return'],
         async tell(world) {
-          await patchNodeStatus(world.client, 'node-5', { conditions: [{ type: 'Ready', status: 'True' }] });
+          await turnNode(world.client, 'node-5', true);
           await patchService(world, 'web', { metadata: { annotations: { [TOPOLOGY_MODE_ANNOTATION]: null } } });
         },
       },
