@@ -13,9 +13,9 @@ import type { ReflectorTarget } from './reflector.ts';
 import {
   allServices,
   allSlices,
+  claimSlice,
   dropExpected,
   ensureService,
-  ensureSlice,
   ensureUnit,
   getService,
   getSlice,
@@ -70,12 +70,12 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
   return {
     project: (source) => projectOutput(source, state.interner),
     upsert(record, source, now) {
-      const known = getSlice(state, record.namespace, record.name);
       const unit = unitOf(state, record);
-      // Another service's or controller's from now on: for those it had it is gone (spec/endpointslice.md 17, D4).
-      if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(record.resourceVersion), now);
-      if (unit === null) return record;
-      const slice = ensureSlice(state, unit, record.name);
+      if (unit === null) {
+        leaveOthers(state, null, record, now);
+        return record;
+      }
+      const slice = sliceOf(state, unit, record, now);
       tellOutput(state, slice, appeared(slice, record, source), now);
       return slice;
     },
@@ -90,6 +90,20 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     },
     synced: onSynced,
   };
+}
+
+/**
+ * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is gone
+ * (spec/endpointslice.md 17, D4).
+ */
+export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, now: Now): OutputState {
+  leaveOthers(state, unit, record, now);
+  return claimSlice(state, unit, record.name);
+}
+
+function leaveOthers(state: ControllerState, unit: Unit | null, record: OutputRecord, now: Now): void {
+  const known = getSlice(state, record.namespace, record.name);
+  if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(record.resourceVersion), now);
 }
 
 /** Whose the slice is by its labels; null = nobody's here. */

@@ -1,8 +1,8 @@
 /** Reads of the objects that a controller writes, where only the server knows what it holds. */
 import type { Now } from './event.ts';
-import { readOutput, releaseHeld } from './outputs.ts';
+import { readOutput, releaseHeld, sliceOf } from './outputs.ts';
 import type { OutputState } from './output-state.ts';
-import { ensureSlice, releaseSlice } from './services.ts';
+import { getSlice, releaseSlice } from './services.ts';
 import { send, type ControllerState, type Purpose } from './state.ts';
 import type { Failure, Unit } from './unit.ts';
 import { classify } from './writes.ts';
@@ -13,6 +13,8 @@ import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { readObject } from '../kube/object.ts';
 import { projectOutput } from '../kube/project.ts';
 import { DecodeError } from '../kube/protobuf.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
+import type { OutputRecord } from '../kube/types.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
 const READ_TIMEOUT_MS = 10_000;
@@ -57,7 +59,7 @@ export function takeSlicesRead(state: ControllerState, unit: Unit, event: Transp
     failure = classify(event).failure;
   } else {
     try {
-      version = takeList(state, unit, readList(event.contentType, event.body));
+      version = takeList(state, unit, readList(event.contentType, event.body), now);
     } catch (error) {
       failure = undecodable(state, 'endpointslices', error);
     }
@@ -70,15 +72,28 @@ export function takeSlicesRead(state: ControllerState, unit: Unit, event: Transp
   return failure;
 }
 
-function takeList(state: ControllerState, unit: Unit, list: ListPage): string {
+function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
   // Read whole before any of it is taken: one that cannot be read leaves all as it was.
-  const items = list.items.map((source) => ({ source, record: projectOutput(source, state.interner) }));
+  const items = list.items
+    .map((source) => ({ source, record: projectOutput(source, state.interner) }))
+    .filter(({ record }) => !hasMovedSince(state, unit, record));
   const listed = new Set(items.map(({ record }) => record.name));
   for (const slice of unit.slices?.values() ?? []) if (!listed.has(slice.name)) readOutput(state, slice, null, null);
-  for (const { record, source } of items) readOutput(state, ensureSlice(state, unit, record.name), record, source);
+  for (const { record, source } of items) readOutput(state, sliceOf(state, unit, record, now), record, source);
   unit.known = true;
   unit.relisted = true;
   return list.resourceVersion;
+}
+
+/** The watch was faster, and has shown the slice as another unit's. */
+function hasMovedSince(
+  state: ControllerState,
+  unit: Unit,
+  { namespace, name, resourceVersion }: OutputRecord,
+): boolean {
+  const found = getSlice(state, namespace, name);
+  if (found === undefined || found.unit === unit || found.record === null) return false;
+  return compareResourceVersions(found.record.resourceVersion, resourceVersion) > 0;
 }
 
 function undecodable(state: ControllerState, resource: string, error: unknown): Failure {

@@ -80,7 +80,16 @@ export function ensureSlice(state: ControllerState, unit: Unit, name: string): O
   const { namespace } = unit.service;
   let names = state.slices.get(namespace);
   if (names === undefined) state.slices.set(namespace, (names = new Map()));
-  names.set(name, output);
+  // A slice that another unit has by now is found there.
+  const found = names.get(name);
+  if (found === undefined || found.record === null) names.set(name, output);
+  return output;
+}
+
+/** The slice is the unit's from now on, whoever had it. */
+export function claimSlice(state: ControllerState, unit: Unit, name: string): OutputState {
+  const output = ensureSlice(state, unit, name);
+  state.slices.get(unit.service.namespace)!.set(name, output);
   return output;
 }
 

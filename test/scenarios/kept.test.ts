@@ -1,42 +1,25 @@
-/** What the controllers keep of what is over: nothing. */
+/** What the controllers keep of what is over: nothing. And what is there they do not forget. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
-import { itemsOf, keyOf, SLICES_PATH } from '../support/sim-others.ts';
-import { createSim, deleteObject, type Sim } from '../support/sim.ts';
+import { createPod, createService, deleteObject, type Sim } from '../support/sim.ts';
+import { createSliceSim, edit, ENDPOINTS, makeEndpoints, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
 
-const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
-
-/** A Service without a selector, and its Endpoints of one family for each address; the path of one slice is returned. */
-function mirroredSlice(sim: Sim, ips: readonly string[] = ['198.51.100.1']): string {
+/** A Service without a selector, and its Endpoints, mirrored in a slice for each family. */
+function mirroredWorld(ips: readonly string[]): Sim {
+  const sim = createSliceSim({ options: { mirroring: true } });
+  createService(sim, { name: 'outside', spec: { selector: undefined } });
+  makeEndpoints(sim, 'outside', [{ addresses: ips.map((ip) => ({ ip })), ports: [{ port: 8080 }] }]);
   sim.start();
-  sim.request('POST', '/api/v1/namespaces/default/services', {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'outside' },
-    spec: { ports: [{ port: 80 }] },
-  });
-  sim.request('POST', ENDPOINTS, {
-    apiVersion: 'v1',
-    kind: 'Endpoints',
-    metadata: { name: 'outside' },
-    subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [{ port: 8080 }] }],
-  });
   sim.run(1000);
-  const [slice] = slicesOf(sim);
-  return `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/${slice!.metadata.name}`;
-}
-
-function slicesOf(sim: Sim): KubeObject[] {
-  return itemsOf(sim, SLICES_PATH).filter(({ metadata }) => metadata.labels?.[SERVICE_NAME_LABEL] === 'outside');
+  return sim;
 }
 
 describe('nothing is kept', () => {
   it('of a mirrored slice that goes a moment before what it mirrors', () => {
-    const sim = createSim({ options: { slices: true, mirroring: true } });
-    deleteObject(sim, mirroredSlice(sim));
+    const sim = mirroredWorld(['198.51.100.1']);
+    deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
     // It would be made again after a second.
     sim.run(500);
     deleteObject(sim, `${ENDPOINTS}/outside`);
@@ -45,15 +28,38 @@ describe('nothing is kept', () => {
   });
 
   it('of mirrored slices when it is a GET that finds the Endpoints gone, and the watch has no news any more', () => {
-    const sim = createSim({ options: { slices: true, mirroring: true } });
-    const slice = mirroredSlice(sim, ['198.51.100.1', '2001:db8::1']);
-    assert.equal(slicesOf(sim).length, 2);
+    const sim = mirroredWorld(['198.51.100.1', '2001:db8::1']);
+    assert.equal(namesOf(sim).length, 2);
     for (let shard = 0; shard < sim.shards!.count; shard++) sim.shards!.kill(shard, 'simulated death');
     sim.lag = ({ path, stream }) => ({ toMs: 0, backMs: stream && path.startsWith('/api/v1/endpoints') ? 5000 : 0 });
     deleteObject(sim, `${ENDPOINTS}/outside`);
-    deleteObject(sim, slice);
+    deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
     sim.run(20_000);
-    assert.deepEqual(slicesOf(sim).map(keyOf), []);
+    assert.deepEqual(slicesTable(sim), []);
     checkNothingKept(sim, 'all is gone');
+  });
+});
+
+describe('nothing is forgotten', () => {
+  it('of a slice that somebody gives to another Service while its next content is planned', () => {
+    const sim = createSliceSim({ options: { minResyncPeriodMs: 20_000 }, batchMs: () => 200 });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(5000);
+    const path = `${SLICES}/${namesOf(sim)[0]}`;
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    // Its first change, without an address, was planned before.
+    sim.run(300);
+    const { labels } = sim.request('GET', path).metadata;
+    edit(sim, path, { labels: { ...labels, [SERVICE_NAME_LABEL]: 'nowhere' } });
+    sim.run(60_000);
+    const statuses = sim.exchanges.filter((exchange) => exchange.path === path).map(({ status }) => status);
+    assert.deepEqual(statuses, [409]);
+    assert.deepEqual(slicesTable(sim), [
+      'default/nowhere IPv4 10.0.0.1 : http:8080/TCP',
+      'default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP',
+    ]);
+    checkNothingKept(sim, 'the slice belongs to nobody');
   });
 });
