@@ -165,7 +165,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     shownBy: 'scenarios/slices-ownership.test.ts',
   },
   {
-    id: 'slices-predecessor',
+    id: 'slices-recreated-service',
     title: 'A Service that is deleted and made again while its old slices are still there',
     upstream: 'may keep an empty slice of its predecessor, which the garbage collector then takes away',
     ours: 'gets slices of its own: those with another owner are not its own',
@@ -283,6 +283,14 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is followed with the next unrelated change of each service',
     ours: 'is followed at once by the services with pods on that node',
     source: '#117245; 3.2, D16',
+    shownBy: 'scenarios/topology.test.ts',
+  },
+  {
+    id: 'slices-node-cpu',
+    title: 'The allocatable CPU of a node changes, and nothing else',
+    upstream: 'counts from the next change of any readiness or zone of a node',
+    ours: 'counts at once',
+    source: '3.2, 9.1',
     shownBy: 'scenarios/topology.test.ts',
   },
   {
