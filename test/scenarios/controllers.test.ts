@@ -148,6 +148,26 @@ describe('the queues', () => {
     }
   });
 
+  it('of slices do not repair sooner than their batch period, but mirroring follows Endpoints at once', () => {
+    const sim = settled({
+      ...ALL,
+      endpointSliceUpdatesBatchPeriodMs: 4000,
+      mirroringBatchPeriodMs: 7000,
+    });
+    sim.run(10_000);
+    const from = sim.exchanges.length;
+    for (const name of namesOf(sim)) edit(sim, `${SLICES}/${name}`, {}, { endpoints: [] });
+    sim.run(3900);
+    assert.deepEqual(asked(sim, from), []);
+    sim.run(2900);
+    assert.deepEqual(asked(sim, from), ['PUT endpointslices 200']);
+    assert.ok(slicesTable(sim).includes('default/web IPv4 10.0.0.1 : http:8080/TCP'));
+    edit(sim, `${ENDPOINTS}/hand`, { labels: { a: 'b' } });
+    sim.run(100);
+    assert.deepEqual(asked(sim, from), ['PUT endpointslices 200', 'PUT endpointslices 200']);
+    assert.ok(slicesTable(sim).includes('default/hand (mirror) IPv4 10.9.0.1 : http:80/TCP'));
+  });
+
   it('both follow what changed while one of them waited, with one write each', () => {
     const sim = settled({ ...ALL, endpointUpdatesBatchPeriodMs: 5000 });
     sim.run(10_000);

@@ -13,6 +13,7 @@ import {
   PODS,
   setPodIPs,
   sizesOf,
+  SLICES,
   slicesOf,
   slicesTable,
 } from '../support/slice-sim.ts';
@@ -349,6 +350,48 @@ describe('a restart', () => {
     sim.start();
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('on slices of another make, with ports in another order, under other names, writes nothing', () => {
+    const sim = createSliceSim({ options: { endpointsPerSliceMax: 2 } });
+    const ports = ['a', 'b', 'c', 'd'].map((name, i) => ({ name, port: i + 1, protocol: 'TCP' }));
+    createService(sim, { name: 'web', spec: { ports } });
+    const { uid } = sim.request('GET', '/api/v1/namespaces/default/services/web').metadata;
+    for (let i = 1; i <= 4; i++) {
+      createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+      sim.request('POST', SLICES, {
+        metadata: {
+          name: `odd-${i}`,
+          labels: {
+            'kubernetes.io/service-name': 'web',
+            'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+          },
+          annotations: { 'endpoints.kubernetes.io/last-change-trigger-time': '2020-01-01T00:00:00Z' },
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'Service', name: 'web', uid, controller: true, blockOwnerDeletion: true },
+          ],
+        },
+        addressType: 'IPv4',
+        endpoints: [
+          {
+            addresses: [`10.0.0.${i}`],
+            conditions: { ready: true, serving: true, terminating: false },
+            nodeName: 'node-1',
+            targetRef: {
+              kind: 'Pod',
+              namespace: 'default',
+              name: `web-${i}`,
+              uid: sim.request('GET', `${PODS}/web-${i}`).metadata.uid,
+            },
+            zone: 'zone-a',
+          },
+        ],
+        ports: [...ports.slice(i), ...ports.slice(0, i)],
+      });
+    }
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(asked(sim), []);
   });
 
   it('and syncs for no reason leave a headless service without ports alone (17, D20)', () => {

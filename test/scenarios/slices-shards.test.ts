@@ -1,0 +1,88 @@
+/** Threads that die of a service, with more than one controller at work on it (design, section 6 "Poison"). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
+import { createSliceSim, eventsOf, makeEndpoints, metric, slicesTable } from '../support/slice-sim.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+const ALL = { endpoints: true, slices: true, mirroring: true } as const;
+
+/** Three services, one of them a mirrored one; every batch that names `bad` ends the thread while `isBad`. */
+function world(isBad: () => boolean): Sim {
+  const sim = createSliceSim({
+    shards: 1,
+    options: ALL,
+    poison: (batch) => {
+      if (isBad() && Buffer.from(batch).includes('default/bad')) throw new Error('heap limit');
+    },
+  });
+  for (const name of ['bad', 'web']) createService(sim, { name });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  createService(sim, { name: 'hand', spec: { selector: null } });
+  makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }]);
+  sim.start();
+  return sim;
+}
+
+const stuck = (sim: Sim): string[] =>
+  samples(sim.metrics!, 'endpointd_stuck_service', 0).map(
+    ({ labels }) => `${labels['controller']} ${labels['service']} ${labels['class']}`,
+  );
+
+describe('a service that ends every thread on which it is planned', () => {
+  const OTHERS = ['default/hand (mirror) IPv4 10.9.0.1 : :80/TCP', 'default/web IPv4 10.0.0.1 : http:8080/TCP'];
+
+  it('is set aside by all controllers that plan it, and named in an event of each; the others go on', () => {
+    const sim = world(() => true);
+    sim.run(10_000);
+    assert.deepEqual(slicesTable(sim), OTHERS);
+    assert.ok(endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP'));
+    assert.deepEqual(stuck(sim), ['endpoints bad poison', 'endpointslice bad poison']);
+    assert.deepEqual(
+      eventsOf(sim).map((line) => line.split(': ').slice(0, 2).join(': ')),
+      ['Service bad: EndpointsStuck', 'Service bad: EndpointSlicesStuck'],
+    );
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(3000);
+    assert.ok(slicesTable(sim).includes('default/web IPv4 | 10.0.0.1 : http:8080/TCP'));
+  });
+
+  it('costs few threads, however long it lasts and however often its pods change', () => {
+    const sim = world(() => true);
+    sim.run(10_000);
+    const before = metric(sim, 'endpointd_shard_restarts_total');
+    for (let i = 0; i < 300; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 0 });
+      sim.run(1000);
+    }
+    const deaths = metric(sim, 'endpointd_shard_restarts_total') - before;
+    assert.ok(deaths <= 61, `${deaths} deaths in five minutes`);
+  });
+
+  it('is planned by all of them when whatever was wrong with it has been mended', () => {
+    let bad = true;
+    const sim = world(() => bad);
+    sim.run(10_000);
+    bad = false;
+    sim.run(600_000);
+    assert.deepEqual(slicesTable(sim), ['default/bad IPv4 10.0.0.1 : http:8080/TCP', ...OTHERS]);
+    assert.ok(endpointsTable(sim).includes('default/bad 10.0.0.1 : http:8080/TCP'));
+    assert.deepEqual(stuck(sim), []);
+  });
+});
+
+describe('a thread that hangs', () => {
+  it('is ended after the deadline; all controllers go on from what the server holds', () => {
+    const sim = world(() => false);
+    sim.run(5000);
+    sim.shards!.hang(0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(29_000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 0);
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+    assert.ok(slicesTable(sim).includes('default/web IPv4 | 10.0.0.1 : http:8080/TCP'));
+    assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
+    assert.deepEqual(stuck(sim), []);
+  });
+});
