@@ -34,7 +34,7 @@ import { memoryUse } from './heap.ts';
 import type { MemoryUse } from './heap.ts';
 import { DUAL_STACK } from './script.ts';
 import { until } from './world.ts';
-import { expectAllRight, readObjects } from './whole-check.ts';
+import { expectAllRight, readObjects, touchServices } from './whole-check.ts';
 
 const MINUTES = Number(process.env['ENDPOINTD_CHURN_MINUTES'] ?? 2);
 const SEED = Number(process.env['ENDPOINTD_CHURN_SEED'] ?? 20_261_121);
@@ -195,6 +195,8 @@ describe(`churn of everything for ${MINUTES} minutes`, () => {
   });
 
   it('ends, and writes nothing when it starts again', async () => {
+    await touchServices(client, 'at the end');
+    await until(() => endpointd.idle());
     await endpointd.term();
     const versions = versionsOf(await readObjects(client));
     endpointd = await startEndpointd(cluster, FLAGS);

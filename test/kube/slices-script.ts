@@ -143,63 +143,6 @@ export const SLICES_SCRIPT: readonly SlicesChapter[] = [
     ],
   },
   {
-    name: 'topology',
-    steps: [
-      {
-        async tell(world) {
-          await createPods(world, 0, 12);
-          const annotations = { [TOPOLOGY_MODE_ANNOTATION]: 'Auto' };
-          await createService(world, 'web', { annotations });
-          for (const value of ['PreferClose', 'PreferSameZone', 'PreferSameNode']) {
-            await createService(world, value.toLowerCase(), { spec: { selector: WEB, trafficDistribution: value } });
-          }
-          // Not enough endpoints for every zone.
-          await createPod(world, 'few', { ip: '10.1.9.9', labels: { app: 'few' } });
-          await createService(world, 'few', { annotations });
-        },
-      },
-      {
-        // Two thirds of all CPU is in one zone then.
-        touched: ['slices-node-cpu', 'slices-hints-return'],
-        tell: (world) => changeCpu(world.client, 'node-3', '64'),
-      },
-      {
-        touched: ['slices-node-cpu', 'slices-hints-return'],
-        tell: (world) => changeCpu(world.client, 'node-3', '8'),
-      },
-      {
-        touched: ['slices-hints-return', 'slices-zone-change'],
-        tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'a' }),
-      },
-      {
-        touched: ['slices-hints-return', 'slices-zone-change'],
-        tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: null }),
-      },
-      {
-        touched: ['slices-hints-return', 'slices-zone-change'],
-        tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'b' }),
-      },
-      {
-        touched: ['slices-hints-return'],
-        tell: ({ client }) => turnNode(client, 'node-5', false),
-      },
-      {
-        touched: ['slices-hints-return'],
-        async tell(world) {
-          await turnNode(world.client, 'node-5', true);
-          await patchService(world, 'web', { metadata: { annotations: { [TOPOLOGY_MODE_ANNOTATION]: null } } });
-        },
-      },
-      {
-        touched: ['slices-unknown-node'],
-        async tell(world) {
-          await createPod(world, 'web-late', { ip: '10.1.8.1', node: 'node-late' });
-          await createNode(world.client, 'node-late', 'c');
-        },
-      },
-    ],
-  },
-  {
     name: 'mirrored',
     steps: [
       {
@@ -293,6 +236,65 @@ export const SLICES_SCRIPT: readonly SlicesChapter[] = [
     ],
   },
 ];
+
+/** Changes nodes, and so the slices of everybody. */
+export const TOPOLOGY: SlicesChapter = {
+  name: 'topology',
+  steps: [
+    {
+      async tell(world) {
+        await createPods(world, 0, 12);
+        const annotations = { [TOPOLOGY_MODE_ANNOTATION]: 'Auto' };
+        await createService(world, 'web', { annotations });
+        for (const value of ['PreferClose', 'PreferSameZone', 'PreferSameNode']) {
+          await createService(world, value.toLowerCase(), { spec: { selector: WEB, trafficDistribution: value } });
+        }
+        // Not enough endpoints for every zone.
+        await createPod(world, 'few', { ip: '10.1.9.9', labels: { app: 'few' } });
+        await createService(world, 'few', { annotations });
+      },
+    },
+    {
+      // Two thirds of all CPU is in one zone then.
+      touched: ['slices-node-cpu', 'slices-hints-return'],
+      tell: (world) => changeCpu(world.client, 'node-3', '64'),
+    },
+    {
+      touched: ['slices-node-cpu', 'slices-hints-return'],
+      tell: (world) => changeCpu(world.client, 'node-3', '8'),
+    },
+    {
+      touched: ['slices-hints-return', 'slices-zone-change'],
+      tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'a' }),
+    },
+    {
+      touched: ['slices-hints-return', 'slices-zone-change'],
+      tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: null }),
+    },
+    {
+      touched: ['slices-hints-return', 'slices-zone-change'],
+      tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'b' }),
+    },
+    {
+      touched: ['slices-hints-return'],
+      tell: ({ client }) => turnNode(client, 'node-5', false),
+    },
+    {
+      touched: ['slices-hints-return'],
+      async tell(world) {
+        await turnNode(world.client, 'node-5', true);
+        await patchService(world, 'web', { metadata: { annotations: { [TOPOLOGY_MODE_ANNOTATION]: null } } });
+      },
+    },
+    {
+      touched: ['slices-unknown-node'],
+      async tell(world) {
+        await createPod(world, 'web-late', { ip: '10.1.8.1', node: 'node-late' });
+        await createNode(world.client, 'node-late', 'c');
+      },
+    },
+  ],
+};
 
 function nodeOf(i: number): string {
   return `node-${1 + (i % NODES)}`;

@@ -19,7 +19,6 @@ import type { ChurnMix } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import type { Profile } from '../../src/workload/profile.ts';
-import { patch } from '../../src/workload/request.ts';
 import type { WorkloadRequest } from '../../src/workload/request.ts';
 import { writesOf } from './audit.ts';
 import type { ObjectWrite } from './audit.ts';
@@ -29,8 +28,9 @@ import type { Cluster } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
 import { addressesOf, DUAL_STACK, SCRIPT } from './script.ts';
-import { createZoneNodes, SLICES_SCRIPT } from './slices-script.ts';
-import { expectAllRight, readObjects } from './whole-check.ts';
+import { createZoneNodes, SLICES_SCRIPT, TOPOLOGY } from './slices-script.ts';
+import type { SlicesChapter } from './slices-script.ts';
+import { expectAllRight, readObjects, touchServices } from './whole-check.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 import type { World } from './world.ts';
 import { readWritten, writtenDifferences } from './written.ts';
@@ -163,16 +163,10 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     await equalAtRest(ours.client, theirs.client);
   }
 
-  /** With a change of every service that matters to nobody. */
   async function touch(): Promise<void> {
     await Promise.all([handled(ours), handled(theirs)]);
-    await held(async ({ client }) => {
-      for (const { metadata } of (await readObjects(client)).services) {
-        const annotations = { 'example.com/touched': String(touches) };
-        await client.send(patch('Service', metadata.namespace, metadata.name!, { metadata: { annotations } }));
-      }
-    });
-    touches++;
+    const value = String(touches++);
+    await held(({ client }) => touchServices(client, value));
   }
   let touches = 0;
 
@@ -196,21 +190,26 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     });
   }
 
-  for (const { name, steps } of SLICES_SCRIPT) {
-    it(`writes the same in ${steps.length} steps: ${name}`, async () => {
-      const worlds = new Map<Side, World>();
-      for (const side of [ours, theirs]) worlds.set(side, await createWorld(side.client, name));
-      for (const [at, { touched, tell }] of steps.entries()) {
-        try {
-          await held((side) => tell(worlds.get(side)!));
-          if (touched !== undefined) await touch();
-          await expectEqual();
-        } catch (error) {
-          throw new Error(`step ${at + 1}: ${(error as Error).message}`, { cause: error });
-        }
-      }
-    });
+  /** Step by step, those of the same number of all chapters at once: each has a namespace of its own. */
+  function follow(title: string, chapters: readonly SlicesChapter[]): void {
+    const stepsMax = Math.max(...chapters.map(({ steps }) => steps.length));
+    for (let at = 0; at < stepsMax; at++) {
+      it(`writes the same after step ${at + 1} of ${stepsMax}: ${title}`, async () => {
+        await held(async ({ client }) => {
+          await Promise.all(
+            chapters.map(async ({ name, steps }) => {
+              const world = at === 0 ? await createWorld(client, name) : { client, namespace: name };
+              await steps[at]?.tell(world);
+            }),
+          );
+        });
+        if (chapters.some(({ steps }) => steps[at]?.touched !== undefined)) await touch();
+        await expectEqual();
+      });
+    }
   }
+  follow(SLICES_SCRIPT.map(({ name }) => name).join(', '), SLICES_SCRIPT);
+  follow(TOPOLOGY.name, [TOPOLOGY]);
 
   it('writes the same slices in the chapters about Endpoints', async () => {
     const chapters = SCRIPT.filter(({ name, difference }) => difference === undefined && !LEFT_OUT.has(name));

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { wrongObjects, wrongText } from '../../src/cli/cluster-check.ts';
 import type { CheckOptions, ClusterObjects, WrongObject } from '../../src/cli/cluster-check.ts';
+import { TOLERATE_UNREADY_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
+import { patch } from '../../src/workload/request.ts';
 
 const SLICES_PATH = '/apis/discovery.k8s.io/v1/endpointslices';
 const POLL_MS = 200;
@@ -19,6 +21,18 @@ export async function readObjects(client: ApiClient): Promise<ClusterObjects> {
     listOf(SLICES_PATH),
   ]);
   return { services, pods, nodes, endpoints, slices };
+}
+
+/**
+ * Has every service planned again: by an annotation that endpointd reads and nobody follows. What changes of the nodes would
+ * now allow (hints by CPU) neither controller gives before the next change of a service.
+ * @param value another one than the last time
+ */
+export async function touchServices(client: ApiClient, value: string): Promise<void> {
+  for (const { metadata } of (await client.list('/api/v1/services')).items) {
+    const annotations = { [TOLERATE_UNREADY_ANNOTATION]: value };
+    await client.send(patch('Service', metadata.namespace, metadata.name!, { metadata: { annotations } }));
+  }
 }
 
 /**
