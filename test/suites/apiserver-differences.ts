@@ -1,4 +1,4 @@
-import { create, jsonPatch, put, strategic } from './apiserver-script.ts';
+import { create, get, jsonPatch, put, strategic } from './apiserver-script.ts';
 import type { Step } from './apiserver-script.ts';
 
 /**
@@ -65,5 +65,37 @@ export const ANSWER_DIFFERENCES: readonly AnswerDifference[] = [
     request: /^PUT services\/\w+\/status/,
     real: /^(201|422)/,
     example: [put('services/a/status', { spec: { ports: [{ port: 80 }] } })],
+  },
+  {
+    why: 'whole numbers with an exponent: JSON.parse does not tell how a number was written',
+    real: /cannot unmarshal number 1e3 /,
+    example: [{ method: 'POST', path: 'endpoints', body: '{"subsets":[{"ports":[{"port":1e3}]}]}' }],
+  },
+  {
+    why: 'counts beyond 64 bits once they are in thousandths: there they overflow and are no whole number any more',
+    real: /Invalid value: "1Ei": must be an integer/,
+    example: [
+      create('/api/v1/nodes', { metadata: { name: 'NS-a' }, status: { capacity: { 'example.com/x': '1Ei' } } }),
+    ],
+  },
+  {
+    why: 'paths below /watch/, which the query parameter has replaced long ago, are not served',
+    real: /^200/,
+    example: [get('/api/v1/watch/namespaces/NS/endpoints?timeoutSeconds=1')],
+  },
+  {
+    why: 'logs, proxies and other subresources that need a kubelet are not served',
+    real: /pods "a" not found/,
+    example: [get('pods/a/log')],
+  },
+  {
+    why: 'a path that cannot be decoded: there the stream is broken off, here it is a bad request',
+    real: /^no answer: .*NGHTTP2_PROTOCOL_ERROR/,
+    example: [get('endpoints/%zz')],
+  },
+  {
+    why: 'an empty namespace in a path: there the object is read before anybody misses it',
+    real: /metadata.namespace: Required value/,
+    example: [{ method: 'POST', path: '/api/v1/namespaces//endpoints', body: {} }],
   },
 ];
