@@ -333,6 +333,21 @@ describe('a thread that is lost', () => {
     assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
   });
 
+  it('has the slices listed: one that is deleted while that list, which still has it, is on its way, is made again', () => {
+    const sim = settled({ shards: 1 });
+    sim.shards!.kill(0, 'exit code 1');
+    sim.run(1000);
+    sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'GET' && path.startsWith(SLICES) ? 3000 : 0 });
+    // A sync that finds nothing to write.
+    editService(sim, 'web', {}, { annotations: { note: 'x' } });
+    sim.run(1000);
+    deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
+    sim.run(1000);
+    sim.lag = () => ({ toMs: 0, backMs: 0 });
+    sim.run(60_000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+
   it('at any moment of a growth by several slices leaves no duplicates and nobody out', () => {
     for (let atMs = 0; atMs < 14; atMs += 0.7) {
       const sim = settled({ shards: 1, options: { endpointsPerSliceMax: 2 } });
