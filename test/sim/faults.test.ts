@@ -10,6 +10,7 @@ import { createOthers, itemsOf, keyOf, SLICES_PATH, type Others } from '../suppo
 import { createSim, pick, writesOf, type Sim } from '../support/sim.ts';
 import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
 import { wrongObjects, type CheckOptions } from '../../src/cli/cluster-check.ts';
+import type { ControllerOptions } from '../../src/controller/options.ts';
 import { HEADLESS_LABEL } from '../../src/kube/names.ts';
 import { nextFloat, createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
 import type { Endpoint } from '../../src/kube/types.ts';
@@ -38,6 +39,9 @@ function drawControllers(prng: Prng): { endpoints: boolean; slices: boolean; mir
   return { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirroring: (bits & 4) !== 0 };
 }
 
+/** How much happens before the faults end. */
+const CHANGES = 300;
+const STOPPED_MS_MAX = 12_000;
 const RESYNC_MS = 3600_000;
 
 interface Story {
@@ -58,8 +62,11 @@ function play(seed: number): Story {
   const dualStack = nextInt(prng, 2) === 0;
   const mixName = pick(prng, ['steady', 'steady', 'everything'] as const);
   const collectMs = pick(prng, [Infinity, 1000, 10_000]);
+  const endsAt = nextInt(prng, 4) === 0 ? nextInt(prng, CHANGES) : -1;
+  const turns = nextInt(prng, 4) === 0;
+  const controllers = drawControllers(prng);
   const options = {
-    ...drawControllers(prng),
+    ...controllers,
     kubeApiQps: [200, 200, 20][nextInt(prng, 3)]!,
     kubeApiBurst: 300,
     concurrentEndpointSyncs: 1 + nextInt(prng, 8),
@@ -82,6 +89,8 @@ function play(seed: number): Story {
     dualStack,
     mixName,
     collectMs,
+    endsAt,
+    turns,
     ...options,
   });
   const sim = createSim({
@@ -99,18 +108,25 @@ function play(seed: number): Story {
   const churn = createChurn(cluster, CHURN_MIXES[mixName], seed);
   const others = createOthers(sim, prng, cluster.namespaces, collectMs);
   sim.start();
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < CHANGES; i++) {
     sim.run(nextFloat(prng) * 100);
     const change = nextChange(churn, Date.UTC(2026, 0, 1) + sim.nowMs());
     if (change !== null) {
       const { method, path, body, contentType } = change.request;
       sim.tryRequest(method, path, body, contentType);
     }
-    trouble(sim, prng);
+    trouble(sim, prng, turns ? drawControllers(prng) : controllers);
     if (nextInt(prng, 5) === 0) others.act();
+    if (i === endsAt) others.end(pick(prng, cluster.namespaces));
   }
   Object.assign(sim.faults, NO_FAULTS);
   sim.up();
+  if (turns) {
+    // Whoever was stopped has started again.
+    sim.run(STOPPED_MS_MAX);
+    sim.kill();
+    sim.start(controllers);
+  }
   others.rest();
   sim.run(400_000);
   const log = [
@@ -128,7 +144,8 @@ function play(seed: number): Story {
   return { sim, others, checks, log, mix };
 }
 
-function trouble(sim: Sim, prng: Prng): void {
+/** @param next the controllers that a new process has */
+function trouble(sim: Sim, prng: Prng, next: Partial<ControllerOptions>): void {
   const what = nextInt(prng, 200);
   const shard = sim.shards === null ? 0 : nextInt(prng, sim.shards.count);
   if (what === 0) sim.down();
@@ -137,11 +154,11 @@ function trouble(sim: Sim, prng: Prng): void {
   else if (what === 9) sim.shards?.hang(shard);
   else if (what === 10) {
     sim.kill();
-    sim.start();
+    sim.start(next);
   } else if (what === 11) sim.compact();
   else if (what === 12) {
     sim.stop();
-    sim.at(sim.nowMs() + nextFloat(prng) * 12_000, () => sim.start());
+    sim.at(sim.nowMs() + nextFloat(prng) * STOPPED_MS_MAX, () => sim.start(next));
   }
 }
 
@@ -198,7 +215,7 @@ function hintedSlices(sim: Sim): string[] {
 
 /** `SIM_SEED=n` plays one seed, `SIM_RUNS=n` that many from the first (or from `SIM_SEED`) on. */
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
-const RUNS = Number(process.env['SIM_RUNS'] ?? (process.env['SIM_SEED'] === undefined ? 60 : 1));
+const RUNS = Number(process.env['SIM_RUNS'] ?? (process.env['SIM_SEED'] === undefined ? 50 : 1));
 
 describe('under faults from a seed', () => {
   for (let seed = FIRST; seed < FIRST + RUNS; seed++) {

@@ -6,10 +6,13 @@ import { deleteObject, pick, type Sim } from './sim.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
+import { endNamespace } from '../../src/workload/end-namespace.ts';
 import { foreignChange } from '../../src/workload/foreign-hand.ts';
 
 export interface Others {
   act(): void;
+  /** Ends a namespace as the namespace controller does, in rounds, with all that is in it. */
+  end(namespace: string): void;
   /** Puts back what would leave Endpoints that nobody owns, and collects garbage a last time. */
   rest(): void;
   /** Endpoints without a Service and without our label, `<namespace>/<name>`: they stay as they are. */
@@ -59,7 +62,8 @@ export function createOthers(sim: Sim, prng: Prng, namespaces: readonly string[]
     sim.request('DELETE', path);
     const { clusterIP: _, clusterIPs: __, ...kept } = spec;
     const { name, labels, annotations } = metadata;
-    sim.request('POST', path.slice(0, path.lastIndexOf('/')), {
+    // Refused where the namespace is about to end.
+    sim.tryRequest('POST', path.slice(0, path.lastIndexOf('/')), {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: { name, labels, annotations },
@@ -96,13 +100,13 @@ export function createOthers(sim: Sim, prng: Prng, namespaces: readonly string[]
     const ours = nextInt(prng, 2) === 0;
     const namespace = pick(prng, namespaces);
     const name = `${ours ? 'ours' : 'theirs'}-${orphans++}`;
-    sim.request('POST', `/api/v1/namespaces/${namespace}/endpoints`, {
+    const { status } = sim.tryRequest('POST', `/api/v1/namespaces/${namespace}/endpoints`, {
       apiVersion: 'v1',
       kind: 'Endpoints',
       metadata: { name, labels: ours ? { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } : {} },
       subsets: [{ addresses: [{ ip: '10.9.9.9' }], ports: [{ port: 80 }] }],
     });
-    if (!ours) theirs.push(`${namespace}/${name}`);
+    if (!ours && status === 201) theirs.push(`${namespace}/${name}`);
   }
 
   function touchSlice(): void {
@@ -130,6 +134,25 @@ export function createOthers(sim: Sim, prng: Prng, namespaces: readonly string[]
         preconditions: { uid: metadata.uid },
       });
     }
+  }
+
+  function end(namespace: string): void {
+    const path = `/api/v1/namespaces/${namespace}`;
+    sim.request('DELETE', path);
+    const collections = ['services', 'endpoints'].map((resource) => `${path}/${resource}`);
+    collections.push(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`);
+    const talk = endNamespace(namespace, collections);
+    const round = (): void => {
+      for (const { metadata } of itemsOf(sim, `${path}/pods`)) deleteObject(sim, `${path}/pods/${metadata.name}`);
+      for (let next = talk.next(null); next.done !== true;) {
+        if (next.value === null) return sim.at(sim.nowMs() + 500, round);
+        const { method, path: at, body } = next.value;
+        const answer = sim.tryRequest(method, at, body ?? undefined);
+        next = talk.next(answer.status < 300 ? answer.body : null);
+      }
+      for (const key of theirs.filter((of) => of.startsWith(`${namespace}/`))) theirs.splice(theirs.indexOf(key), 1);
+    };
+    sim.at(sim.nowMs() + 500, round);
   }
 
   function collectLater(): void {
@@ -178,6 +201,7 @@ export function createOthers(sim: Sim, prng: Prng, namespaces: readonly string[]
   return {
     theirs,
     act: () => pick(prng, deeds)(),
+    end,
     rest() {
       for (const path of turned) turn(path, 'ClusterIP');
       resting = true;
