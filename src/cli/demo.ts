@@ -7,7 +7,6 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
-import type { KubeObject } from '../kube/types.ts';
 import { percentile } from '../lib/percentile.ts';
 import { createApiClient } from '../node/api-client.ts';
 import type { ApiClient } from '../node/api-client.ts';
@@ -27,6 +26,7 @@ import { awaitFlip } from './flip.ts';
 import { loadCluster } from './load-cluster.ts';
 import { createProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
+import { readObjects } from './read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from './service-view.ts';
 import { watchSlices } from './slices-view.ts';
@@ -227,18 +227,6 @@ async function settle(client: ApiClient, progress: Progress): Promise<Settled> {
     progress.show(`checking     ${count(wrong.length)} objects are not right yet`);
     await sleep(SETTLE_POLL_MS);
   }
-}
-
-async function readObjects(client: ApiClient): Promise<ClusterObjects> {
-  const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
-  const [services, pods, nodes, endpoints, slices] = await Promise.all([
-    listOf('/api/v1/services'),
-    listOf('/api/v1/pods'),
-    listOf('/api/v1/nodes'),
-    listOf('/api/v1/endpoints'),
-    listOf('/apis/discovery.k8s.io/v1/endpointslices'),
-  ]);
-  return { services, pods, nodes, endpoints, slices };
 }
 
 function latencyText(latenciesMs: readonly number[]): string {

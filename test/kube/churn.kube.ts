@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runGarbageCollector } from '../../src/cli/garbage-collector.ts';
 import type { ClusterLife } from '../../src/cli/cluster-life.ts';
 import { loadCluster } from '../../src/cli/load-cluster.ts';
+import { readObjects } from '../../src/cli/read-objects.ts';
 import { sendThrough } from '../../src/cli/send-through.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
@@ -34,7 +35,7 @@ import { memoryUse } from './heap.ts';
 import type { MemoryUse } from './heap.ts';
 import { DUAL_STACK } from './script.ts';
 import { until } from './world.ts';
-import { expectAllRight, readObjects, touchServices } from './whole-check.ts';
+import { expectAllRight, seenByAll, touchServices } from './whole-check.ts';
 
 const MINUTES = Number(process.env['ENDPOINTD_CHURN_MINUTES'] ?? 2);
 const SEED = Number(process.env['ENDPOINTD_CHURN_SEED'] ?? 20_261_121);
@@ -196,6 +197,7 @@ describe(`churn of everything for ${MINUTES} minutes`, () => {
 
   it('ends, and writes nothing when it starts again', async () => {
     await touchServices(client, 'at the end');
+    await seenByAll(client, 'after-all');
     await until(() => endpointd.idle());
     await endpointd.term();
     const versions = versionsOf(await readObjects(client));

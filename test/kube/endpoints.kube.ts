@@ -1,4 +1,7 @@
-/** The controller against a real kube-apiserver and etcd: every object must be as the slow oracle says, whatever happens. */
+/**
+ * The controllers against a real kube-apiserver and etcd: every object must be as the slow oracles say, whatever happens.
+ * Longer, and with all that happens at once: churn.kube.ts.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,11 +18,12 @@ import type { Cluster, ClusterOptions } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
 import { DUAL_STACK, leaveOrphans, SCRIPT } from './script.ts';
+import { expectAllRight, seenByAll, touchServices } from './whole-check.ts';
 import { createPod, createService, createWorld, forEach, read, setReady, until } from './world.ts';
 
 const SEED = 20_261_121;
 const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500'];
-const CHURN_MS = 6000;
+const CHURN_MS = 4000;
 /** A killed server may stay away this long before a change to the cluster gives up. */
 const AWAY_MS_MAX = 180_000;
 /** Back-off against a server that is away may have grown to this before it is back. */
@@ -33,6 +37,9 @@ interface Variant {
   /** Worker threads. */
   readonly shards: number;
 }
+
+/** What terminates stays so: nobody here is a namespace controller. */
+const GOING = new Set(['terminating-namespace']);
 
 const VARIANTS: readonly Variant[] = [
   { title: 'WatchList, planners in threads', server: {}, flags: [...FLAGS, '--shards=2'], shards: 2 },
@@ -63,6 +70,11 @@ for (const variant of VARIANTS) {
       await client?.close();
       await cluster?.stop();
     });
+
+    /** Of all three controllers. */
+    async function allRight(deadlineMs?: number): Promise<void> {
+      await expectAllRight(client, { except: GOING }, deadlineMs);
+    }
 
     async function churnFor(milliseconds: number): Promise<number> {
       const untilMs = Date.now() + milliseconds;
@@ -106,15 +118,18 @@ for (const variant of VARIANTS) {
       assert.equal(subsets[0]!.addresses.length, 1000);
     });
 
+    it('has slices for all of it', () => allRight());
+
     it('follows random changes', async () => {
       const model = makeCluster(findProfile('small'), SEED);
       await loadCluster(client, model, 16);
       churn = createChurn(model, CHURN_MIXES.everything, SEED);
-      await expectRight(client);
+      await allRight();
       await churnFor(CHURN_MS);
-      await expectRight(client);
+      await allRight();
     });
 
+    // Each variant has its own faults; churn.kube.ts has all of them.
     if (variant.shards > 0) {
       it('loses its worker threads under way', async () => {
         const churning = churnFor(CHURN_MS);
@@ -125,39 +140,39 @@ for (const variant of VARIANTS) {
         }
         await churning;
         // One that was unlucky twice all the same is held back for a while.
-        await expectRight(client, { deadlineMs: RIGHT_AGAIN_MS_MAX });
+        await allRight(RIGHT_AGAIN_MS_MAX);
         const metrics = await endpointd.metrics();
         assert.ok(metrics.sum('endpointd_shard_restarts_total') >= 3 * variant.shards);
       });
+    } else {
+      it('is killed under way, and its successor goes on', async () => {
+        const churning = churnFor(CHURN_MS);
+        for (let times = 0; times < 2; times++) {
+          await endpointd.kill9();
+          endpointd = await startEndpointd(cluster, variant.flags);
+        }
+        await churning;
+        await allRight();
+      });
+
+      it('outlives kube-apiserver', async () => {
+        const churning = churnFor(CHURN_MS);
+        await cluster.killApiserver();
+        await cluster.startApiserver();
+        await churning;
+        await allRight(RIGHT_AGAIN_MS_MAX);
+        await endpointd.ready();
+      });
+
+      it('outlives etcd', async () => {
+        const churning = churnFor(CHURN_MS);
+        await cluster.killEtcd();
+        await cluster.startEtcd();
+        await churning;
+        await allRight(RIGHT_AGAIN_MS_MAX);
+        await endpointd.ready();
+      });
     }
-
-    it('is killed under way, and its successor goes on', async () => {
-      const churning = churnFor(CHURN_MS);
-      for (let times = 0; times < 2; times++) {
-        await endpointd.kill9();
-        endpointd = await startEndpointd(cluster, variant.flags);
-      }
-      await churning;
-      await expectRight(client);
-    });
-
-    it('outlives kube-apiserver', async () => {
-      const churning = churnFor(CHURN_MS);
-      await cluster.killApiserver();
-      await cluster.startApiserver();
-      await churning;
-      await expectRight(client, { deadlineMs: RIGHT_AGAIN_MS_MAX });
-      await endpointd.ready();
-    });
-
-    it('outlives etcd', async () => {
-      const churning = churnFor(CHURN_MS);
-      await cluster.killEtcd();
-      await cluster.startEtcd();
-      await churning;
-      await expectRight(client, { deadlineMs: RIGHT_AGAIN_MS_MAX });
-      await endpointd.ready();
-    });
 
     it('has met nothing that it could not read, and holds nothing back', async () => {
       // What the server's absence has delayed may still wait for its turn.
@@ -173,10 +188,13 @@ for (const variant of VARIANTS) {
       assert.ok(tookMs < TERM_MS_MAX, `took ${tookMs} ms`);
       await churning;
       endpointd = await startEndpointd(cluster, variant.flags);
-      await expectRight(client);
+      await allRight();
     });
 
     it('ends on SIGTERM, and writes nothing when it starts again', async () => {
+      await touchServices(client, 'at the end');
+      await seenByAll(client, 'after-all');
+      await until(() => endpointd.idle());
       const { status, tookMs } = await endpointd.term();
       assert.equal(status, 0);
       assert.ok(tookMs < TERM_MS_MAX, `took ${tookMs} ms`);
@@ -186,14 +204,24 @@ for (const variant of VARIANTS) {
       // What comes after everything else was planned: a service of its own.
       const world = await createWorld(client, 'canary');
       await createService(world, 'web');
-      await expectRight(client);
+      await allRight();
       await until(() => endpointd.idle());
       const metrics = await endpointd.metrics();
       const writes = metrics.lines('endpointd_writes_total');
-      assert.equal(metrics.sum('endpointd_writes_total', 'result="applied"'), 1, writes);
+      for (const controller of ['endpoints', 'endpointslice']) {
+        const applied = metrics.sum(
+          'endpointd_writes_total',
+          `controller="${controller}",verb="create",result="applied"`,
+        );
+        assert.equal(applied, 1, writes);
+      }
       // What is missing in the namespace that is being terminated cannot be created there.
-      assert.equal(metrics.sum('endpointd_writes_total', 'result="refused"'), 1, writes);
-      assert.equal(metrics.sum('endpointd_writes_total'), 2, writes);
+      assert.equal(
+        metrics.sum('endpointd_writes_total', 'controller="endpoints",verb="create",result="refused"'),
+        1,
+        writes,
+      );
+      assert.equal(metrics.sum('endpointd_writes_total'), 3, writes);
       const canary = `${world.namespace}/web`;
       const again = await endpointsVersions(client);
       again.delete(canary);

@@ -1,27 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { wrongObjects, wrongText } from '../../src/cli/cluster-check.ts';
+import { readObjects } from '../../src/cli/read-objects.ts';
 import type { CheckOptions, ClusterObjects, WrongObject } from '../../src/cli/cluster-check.ts';
-import { TOLERATE_UNREADY_ANNOTATION } from '../../src/kube/names.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
+import { SERVICE_NAME_LABEL, TOLERATE_UNREADY_ANNOTATION } from '../../src/kube/names.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
-import { patch } from '../../src/workload/request.ts';
+import { create, patch } from '../../src/workload/request.ts';
+import { until } from './world.ts';
 
-const SLICES_PATH = '/apis/discovery.k8s.io/v1/endpointslices';
 const POLL_MS = 200;
 const RIGHT_MS_MAX = 120_000;
-
-/** What the three controllers read and write, each kind as it was at some moment: read it of a cluster at rest. */
-export async function readObjects(client: ApiClient): Promise<ClusterObjects> {
-  const listOf = async (path: string): Promise<KubeObject[]> => (await client.list(path)).items;
-  const [services, pods, nodes, endpoints, slices] = await Promise.all([
-    listOf('/api/v1/services'),
-    listOf('/api/v1/pods'),
-    listOf('/api/v1/nodes'),
-    listOf('/api/v1/endpoints'),
-    listOf(SLICES_PATH),
-  ]);
-  return { services, pods, nodes, endpoints, slices };
-}
 
 /**
  * Has every service planned again: by an annotation that endpointd reads and nobody follows. What changes of the nodes would
@@ -33,6 +20,21 @@ export async function touchServices(client: ApiClient, value: string): Promise<v
     const annotations = { [TOLERATE_UNREADY_ANNOTATION]: value };
     await client.send(patch('Service', metadata.namespace, metadata.name!, { metadata: { annotations } }));
   }
+}
+
+/** Resolves when the controllers have written about a Service that comes after all that was changed so far. */
+export async function seenByAll(client: ApiClient, name: string): Promise<void> {
+  const metadata = { name, namespace: 'default' };
+  const spec = { selector: { app: name }, ports: [{ port: 80 }] };
+  await client.send(create({ apiVersion: 'v1', kind: 'Service', metadata, spec }));
+  const isIts = (namespace = '', service = ''): boolean => service === name && namespace === metadata.namespace;
+  await until(async () => {
+    const { endpoints, slices } = await readObjects(client);
+    return (
+      endpoints.some((object) => isIts(object.metadata.namespace, object.metadata.name)) &&
+      slices.some((object) => isIts(object.metadata.namespace, object.metadata.labels?.[SERVICE_NAME_LABEL]))
+    );
+  });
 }
 
 /**

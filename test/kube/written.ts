@@ -1,8 +1,8 @@
+import { readObjects } from '../../src/cli/read-objects.ts';
 import { SERVICE_NAME_LABEL, TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { normalised } from './normalised.ts';
-import { readObjects } from './whole-check.ts';
 
 /** What the three controllers have written on a server, in a form that two servers can be compared by. */
 export interface Written {
@@ -87,11 +87,10 @@ function slicesText(slices: readonly EndpointSlice[], hintsByCpu: boolean): stri
       if (hintsByCpu) hinted.push(`${addressType} ${textOf(hints ?? null)}`);
     }
   }
-  return [
-    ...frames.toSorted(),
-    ...hinted.toSorted().map((text) => `an endpoint with the hint ${text}`),
-    ...[...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([group, lines]) => [group, ...lines.toSorted()]),
-  ].join('\n');
+  const told = [...frames.toSorted(), ...hinted.toSorted().map((text) => `an endpoint with the hint ${text}`)];
+  for (const [group, lines] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    told.push(group, ...lines.toSorted());
+  return told.join('\n');
 }
 
 function endpointText(endpoint: Endpoint): string {
