@@ -18,6 +18,7 @@ import {
   removeLabels,
   setPodIPs,
   slicesTable,
+  syncInVain,
 } from '../support/slice-sim.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
@@ -338,8 +339,7 @@ describe('a thread that is lost', () => {
     sim.shards!.kill(0, 'exit code 1');
     sim.run(1000);
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'GET' && path.startsWith(SLICES) ? 3000 : 0 });
-    // A sync that finds nothing to write.
-    editService(sim, 'web', {}, { annotations: { note: 'x' } });
+    syncInVain(sim, 'web', 81);
     sim.run(1000);
     deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
     sim.run(1000);

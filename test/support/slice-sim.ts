@@ -74,6 +74,11 @@ export function editService(sim: Sim, name: string, spec: object, metadata: Part
   edit(sim, `${SERVICES}/${name}`, metadata, { spec: { ...(service['spec'] as object), ...spec } });
 }
 
+/** A sync that finds nothing to write: the Service has another port in front of the same target port. */
+export function syncInVain(sim: Sim, name: string, port: number): void {
+  editService(sim, name, { ports: [{ name: 'http', port, targetPort: 'http' }] });
+}
+
 /** Endpoints that somebody makes by hand. */
 export function makeEndpoints(
   sim: Sim,
