@@ -42,6 +42,7 @@ interface RawFlags {
   mirroringEndpointsliceUpdatesBatchPeriod: number;
   mirroringMaxEndpointsPerSubset: number;
   mirroringAllEndpoints: boolean;
+  cleanUpUnselected: boolean;
   kubeApiQps: number;
   kubeApiBurst: number;
   minResyncPeriod: number;
@@ -96,6 +97,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       mirroringBatchPeriodMs: flags.mirroringEndpointsliceUpdatesBatchPeriod,
       mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
       mirroringAll: flags.mirroringAllEndpoints,
+      cleanUpUnselected: flags.cleanUpUnselected,
       kubeApiQps: flags.kubeApiQps,
       kubeApiBurst: flags.kubeApiBurst,
       minResyncPeriodMs: flags.minResyncPeriod,
@@ -195,6 +197,8 @@ function runCommand(): Command {
     bool,
     false,
   );
+
+  beyondUpstreamFlags(command);
 
   command.optionsGroup('Shards and bounds:');
   add(
@@ -311,6 +315,18 @@ function mirroringFlags(command: Command): void {
     command,
     '--mirroring-all-endpoints [bool]',
     'mirror addresses above --mirroring-max-endpoints-per-subset into further slices, where upstream leaves them out',
+    bool,
+    false,
+  );
+}
+
+/** What users of upstream ask for and do not get: each changes what others may rely on, so none is on by itself. */
+function beyondUpstreamFlags(command: Command): void {
+  command.optionsGroup('Beyond upstream:');
+  add(
+    command,
+    '--clean-up-unselected [bool]',
+    'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
     bool,
     false,
   );

@@ -16,6 +16,7 @@ export type ControllerName = 'endpoints' | 'endpointslice' | 'endpointslice-mirr
 
 export interface Controller {
   readonly name: ControllerName;
+  readonly options: ControllerOptions;
   /** The bit that stands for what it writes. */
   readonly output: number;
   readonly queue: WorkQueue<Unit>;
@@ -44,6 +45,7 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
     const { queueName, concurrent, batchPeriodMs, repairMsMin } = more;
     controllers.push({
       ...controller,
+      options,
       queue: createWorkQueue<Unit>(queueName, concurrent),
       instruments: createControllerInstruments(metrics, controller.name),
       batchPeriodMs,

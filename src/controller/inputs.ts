@@ -201,7 +201,7 @@ const ORPHAN_GRACE_MS = 2000;
 /** The units that every Service with a selector has; mirroring's is made when there is something to mirror. */
 function ensurePlanningUnits(state: ControllerState, service: ServiceState, record: ServiceRecord): void {
   for (const controller of state.controllers) {
-    const wanted = controller.output === OUTPUT_MIRROR ? isMirrored(service) : isPlanned(record);
+    const wanted = controller.output === OUTPUT_MIRROR ? isMirrored(service, controller.options) : isPlanned(record);
     if (wanted) ensureUnit(service, controller);
   }
 }

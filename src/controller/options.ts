@@ -15,6 +15,8 @@ export interface ControllerOptions {
   readonly mirroringEndpointsPerSubsetMax: number;
   /** Addresses above that maximum go into further slices instead of being left out. */
   readonly mirroringAll: boolean;
+  /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
+  readonly cleanUpUnselected: boolean;
   /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;

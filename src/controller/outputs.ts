@@ -25,7 +25,7 @@ import {
 } from './services.ts';
 import { isPlanned, keyOf, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
-import { isMirrored, isWanted, type Unit } from './unit.ts';
+import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
 import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';
@@ -263,6 +263,8 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
       if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
       // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
       else if (!output.uncertain) noteForeignEdit(state, output, 'endpoints were changed by another writer', now);
+    } else if (isLeftBehind(service, state.options)) {
+      addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
     }
   }
   const isRead = controller !== undefined && record !== null && isPlanned(record);
@@ -281,7 +283,7 @@ function controllerOf(state: ControllerState, output: number): Controller | unde
 export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
   const controller = controllerOf(state, OUTPUT_MIRROR);
   if (controller === undefined) return false;
-  const mirrored = isMirrored(service);
+  const mirrored = isMirrored(service, state.options);
   const unit = mirrored ? ensureUnit(service, controller) : getUnit(service, OUTPUT_MIRROR);
   if (unit !== undefined && controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   return mirrored;
@@ -300,9 +302,8 @@ function takeSlice(state: ControllerState, output: OutputState, unit: Unit, dele
   const { controller } = unit;
   if (!controller.running) return;
   if (!isWanted(unit)) {
-    // Slices of a Service that is not planned are left alone, but mirrored ones are removed with what they mirror.
     if (unit.sync === null) forgetSlices(state, unit);
-    if (controller.output === OUTPUT_MIRROR && !deleted) {
+    if (fateOfObjects(unit) === 'go' && !deleted) {
       addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.repairMsMin);
     }
     releaseService(state, unit.service);

@@ -5,7 +5,7 @@ import { dropContent, forgetSlices } from './outputs.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
-import { isMirrored, isWanted, type Unit } from './unit.ts';
+import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { nextFloat } from '../lib/prng.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
@@ -23,13 +23,16 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
 }
 
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
-  if (controller.output === OUTPUT_MIRROR && isMirrored(service)) return ensureUnit(service, controller);
+  if (controller.output === OUTPUT_MIRROR && isMirrored(service, controller.options))
+    return ensureUnit(service, controller);
   // An Endpoints object without a Service may be this controller's leftover.
-  const isLeftover = controller.output === OUTPUT_ENDPOINTS && service.record === null;
-  if (isLeftover && service.endpoints.record !== null) return ensureUnit(service, controller);
+  const isOrphan = service.record === null && service.endpoints.record !== null;
+  if (controller.output === OUTPUT_ENDPOINTS && (isOrphan || isLeftBehind(service, controller.options))) {
+    return ensureUnit(service, controller);
+  }
   const unit = getUnit(service, controller.output);
   if (unit === undefined) return null;
-  if (isWanted(unit) || controller.output === OUTPUT_MIRROR) return unit;
+  if (isWanted(unit) || fateOfObjects(unit) === 'go') return unit;
   // Not ours to plan: its objects are read again should the Service get a selector.
   if (controller.output === OUTPUT_SLICES) forgetSlices(state, unit);
   return null;

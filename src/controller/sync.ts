@@ -22,13 +22,12 @@ import { ensureSlice, getUnit, releaseService, releaseSlice } from './services.t
 import { keyOf, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, lostInPlanner, queuePlan } from './shard-batches.ts';
 import { log, send, type ControllerState } from './state.ts';
-import { isWanted, type Failure, type Unit } from './unit.ts';
+import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import { servicePath } from '../kube/key.ts';
-import { labelsGet } from '../kube/labels.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
@@ -316,30 +315,41 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
   // Nor is the planner told of slices that are gone.
   if (!service.inPlanner) forgetSlices(state, unit);
+  const fate = fateOfObjects(unit);
   if (controller.output === OUTPUT_ENDPOINTS) {
     if (getUnit(service, OUTPUT_MIRROR) === undefined) dropContent(service.endpoints);
-    if (service.record === null) startOrphan(state, unit, now);
+    if (fate === 'orphaned') startOrphan(state, unit, now);
+    else if (fate === 'go') removeEndpoints(state, unit, now);
     else finish(state, unit, now);
     return;
   }
-  if (controller.output === OUTPUT_MIRROR) {
-    removeMirrored(state, unit, now);
+  if (fate === 'go') {
+    removeSlices(state, unit, now);
     return;
   }
-  // Slices of a deleted Service are left to the garbage collector, others stay (spec/endpointslice.md 3.5, 1 to 3).
   forgetSlices(state, unit);
   finish(state, unit, now);
 }
 
-/** What mirrors an Endpoints object that is not to be mirrored any more (spec/endpointslice.md 11.4). */
-function removeMirrored(state: ControllerState, unit: Unit, now: Now): void {
+function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
+  const { output } = unit.controller;
   const sync = unit.sync!;
   sync.stage = 'deleting';
   for (const { name, record } of unit.slices?.values() ?? []) {
     if (record === null) continue;
-    openWrite(state, unit, unplannedDelete(OUTPUT_MIRROR, name, record.uid, ''), now);
+    openWrite(state, unit, unplannedDelete(output, name, record.uid, record.resourceVersion), now);
   }
   if (sync.open === 0) finish(state, unit, now);
+}
+
+/** Of a Service that is not to be planned any more. What others have made stays. */
+function removeEndpoints(state: ControllerState, unit: Unit, now: Now): void {
+  const { service } = unit;
+  const { record } = service.endpoints;
+  if (record !== null && isOwnEndpoints(record)) {
+    unit.sync!.stage = 'deleting';
+    openWrite(state, unit, unplannedDelete(OUTPUT_ENDPOINTS, service.name, record.uid, record.resourceVersion), now);
+  } else finish(state, unit, now);
 }
 
 function unplannedDelete(output: number, name: string, uid: string, resourceVersion: string): PlannedWrite {
@@ -354,7 +364,7 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  if (record.leaderElection || labelsGet(record.labels, MANAGED_BY_LABEL) !== MANAGED_BY_VALUE) {
+  if (!isOwnEndpoints(record)) {
     reportOrphan(state, service, record);
     finish(state, unit, now);
     return;
@@ -408,10 +418,9 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/** A deletion that waits for its token has lost its reason: the Service is there (again), or wants to be mirrored. */
+/** A deletion that waits for its token has lost its reason: the objects are planned again, or are to stay. */
 export function isMoot({ unit, write }: QueuedWrite): boolean {
-  if (write.id !== UNPLANNED) return false;
-  return unit.controller.output === OUTPUT_ENDPOINTS ? unit.service.record !== null : isWanted(unit);
+  return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
 }
 
 /** What was planned but not sent, and will not be. */

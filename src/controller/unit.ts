@@ -1,12 +1,16 @@
 /** The unit of work: one service of one controller. What a sync of it is, and when there is anything to plan. */
 import type { FailureClass } from './backoff.ts';
 import type { Controller } from './controllers.ts';
+import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
 import { isPlanned, type ServiceState } from './service-state.ts';
 import { createWorkItem, type WorkItem } from './workqueue.ts';
 import { shouldMirror, type MirrorFacts } from '../core/mirroring/plan.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
-import { OUTPUT_MIRROR, type EndpointsFacts, type PlannedWrite } from '../shard/protocol.ts';
+import { labelsGet } from '../kube/labels.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
+import type { OutputRecord } from '../kube/types.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type EndpointsFacts, type PlannedWrite } from '../shard/protocol.ts';
 
 export interface Unit {
   readonly controller: Controller;
@@ -85,14 +89,39 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
 /** Whether there is anything to plan; if not, what the unit has written before is cleaned up or left alone. */
 export function isWanted({ controller, service }: Unit): boolean {
   return controller.output === OUTPUT_MIRROR
-    ? isMirrored(service)
+    ? isMirrored(service, controller.options)
     : service.record !== null && isPlanned(service.record);
 }
 
 /** Endpoints made by hand for a Service without a selector, of whatever type (spec/endpointslice.md 11.2, 11.3). */
-export function isMirrored({ record, endpoints }: ServiceState): boolean {
+export function isMirrored({ record, endpoints }: ServiceState, { cleanUpUnselected }: ControllerOptions): boolean {
   if (record === null || record.selector !== null || endpoints.record === null) return false;
+  // They are what is left of a Service with a selector, and about to go (17, D7).
+  if (cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
   return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
+}
+
+/** Upstream's label says that the endpoints controller has made them; such as elect leaders are never its own. */
+export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolean {
+  return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
+}
+
+/** Whether a Service that is not to be planned has Endpoints of ours that are to go. */
+export function isLeftBehind({ record, endpoints }: ServiceState, { cleanUpUnselected }: ControllerOptions): boolean {
+  if (!cleanUpUnselected || record === null || endpoints.record === null) return false;
+  return !isPlanned(record) && isOwnEndpoints(endpoints.record);
+}
+
+/**
+ * What is to become of the objects of a unit that is not wanted. 'orphaned': of Endpoints without a Service, gone if the
+ * server confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage collector,
+ * those that mirror nothing any more go (spec/endpointslice.md 3.5, 11.4), and what a Service that is not to be planned
+ * any more leaves behind stays as upstream leaves it, unless a flag asks for its removal (17, D7 and D8).
+ */
+export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
+  if (controller.output === OUTPUT_MIRROR) return 'go';
+  if (record === null) return controller.output === OUTPUT_ENDPOINTS ? 'orphaned' : 'stay';
+  return controller.options.cleanUpUnselected ? 'go' : 'stay';
 }
 
 /** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */

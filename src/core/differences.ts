@@ -433,13 +433,13 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
     id: 'D7',
     title: 'A Service that loses its selector keeps its slices',
     why: 'upstream keeps them by design (#118376, #120775); endpoints of an external system may be in them',
-    flag: '',
+    flag: '--clean-up-unselected',
   },
   {
     id: 'D8',
     title: 'A Service that becomes an ExternalName keeps its slices',
     why: 'as upstream (#103804, #105986)',
-    flag: '',
+    flag: '--clean-up-unselected',
   },
   {
     id: 'D17',

@@ -24,6 +24,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       mirroringBatchPeriodMs: 0,
       mirroringEndpointsPerSubsetMax: 1000,
       mirroringAll: false,
+      cleanUpUnselected: false,
       kubeApiQps: 20,
       kubeApiBurst: 30,
       minResyncPeriodMs: 43_200_000,
@@ -102,6 +103,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--mirroring-endpointslice-updates-batch-period=1m'], (o) => o.controller.mirroringBatchPeriodMs, 60_000],
   [['--mirroring-max-endpoints-per-subset=1'], (o) => o.controller.mirroringEndpointsPerSubsetMax, 1],
   [['--mirroring-all-endpoints'], (o) => o.controller.mirroringAll, true],
+  [['--clean-up-unselected'], (o) => o.controller.cleanUpUnselected, true],
 ];
 for (const [args, pick, expected] of good) {
   test(args.join(' '), () => assert.deepEqual(pick(parse(...args)), expected));

@@ -44,6 +44,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   mirroringBatchPeriodMs: 0,
   mirroringEndpointsPerSubsetMax: 1000,
   mirroringAll: false,
+  cleanUpUnselected: false,
   kubeApiQps: 20,
   kubeApiBurst: 30,
   minResyncPeriodMs: 12 * 3600_000,

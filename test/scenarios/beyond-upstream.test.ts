@@ -1,0 +1,150 @@
+/** What upstream does not do, and is done here only where a flag asks for it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkNothingKept } from '../support/nothing-kept.ts';
+import { createPod, createService, deleteObject, endpointsTable, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  asked,
+  createSliceSim,
+  edit,
+  editService,
+  ENDPOINTS,
+  makeEndpoints,
+  SERVICES,
+  SLICES,
+  slicesOf,
+  slicesTable,
+} from '../support/slice-sim.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
+
+const ALL = { endpoints: true, slices: true, mirroring: true } as const;
+const HTTP = [{ name: 'http', port: 8080 }];
+
+/** One service of one pod, planned by all three controllers. */
+function settled(options: SimConfig['options'], config: Omit<SimConfig, 'options'> = {}): Sim {
+  const sim = createSliceSim({ ...config, options: { ...ALL, ...options } });
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(5000);
+  assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+  assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  return sim;
+}
+
+function becomeExternalName(sim: Sim): void {
+  const { clusterIPs: _, ...spec } = sim.request('GET', `${SERVICES}/web`)['spec'] as Record<string, unknown>;
+  const external = { type: 'ExternalName', externalName: 'example.com', clusterIP: '' };
+  edit(sim, `${SERVICES}/web`, {}, { spec: { ...spec, ...external } });
+}
+
+describe('--clean-up-unselected', () => {
+  const CLEAN_UP = { cleanUpUnselected: true };
+  const unselect = (sim: Sim): void => editService(sim, 'web', { selector: null });
+
+  for (const [how, change] of [
+    ['loses its selector', unselect],
+    ['becomes an ExternalName', becomeExternalName],
+  ] as const) {
+    it(`a Service that ${how} loses what was written for it: one delete each, nothing mirrored`, () => {
+      const sim = settled(CLEAN_UP);
+      const from = sim.exchanges.length;
+      change(sim);
+      sim.run(60_000);
+      assert.deepEqual(asked(sim, from).sort(), ['DELETE endpoints 200', 'DELETE endpointslices 200']);
+      assert.deepEqual([slicesTable(sim), endpointsTable(sim)], [[], []]);
+    });
+  }
+
+  it('with the selector all comes back', () => {
+    const sim = settled(CLEAN_UP);
+    unselect(sim);
+    sim.run(5000);
+    editService(sim, 'web', { selector: { app: 'web' } });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('what stayed behind while nobody ran, or the flag was off, goes at the start', () => {
+    const sim = settled({});
+    unselect(sim);
+    sim.run(5000);
+    const left = ['default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP', 'default/web IPv4 10.0.0.1 : http:8080/TCP'];
+    assert.deepEqual(slicesTable(sim), left);
+    sim.kill();
+    sim.start(CLEAN_UP);
+    sim.run(10_000);
+    assert.deepEqual([slicesTable(sim), endpointsTable(sim)], [[], []]);
+  });
+
+  it('Endpoints made by hand stay, and are mirrored', () => {
+    const sim = settled(CLEAN_UP);
+    unselect(sim);
+    sim.run(5000);
+    makeEndpoints(sim, 'web', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 192.0.2.1 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 192.0.2.1 : http:8080/TCP']);
+    const from = sim.exchanges.length;
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('such Endpoints are not mirrored either where another program is the endpoints controller', () => {
+    const sim = settled(CLEAN_UP);
+    sim.kill();
+    unselect(sim);
+    sim.start({ endpoints: false });
+    sim.run(10_000);
+    assert.deepEqual(slicesTable(sim), []);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    // By then they are somebody's own.
+    edit(sim, `${ENDPOINTS}/web`, { labels: {} });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('slices of other managers stay', () => {
+    const sim = settled(CLEAN_UP);
+    const labels = { [SERVICE_NAME_LABEL]: 'web', [SLICE_MANAGED_BY_LABEL]: 'somebody' };
+    const [{ metadata: _, ...content }] = slicesOf(sim) as [ReturnType<typeof slicesOf>[0]];
+    sim.request('POST', SLICES, { ...content, metadata: { name: 'theirs', labels } });
+    unselect(sim);
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web (somebody) IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('a slice that somebody makes in our name afterwards goes after a second', () => {
+    const sim = settled(CLEAN_UP);
+    const [{ metadata: _, ...content }] = slicesOf(sim) as [ReturnType<typeof slicesOf>[0]];
+    unselect(sim);
+    sim.run(5000);
+    const labels = { [SERVICE_NAME_LABEL]: 'web', [SLICE_MANAGED_BY_LABEL]: SLICE_MANAGED_BY_VALUE };
+    sim.request('POST', SLICES, { ...content, metadata: { name: 'again', labels } });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), []);
+  });
+
+  it('a delete that still waits when the selector is back is not sent', () => {
+    const sim = settled({ ...CLEAN_UP, kubeApiQps: 0.1, kubeApiBurst: 1 });
+    // The token is spent.
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(200);
+    unselect(sim);
+    sim.run(200);
+    editService(sim, 'web', { selector: { app: 'web' } });
+    sim.run(120_000);
+    assert.ok(sim.exchanges.every(({ method }) => method !== 'DELETE'));
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+
+  it('nothing is kept of a Service that then goes', () => {
+    const sim = settled(CLEAN_UP);
+    unselect(sim);
+    sim.run(5000);
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(20_000);
+    checkNothingKept(sim, 'the service and all of it is gone');
+  });
+});
