@@ -260,12 +260,11 @@ export const TOPOLOGY: SlicesChapter = {
       tell: (world) => changeCpu(world.client, 'node-3', '64'),
     },
     {
-      touched: ['slices-node-cpu', 'slices-hints-return'],
-      tell: (world) => changeCpu(world.client, 'node-3', '8'),
-    },
-    {
-      touched: ['slices-hints-return', 'slices-zone-change'],
-      tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'a' }),
+      touched: ['slices-node-cpu', 'slices-hints-return', 'slices-zone-change'],
+      async tell({ client }) {
+        await changeCpu(client, 'node-3', '8');
+        await patchNode(client, 'node-4', { [ZONE_LABEL]: 'a' });
+      },
     },
     {
       touched: ['slices-hints-return', 'slices-zone-change'],
@@ -273,11 +272,10 @@ export const TOPOLOGY: SlicesChapter = {
     },
     {
       touched: ['slices-hints-return', 'slices-zone-change'],
-      tell: ({ client }) => patchNode(client, 'node-4', { [ZONE_LABEL]: 'b' }),
-    },
-    {
-      touched: ['slices-hints-return'],
-      tell: ({ client }) => turnNode(client, 'node-5', false),
+      async tell({ client }) {
+        await patchNode(client, 'node-4', { [ZONE_LABEL]: 'b' });
+        await turnNode(client, 'node-5', false);
+      },
     },
     {
       touched: ['slices-hints-return'],

@@ -15,7 +15,7 @@ export interface Written {
 /**
  * Left out are uids, versions, times and drawn names. Which endpoint is in which of several slices depends on the order in
  * which pods were seen: of slices, what stands around the endpoints is told one by one, the endpoints of all together. So
- * does which endpoint is lent to which zone for its share of CPU: of those hints their numbers are told.
+ * does which endpoint is lent to which zone for its share of CPU: of those hints only whether there are any is told.
  */
 export async function readWritten(client: ApiClient): Promise<Written> {
   const { services, endpoints, slices } = await readObjects(client);
@@ -84,10 +84,10 @@ function slicesText(slices: readonly EndpointSlice[], hintsByCpu: boolean): stri
     for (const endpoint of endpoints ?? []) {
       const { hints, ...others } = endpoint;
       lines.push(`  ${endpointText(hintsByCpu ? others : endpoint)}`);
-      if (hintsByCpu) hinted.push(`${addressType} ${textOf(hints ?? null)}`);
+      if (hintsByCpu) hinted.push(`${addressType} ${hints?.forZones?.length ?? 0} hints`);
     }
   }
-  const told = [...frames.toSorted(), ...hinted.toSorted().map((text) => `an endpoint with the hint ${text}`)];
+  const told = [...frames.toSorted(), ...hinted.toSorted().map((text) => `an endpoint with ${text}`)];
   for (const [group, lines] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)))
     told.push(group, ...lines.toSorted());
   return told.join('\n');
