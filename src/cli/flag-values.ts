@@ -136,3 +136,12 @@ export function choice(allowed: readonly string[]): (text: string) => string {
     throw new InvalidArgumentError(`Allowed: ${allowed.join(', ')}.`);
   };
 }
+
+/** The key of a label, perhaps with a prefix (`example.com/name`), or nothing. */
+export function labelKey(text: string): string {
+  if (text === '' || LABEL_KEY.test(text)) return text;
+  throw new InvalidArgumentError('Allowed: the key of a label, such as example.com/endpoints-by, or nothing.');
+}
+
+const LABEL_KEY =
+  /^(?:(?=[^/]{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?(?=.{1,63}$)[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/;

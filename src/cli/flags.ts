@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
-import { add, asText, bool, duration, integer, number, or, parseWith, within } from './flag-values.ts';
+import { add, asText, bool, duration, integer, labelKey, number, or, parseWith, within } from './flag-values.ts';
 import { UsageError } from './usage.ts';
 
 /** What `endpointd run` is told. */
@@ -43,6 +43,7 @@ interface RawFlags {
   mirroringMaxEndpointsPerSubset: number;
   mirroringAllEndpoints: boolean;
   cleanUpUnselected: boolean;
+  optOutLabel: string;
   kubeApiQps: number;
   kubeApiBurst: number;
   minResyncPeriod: number;
@@ -98,6 +99,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
       mirroringAll: flags.mirroringAllEndpoints,
       cleanUpUnselected: flags.cleanUpUnselected,
+      optOutLabel: flags.optOutLabel,
       kubeApiQps: flags.kubeApiQps,
       kubeApiBurst: flags.kubeApiBurst,
       minResyncPeriodMs: flags.minResyncPeriod,
@@ -329,6 +331,13 @@ function beyondUpstreamFlags(command: Command): void {
     'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
     bool,
     false,
+  );
+  add(
+    command,
+    '--opt-out-label <key>',
+    'leave Services alone that have this label, whatever its value: their objects are neither written nor deleted; empty = none',
+    labelKey,
+    '',
   );
 }
 

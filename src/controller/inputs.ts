@@ -1,8 +1,9 @@
 /** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
 import type { Now } from './event.ts';
+import type { ControllerOptions } from './options.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import { ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
-import { isPlanned, type ServiceState } from './service-state.ts';
+import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { recheckHints } from './topology.ts';
 import { isMirrored } from './unit.ts';
@@ -149,13 +150,13 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
         return cached;
       service.record = record;
       ensurePlanningUnits(state, service, record);
-      if (cached !== null && cached.uid === record.uid && sameSpec(cached, record)) return record;
+      if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
       service.specChanged = true;
-      if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record)) {
+      if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record, state.options)) {
         // Other pods are selected: the next entry is a full snapshot.
         service.plannerVersion = 0;
         service.changedPods = null;
-        putService(state.index, service, record.namespace, record.type === 'ExternalName' ? null : record.selector);
+        putService(state.index, service, record.namespace, isPlanned(record, state.options) ? record.selector : null);
       }
       serviceChanged(service, cached, now);
       return record;
@@ -201,7 +202,10 @@ const ORPHAN_GRACE_MS = 2000;
 /** The units that every Service with a selector has; mirroring's is made when there is something to mirror. */
 function ensurePlanningUnits(state: ControllerState, service: ServiceState, record: ServiceRecord): void {
   for (const controller of state.controllers) {
-    const wanted = controller.output === OUTPUT_MIRROR ? isMirrored(service, controller.options) : isPlanned(record);
+    const wanted =
+      controller.output === OUTPUT_MIRROR
+        ? isMirrored(service, controller.options)
+        : isPlanned(record, controller.options);
     if (wanted) ensureUnit(service, controller);
   }
 }
@@ -210,26 +214,32 @@ function serviceChanged(service: ServiceState, before: ServiceRecord | null, now
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running) continue;
-    if (controller.output === OUTPUT_MIRROR && !mirroringCares(before, service.record)) continue;
+    if (controller.output === OUTPUT_MIRROR && !mirroringCares(before, service.record, controller.options)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
 }
 
-/** Of a Service mirroring reads nothing but whether there is one, and whether it has a selector. */
-function mirroringCares(before: ServiceRecord | null, after: ServiceRecord | null): boolean {
-  return before === null || after === null || (before.selector === null) !== (after.selector === null);
+/** Of a Service mirroring reads nothing but whether there is one that it may look at, and whether it has a selector. */
+function mirroringCares(
+  before: ServiceRecord | null,
+  after: ServiceRecord | null,
+  options: ControllerOptions,
+): boolean {
+  if (before === null || after === null || (before.selector === null) !== (after.selector === null)) return true;
+  return isOptedOut(before, options) !== isOptedOut(after, options);
 }
 
-function sameSelector(a: ServiceRecord, b: ServiceRecord): boolean {
+function sameSelector(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
   if ((a.type === 'ExternalName') !== (b.type === 'ExternalName')) return false;
+  if (isOptedOut(a, options) !== isOptedOut(b, options)) return false;
   if (a.selector === null || b.selector === null) return a.selector === b.selector;
   return labelsEqual(a.selector, b.selector);
 }
 
 /** Everything that planning reads is equal: a change of status, say, is none. */
-function sameSpec(a: ServiceRecord, b: ServiceRecord): boolean {
+function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
   return (
-    sameSelector(a, b) &&
+    sameSelector(a, b, options) &&
     a.type === b.type &&
     a.clusterIP === b.clusterIP &&
     a.publishNotReadyAddresses === b.publishNotReadyAddresses &&

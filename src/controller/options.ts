@@ -17,6 +17,8 @@ export interface ControllerOptions {
   readonly mirroringAll: boolean;
   /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
   readonly cleanUpUnselected: boolean;
+  /** Services that have this label are left alone, whatever its value; '' = there is no such label. */
+  readonly optOutLabel: string;
   /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;

@@ -257,7 +257,7 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
     if (record === null) {
       // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
       if (!deleted) addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
-    } else if (isPlanned(record)) {
+    } else if (isPlanned(record, state.options)) {
       const unit = ensureUnit(service, controller);
       // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
       if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
@@ -267,7 +267,7 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
       addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
     }
   }
-  const isRead = controller !== undefined && record !== null && isPlanned(record);
+  const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
   if (!mirrored && !isRead && state.phase === 'running') {
     // Nobody plans from it now: it is read again should that change.
     dropContent(output);

@@ -1,7 +1,9 @@
 /** What the main thread keeps of one Service key: its inputs' versions, its Endpoints object, its units of work. */
+import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
 import type { Unit } from './unit.ts';
 import { serviceKey } from '../kube/key.ts';
+import { labelsGet } from '../kube/labels.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import type { Ack } from '../shard/protocol.ts';
 
@@ -43,6 +45,11 @@ export function keyOf(service: ServiceState): string {
 }
 
 /** Upstream leaves the Endpoints and slices of all others alone (spec/endpoints.md 6, steps 3 and 4). */
-export function isPlanned(record: ServiceRecord): boolean {
-  return record.selector !== null && record.type !== 'ExternalName';
+export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
+  return record.selector !== null && record.type !== 'ExternalName' && !isOptedOut(record, options);
+}
+
+/** Somebody else cares for the Service: its objects are neither written nor deleted (spec/endpointslice.md 17, D40). */
+export function isOptedOut({ labels }: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
+  return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

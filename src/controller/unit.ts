@@ -3,7 +3,7 @@ import type { FailureClass } from './backoff.ts';
 import type { Controller } from './controllers.ts';
 import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
-import { isPlanned, type ServiceState } from './service-state.ts';
+import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { createWorkItem, type WorkItem } from './workqueue.ts';
 import { shouldMirror, type MirrorFacts } from '../core/mirroring/plan.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
@@ -90,14 +90,15 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
 export function isWanted({ controller, service }: Unit): boolean {
   return controller.output === OUTPUT_MIRROR
     ? isMirrored(service, controller.options)
-    : service.record !== null && isPlanned(service.record);
+    : service.record !== null && isPlanned(service.record, controller.options);
 }
 
 /** Endpoints made by hand for a Service without a selector, of whatever type (spec/endpointslice.md 11.2, 11.3). */
-export function isMirrored({ record, endpoints }: ServiceState, { cleanUpUnselected }: ControllerOptions): boolean {
+export function isMirrored({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
   if (record === null || record.selector !== null || endpoints.record === null) return false;
+  if (isOptedOut(record, options)) return false;
   // They are what is left of a Service with a selector, and about to go (17, D7).
-  if (cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
+  if (options.cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
   return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
 }
 
@@ -107,9 +108,9 @@ export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolea
 }
 
 /** Whether a Service that is not to be planned has Endpoints of ours that are to go. */
-export function isLeftBehind({ record, endpoints }: ServiceState, { cleanUpUnselected }: ControllerOptions): boolean {
-  if (!cleanUpUnselected || record === null || endpoints.record === null) return false;
-  return !isPlanned(record) && isOwnEndpoints(endpoints.record);
+export function isLeftBehind({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
+  if (!options.cleanUpUnselected || record === null || endpoints.record === null) return false;
+  return !isPlanned(record, options) && !isOptedOut(record, options) && isOwnEndpoints(endpoints.record);
 }
 
 /**
@@ -119,6 +120,7 @@ export function isLeftBehind({ record, endpoints }: ServiceState, { cleanUpUnsel
  * any more leaves behind stays as upstream leaves it, unless a flag asks for its removal (17, D7 and D8).
  */
 export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
+  if (record !== null && isOptedOut(record, controller.options)) return 'stay';
   if (controller.output === OUTPUT_MIRROR) return 'go';
   if (record === null) return controller.output === OUTPUT_ENDPOINTS ? 'orphaned' : 'stay';
   return controller.options.cleanUpUnselected ? 'go' : 'stay';

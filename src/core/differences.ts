@@ -510,8 +510,8 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
   {
     id: 'D40',
     title: 'A Service cannot be opted out',
-    why: 'no label for it has been agreed on (#4771)',
-    flag: '',
+    why: 'no label for it has been agreed on (#4771); an operator can name one',
+    flag: '--opt-out-label',
   },
 ];
 

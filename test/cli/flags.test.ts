@@ -25,6 +25,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       mirroringEndpointsPerSubsetMax: 1000,
       mirroringAll: false,
       cleanUpUnselected: false,
+      optOutLabel: '',
       kubeApiQps: 20,
       kubeApiBurst: 30,
       minResyncPeriodMs: 43_200_000,
@@ -104,6 +105,9 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--mirroring-max-endpoints-per-subset=1'], (o) => o.controller.mirroringEndpointsPerSubsetMax, 1],
   [['--mirroring-all-endpoints'], (o) => o.controller.mirroringAll, true],
   [['--clean-up-unselected'], (o) => o.controller.cleanUpUnselected, true],
+  [['--opt-out-label=example.com/endpoints-by'], (o) => o.controller.optOutLabel, 'example.com/endpoints-by'],
+  [['--opt-out-label=Unmanaged_1'], (o) => o.controller.optOutLabel, 'Unmanaged_1'],
+  [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];
 for (const [args, pick, expected] of good) {
   test(args.join(' '), () => assert.deepEqual(pick(parse(...args)), expected));
@@ -149,6 +153,9 @@ const bad: [string[], string[]][] = [
   [['--endpointslice-updates-batch-period=soon'], ['--endpointslice-updates-batch-period', "'soon'", 'a duration']],
   [['--mirroring-endpointslice-updates-batch-period=3'], ['--mirroring-endpointslice-updates-batch-period', "'3'"]],
   [['--mirroring-all-endpoints=1000'], ['--mirroring-all-endpoints', "'1000'", 'true or false']],
+  [['--opt-out-label=a/b/c'], ['--opt-out-label', "'a/b/c'", 'the key of a label']],
+  [['--opt-out-label=team=blue'], ['--opt-out-label', "'team=blue'", 'the key of a label']],
+  [[`--opt-out-label=${'a'.repeat(64)}`], ['--opt-out-label', 'the key of a label']],
   [['extra'], ['extra', 'written --flag=value']],
 ];
 for (const [args, parts] of bad) {

@@ -148,3 +148,95 @@ describe('--clean-up-unselected', () => {
     checkNothingKept(sim, 'the service and all of it is gone');
   });
 });
+
+describe('--opt-out-label', () => {
+  const KEY = 'example.com/endpoints-by';
+  const OPT_OUT = { optOutLabel: KEY };
+  const label = (sim: Sim, name: string): void => editService(sim, name, {}, { labels: { [KEY]: 'them' } });
+
+  it('a Service with the label keeps what it has, whatever happens to its pods and objects', () => {
+    const sim = settled(OPT_OUT);
+    label(sim, 'web');
+    const from = sim.exchanges.length;
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    edit(sim, `${ENDPOINTS}/web`, { labels: {} }, { subsets: [] });
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web -']);
+  });
+
+  it('its pods are not followed at all: they cost no syncs', () => {
+    const sim = settled(OPT_OUT);
+    label(sim, 'web');
+    sim.run(5000);
+    const adds = (): number[] => sim.loop!.state.controllers.map(({ queue }) => queue.addsTotal);
+    const before = adds();
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(5000);
+    assert.deepEqual(adds(), before);
+  });
+
+  it('without the label it is brought up to date', () => {
+    const sim = settled(OPT_OUT);
+    label(sim, 'web');
+    sim.run(1000);
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(5000);
+    editService(sim, 'web', {}, { labels: {} });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+
+  it('one that has it at the start is left alone, all others are not', () => {
+    const sim = createSliceSim({ options: { ...ALL, ...OPT_OUT } });
+    createService(sim, { name: 'theirs', labels: { [KEY]: '' } });
+    createService(sim, { name: 'ours' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/ours IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/ours 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('Endpoints made by hand for it are not mirrored any more, nor is what was mirrored removed', () => {
+    const sim = createSliceSim({ options: { ...ALL, ...OPT_OUT } });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);
+    sim.start();
+    sim.run(5000);
+    label(sim, 'hand');
+    sim.run(1000);
+    const from = sim.exchanges.length;
+    edit(sim, `${ENDPOINTS}/hand`, {}, { subsets: [{ addresses: [{ ip: '192.0.2.2' }], ports: HTTP }] });
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+    assert.deepEqual(slicesTable(sim), ['default/hand (mirror) IPv4 192.0.2.1 : http:8080/TCP']);
+    editService(sim, 'hand', {}, { labels: {} });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/hand (mirror) IPv4 192.0.2.2 : http:8080/TCP']);
+  });
+
+  it('with --clean-up-unselected nothing of it is cleaned up, now or after a restart', () => {
+    const sim = settled({ ...OPT_OUT, cleanUpUnselected: true });
+    label(sim, 'web');
+    editService(sim, 'web', { selector: null });
+    sim.run(5000);
+    sim.kill();
+    sim.start();
+    sim.run(20_000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('nothing is kept of a Service that then goes', () => {
+    const sim = settled(OPT_OUT);
+    label(sim, 'web');
+    sim.run(5000);
+    checkNothingKept(sim, 'it is there');
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(20_000);
+    checkNothingKept(sim, 'it is gone');
+  });
+});

@@ -45,6 +45,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   mirroringEndpointsPerSubsetMax: 1000,
   mirroringAll: false,
   cleanUpUnselected: false,
+  optOutLabel: '',
   kubeApiQps: 20,
   kubeApiBurst: 30,
   minResyncPeriodMs: 12 * 3600_000,
