@@ -41,8 +41,11 @@ const MINUTES = Number(process.env['ENDPOINTD_CHURN_MINUTES'] ?? 2);
 const SEED = Number(process.env['ENDPOINTD_CHURN_SEED'] ?? 20_261_121);
 const ROUND_MS = 8000;
 const CHANGES_PER_SECOND_MAX = 150;
-/** One in so many changes is somebody else's, of what the controllers have written. */
-const FOREIGN_EVERY = 40;
+/**
+ * One in so many changes is somebody else's, of what the controllers have written: seldom enough that the same object is
+ * hardly ever hit again within a minute, since its repair would wait longer each time.
+ */
+const FOREIGN_EVERY = 150;
 /** A killed server may stay away this long before a change to the cluster gives up. */
 const AWAY_MS_MAX = 180_000;
 /** Back-off against a server that is away, or against a foreign hand, may have grown before a quiet point. */
