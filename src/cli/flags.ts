@@ -42,6 +42,7 @@ interface RawFlags {
   mirroringEndpointsliceUpdatesBatchPeriod: number;
   mirroringMaxEndpointsPerSubset: number;
   mirroringAllEndpoints: boolean;
+  mirroringZones: boolean;
   cleanUpUnselected: boolean;
   optOutLabel: string;
   kubeApiQps: number;
@@ -98,6 +99,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       mirroringBatchPeriodMs: flags.mirroringEndpointsliceUpdatesBatchPeriod,
       mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
       mirroringAll: flags.mirroringAllEndpoints,
+      mirroringZones: flags.mirroringZones,
       cleanUpUnselected: flags.cleanUpUnselected,
       optOutLabel: flags.optOutLabel,
       kubeApiQps: flags.kubeApiQps,
@@ -317,6 +319,13 @@ function mirroringFlags(command: Command): void {
     command,
     '--mirroring-all-endpoints [bool]',
     'mirror addresses above --mirroring-max-endpoints-per-subset into further slices, where upstream leaves them out',
+    bool,
+    false,
+  );
+  add(
+    command,
+    '--mirroring-zones [bool]',
+    'mirrored endpoints have the zone of the node that their nodeName names, where upstream gives them none',
     bool,
     false,
   );

@@ -1,4 +1,5 @@
 /** Sums over what the last plans said of all services, for gauges; and which services ask for topology hints. */
+import { noteMirrorNodes } from './mirror-zones.ts';
 import type { ControllerState } from './state.ts';
 import type { Unit } from './unit.ts';
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
@@ -39,7 +40,8 @@ export function createFactSums(): FactSums {
 }
 
 /** undefined = the unit is not planned any more. */
-export function setFacts({ sums }: ControllerState, unit: Unit, facts: Unit['facts']): void {
+export function setFacts(state: ControllerState, unit: Unit, facts: Unit['facts']): void {
+  const { sums } = state;
   const before = unit.facts;
   if (before === facts) return;
   unit.facts = facts;
@@ -57,6 +59,7 @@ export function setFacts({ sums }: ControllerState, unit: Unit, facts: Unit['fac
       noteHints(sums, unit, facts as SlicesFacts);
       return;
     default:
+      noteMirrorNodes(state, unit, before as MirrorFacts | undefined, facts as MirrorFacts | undefined);
       if (before !== undefined) addMirror(sums, before as MirrorFacts, -1);
       if (facts !== undefined) addMirror(sums, facts as MirrorFacts, 1);
   }

@@ -2,6 +2,7 @@ import { createControllers } from './controllers.ts';
 import { createEventRecorder } from './event-recorder.ts';
 import { createFactSums } from './facts.ts';
 import { createInstruments, readState } from './instruments.ts';
+import { createMirrorZones } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
 import { createTokenBucket } from './rate-limit.ts';
 import type { ServiceState } from './service-state.ts';
@@ -50,6 +51,7 @@ export function createState(
     tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     recorder: createEventRecorder(options.eventQueueMax),
     sums: createFactSums(),
+    mirrorZones: options.mirroring && options.mirroringZones ? createMirrorZones() : null,
     shares: null,
     echoesExpected: 0,
     resyncAtMs: Infinity,

@@ -1,5 +1,6 @@
 /** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
 import type { Now } from './event.ts';
+import { followZone } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import { ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
@@ -253,7 +254,7 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
   );
 }
 
-/** Nodes matter to slices alone: zones of endpoints, whether the node of a pod exists, and shares of CPU for hints. */
+/** Nodes matter to slices: zones of endpoints, whether the node of a pod exists, and shares of CPU for hints. */
 export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
   return {
     project: (source) => projectNode(source, state.interner),
@@ -288,6 +289,7 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
       }
     }
   }
+  if (change.placeChanged) followZone(state, nodeName, now);
   const { hinted, unhinted } = state.sums;
   if (change.spoilsShares !== '' && hinted.size + unhinted.size > 0) {
     log(state, 'warning', 0, 'no topology hints by CPU while this lasts', {

@@ -15,6 +15,8 @@ export interface ControllerOptions {
   readonly mirroringEndpointsPerSubsetMax: number;
   /** Addresses above that maximum go into further slices instead of being left out. */
   readonly mirroringAll: boolean;
+  /** Mirrored endpoints have the zone of the node that they name. */
+  readonly mirroringZones: boolean;
   /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
   readonly cleanUpUnselected: boolean;
   /** Services that have this label are left alone, whatever its value; '' = there is no such label. */

@@ -10,5 +10,6 @@ export function plannerConfigOf(options: ControllerOptions): PlannerConfig {
     endpointsPerSliceMax: options.endpointsPerSliceMax,
     mirrorEndpointsPerSubsetMax: options.mirroringEndpointsPerSubsetMax,
     mirrorAll: options.mirroringAll,
+    mirrorZones: options.mirroringZones,
   };
 }

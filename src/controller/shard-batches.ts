@@ -9,6 +9,7 @@ import { keyOf, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { isWanted, type Failure, type Unit } from './unit.ts';
 import { forgetSlices } from './outputs.ts';
+import { takeZones, tellAllZones } from './mirror-zones.ts';
 import type { Member } from '../core/member.ts';
 import { currentShares, zoneOf } from '../core/node-table.ts';
 import { getPod, podsOf } from '../core/selector-index.ts';
@@ -29,6 +30,8 @@ export interface ShardState {
   readonly inFlight: Map<number, BatchInFlight>;
   /** Of the CPU shares that the planner has; -1 = it has none. */
   sharesVersion: number;
+  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
+  readonly nodesToTell: Set<string>;
   /** Told to end; its loss is awaited. */
   ending: boolean;
 }
@@ -51,7 +54,15 @@ const FORGOTTEN_MAX = 1000;
 const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
-  return { queued: [], suspects: [], forgotten: new Set(), inFlight: new Map(), sharesVersion: -1, ending: false };
+  return {
+    queued: [],
+    suspects: [],
+    forgotten: new Set(),
+    inFlight: new Map(),
+    sharesVersion: -1,
+    nodesToTell: new Set(),
+    ending: false,
+  };
 }
 
 /** Lines a unit up for its shard's next batch; units of one service share an entry. */
@@ -187,7 +198,8 @@ function post(
   const version = current?.version ?? 0;
   const shares = version === shard.sharesVersion ? undefined : current;
   shard.sharesVersion = version;
-  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), shares, entries });
+  const zones = takeZones(state, shard.nodesToTell);
+  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), shares, zones, entries });
   state.effects.push({ type: 'shard.post', shard: index, batch, bytes });
 }
 
@@ -406,6 +418,7 @@ export function onShardLost(
   shard.forgotten.clear();
   shard.inFlight.clear();
   shard.sharesVersion = -1;
+  tellAllZones(state, shard.nodesToTell);
   for (const service of allServices(state)) if (service.shard === index) lostInPlanner(service);
   return { again, poisoned };
 }

@@ -4,6 +4,7 @@ import type { Effect } from './effect.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { FactSums } from './facts.ts';
 import type { Instruments } from './instruments.ts';
+import type { MirrorZones } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
 import type { TokenBucket } from './rate-limit.ts';
@@ -53,6 +54,8 @@ export interface ControllerState {
   readonly tokens: TokenBucket;
   readonly recorder: EventRecorder;
   readonly sums: FactSums;
+  /** null = mirrored endpoints have no zones. */
+  readonly mirrorZones: MirrorZones | null;
   /** CPU shares when hints were looked at last. */
   shares: CpuShares | null;
   /** Objects whose `expected` is set. */

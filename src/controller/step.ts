@@ -2,7 +2,7 @@
  * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await, no
  * timer, no ambient time or randomness: the same events give the same effects.
  */
-import type { ControllerName } from './controllers.ts';
+import type { Controller, ControllerName } from './controllers.ts';
 import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
 import { nodeTarget, podTarget, serviceTarget } from './inputs.ts';
@@ -38,6 +38,7 @@ import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
+import { OUTPUT_MIRROR } from '../shard/protocol.ts';
 
 /** Longest that a stop waits for writes to be answered. */
 const DRAIN_MS_MAX = 10_000;
@@ -88,6 +89,7 @@ function take(state: ControllerState, event: Event, now: Now): void {
 function start(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
   const { endpoints, slices, mirroring, watchList } = state.options;
+  const needsNodes = slices || state.mirrorZones !== null;
   const onSynced = (now: Now): void => {
     // Outputs first: inputs are then never older than they are (design, section 6 "Start and relist").
     if (outputs.every(({ synced }) => synced)) for (const input of inputs) startReflector(state, input);
@@ -110,7 +112,7 @@ function start(state: ControllerState, startedAt: Now): void {
   ];
   const inputs: Reflector[] = [
     createReflector('services', '/api/v1/services', serviceTarget(state, onSynced), watchList),
-    ...create(slices, () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
+    ...create(needsNodes, () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
     ...create(endpoints || slices, () =>
       createReflector('pods', '/api/v1/pods', podTarget(state, onSynced), watchList),
     ),
@@ -132,11 +134,15 @@ const CACHES: Readonly<Record<ControllerName, readonly Reflector['resource'][]>>
   'endpointslice-mirroring': ['endpointslices', 'endpoints', 'services'],
 };
 
+function cachesOf({ mirrorZones }: ControllerState, { name, output }: Controller): readonly Reflector['resource'][] {
+  return output === OUTPUT_MIRROR && mirrorZones !== null ? [...CACHES[name], 'nodes'] : CACHES[name];
+}
+
 function startControllers(state: ControllerState, startedAt: Now, now: Now): void {
   if (state.phase !== 'starting') return;
   const synced = new Set(state.reflectors.filter((reflector) => reflector.synced).map(({ resource }) => resource));
   for (const controller of state.controllers) {
-    if (controller.running || !CACHES[controller.name].every((resource) => synced.has(resource))) continue;
+    if (controller.running || !cachesOf(state, controller).every((resource) => synced.has(resource))) continue;
     controller.running = true;
     log(state, 'info', 0, 'caches are filled, syncing begins', {
       controller: controller.name,

@@ -5,6 +5,7 @@
 import { nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
+import { recheckZones } from './mirror-zones.ts';
 import {
   becomeUncertain,
   dropContent,
@@ -68,6 +69,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     startedAtMs: now.nowMs,
     changedAtMs: unit.changedAtMs,
     chore,
+    zoneChanges: state.mirrorZones?.changes ?? 0,
     later: [],
     open: 0,
     failure: null,
@@ -165,6 +167,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   reportPlan(state, unit, result.facts, now);
+  if (controller.output === OUTPUT_MIRROR) recheckZones(state, unit, sync, now);
   const writes = result.writes.filter(({ output }) => output === controller.output);
   sync.later = [];
   if (!isWanted(unit)) {

@@ -47,6 +47,8 @@ export interface Sync {
   /** `changedAtMs` at the hand-over. */
   readonly changedAtMs: number;
   readonly chore: boolean;
+  /** `MirrorZones.changes` at the hand-over. */
+  readonly zoneChanges: number;
   /** Planned writes of phase 2, while phase 1 runs. */
   later: PlannedWrite[];
   /** Writes queued or without an answer; while reading, reads without one. */

@@ -475,7 +475,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
     id: 'D26',
     title: 'Mirrored endpoints have no zone',
     why: 'by design: nobody asked for hints on endpoints made by hand',
-    flag: '',
+    flag: '--mirroring-zones',
   },
   {
     id: 'D29',

@@ -12,6 +12,7 @@ import type {
   Batch,
   BatchEntry,
   EndpointsFacts,
+  NodeZone,
   ObjectBytes,
   Observed,
   PlannedWrite,
@@ -52,20 +53,23 @@ const NUMBER_BYTES = 9;
  * labels and resourceVersion come out empty, and its namespace is the service's.
  */
 export function encodeBatch(batch: Batch): Uint8Array<ArrayBuffer> {
-  let bytes = HEADER_BYTES + NUMBER_BYTES * 2 + estimateSharesBytes(batch.shares);
+  let bytes = HEADER_BYTES * 2 + NUMBER_BYTES * 2 + estimateSharesBytes(batch.shares);
+  for (const { node, zone } of batch.zones ?? []) bytes += SHORT_HEADER_BYTES * 2 + node.length + zone.length;
   for (const entry of batch.entries) bytes += estimateEntryBytes(entry);
   // MessagePack has one nil: false stands for undefined.
   const shares = batch.shares === undefined ? false : batch.shares === null ? null : sharesToTuple(batch.shares);
-  return pack([batch.wallMs, batch.seed, shares, batch.entries.map(entryToTuple)], bytes);
+  const zones = batch.zones?.flatMap(({ node, zone }) => [node, zone]) ?? null;
+  return pack([batch.wallMs, batch.seed, shares, zones, batch.entries.map(entryToTuple)], bytes);
 }
 
 /** Byte strings of the result are views of `bytes`; character strings are not. @throws CodecError */
 export function decodeBatch(bytes: Uint8Array): Batch {
-  const [wallMs, seed, shares, entries] = tuple(unpack(bytes), 4, 'batch');
+  const [wallMs, seed, shares, zones, entries] = tuple(unpack(bytes), 5, 'batch');
   return {
     wallMs: number(wallMs, 'wallMs'),
     seed: number(seed, 'seed'),
     shares: shares === false ? undefined : shares === null ? null : sharesFromTuple(shares),
+    ...(zones === null ? {} : { zones: zonesFromList(strings(zones, 'zones')) }),
     entries: list(entries, 'entries').map(entryFromTuple),
   };
 }
@@ -150,8 +154,8 @@ function estimateResultBytes(result: ServiceResult): number {
   return bytes;
 }
 
-function estimateFactsBytes({ slices }: ServiceFacts): number {
-  let bytes = SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * (3 + 7);
+function estimateFactsBytes({ slices, mirror }: ServiceFacts): number {
+  let bytes = SHORT_HEADER_BYTES * 5 + NUMBER_BYTES * (3 + 7) + estimateListBytes(mirror?.nodes ?? NO_STRINGS);
   if (slices === undefined) return bytes;
   bytes += SHORT_HEADER_BYTES * 3 + NUMBER_BYTES + slices.trafficDistribution.length;
   for (const family of slices.families) {
@@ -221,6 +225,12 @@ function sharesFromTuple(value: unknown): CpuShares {
     zones.push({ zone: string(values[i], 'zone'), share: number(values[i + 1], 'share') });
   }
   return { version: number(version, 'shares version'), zones };
+}
+
+function zonesFromList(values: readonly string[]): NodeZone[] {
+  const zones: NodeZone[] = [];
+  for (let i = 0; i < values.length; i += 2) zones.push({ node: values[i]!, zone: string(values[i + 1], 'zone') });
+  return zones;
 }
 
 const POD_DELETING = 1;
@@ -423,6 +433,7 @@ function factsToTuple({ endpoints, slices, mirror }: ServiceFacts): unknown[] | 
           mirror.updated,
           mirror.removed,
           mirror.skipped,
+          mirror.nodes ?? null,
         ],
   ];
 }
@@ -499,7 +510,7 @@ function zoneCountsFromList(values: readonly unknown[]): ZoneCount[] {
 }
 
 function mirrorFactsFromTuple(value: unknown): MirrorFacts {
-  const fields = tuple(value, 7, 'mirror facts');
+  const fields = tuple(value, 8, 'mirror facts');
   return {
     endpoints: number(fields[0], 'endpoints'),
     slices: number(fields[1], 'slices'),
@@ -508,6 +519,7 @@ function mirrorFactsFromTuple(value: unknown): MirrorFacts {
     updated: number(fields[4], 'updated'),
     removed: number(fields[5], 'removed'),
     skipped: number(fields[6], 'skipped'),
+    ...(fields[7] === null ? {} : { nodes: strings(fields[7], 'mirror nodes') }),
   };
 }
 

@@ -69,10 +69,14 @@ export interface MirrorPlan {
   readonly problems: readonly Problem[];
 }
 
-/** `endpoints` null = there is nothing to mirror: what was mirrored is deleted. */
+/**
+ * @param zones by node
+ * @param endpoints null = there is nothing to mirror: what was mirrored is deleted
+ */
 export function planMirrorOutput(
   output: MirrorOutput,
   config: PlannerConfig,
+  zones: ReadonlyMap<string, string>,
   endpoints: Endpoints | null,
   suffix: () => string,
   nextId: () => number,
@@ -88,6 +92,7 @@ export function planMirrorOutput(
           endpoints,
           stored,
           config: { endpointsPerSubsetMax: config.mirrorEndpointsPerSubsetMax, all: config.mirrorAll },
+          zones: config.mirrorZones ? zones : null,
           suffix: () => nextSuffix(marks, suffix),
         });
   const before = (name: string): EndpointSlice | undefined => output.stored.get(name);

@@ -52,6 +52,8 @@ export interface Planner {
   readonly services: Map<string, ServiceState>;
   /** The newest that came with a batch. */
   shares: CpuShares | null;
+  /** By node, of those that have one; empty unless mirrored endpoints have zones. */
+  readonly zones: Map<string, string>;
   writesPlanned: number;
 }
 
@@ -91,7 +93,7 @@ interface Outcome {
 }
 
 export function createPlanner(config: PlannerConfig): Planner {
-  return { config, services: new Map(), shares: null, writesPlanned: 0 };
+  return { config, services: new Map(), shares: null, zones: new Map(), writesPlanned: 0 };
 }
 
 /**
@@ -107,6 +109,10 @@ export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffe
     return encodeReply({ error: error.message, results: [] });
   }
   if (batch.shares !== undefined) planner.shares = batch.shares;
+  for (const { node, zone } of batch.zones ?? []) {
+    if (zone === '') planner.zones.delete(node);
+    else planner.zones.set(node, zone);
+  }
   const work = startWork(planner, batch.seed);
   return encodeReply({ error: null, results: batch.entries.map((entry) => planService(work, entry)) });
 }
@@ -312,7 +318,14 @@ function planMirrorOf(work: Work, state: ServiceState, { spec }: Inputs, outcome
   const endpoints = source && { ...source, metadata: { ...source.metadata, namespace: spec.namespace } };
   const { planner, suffix, nextId } = work;
   state.mirror ??= createMirrorOutput();
-  const { writes, facts, problems } = planMirrorOutput(state.mirror, planner.config, endpoints, suffix, nextId);
+  const { writes, facts, problems } = planMirrorOutput(
+    state.mirror,
+    planner.config,
+    planner.zones,
+    endpoints,
+    suffix,
+    nextId,
+  );
   outcome.outputs |= OUTPUT_MIRROR;
   outcome.facts.mirror = facts;
   addAll(outcome.writes, writes);

@@ -22,7 +22,15 @@ export interface Batch {
   readonly seed: number;
   /** What topology hints are allotted by; undefined = the planner has the newest, null = there are none. */
   readonly shares: CpuShares | null | undefined;
+  /** Of nodes that are new, gone or elsewhere, for mirrored endpoints. */
+  readonly zones?: readonly NodeZone[] | undefined;
   readonly entries: readonly BatchEntry[];
+}
+
+export interface NodeZone {
+  readonly node: string;
+  /** '' = the node has none, or does not exist. */
+  readonly zone: string;
 }
 
 /** News of one service, worked on in this order: acks, observed, inputs, then planning. */
@@ -136,4 +144,6 @@ export interface PlannerConfig {
   readonly mirrorEndpointsPerSubsetMax: number;
   /** `--mirroring-all-endpoints`: what is above that goes into further slices instead of being left out. */
   readonly mirrorAll: boolean;
+  /** `--mirroring-zones`: mirrored endpoints have the zone of the node that they name. */
+  readonly mirrorZones: boolean;
 }

@@ -16,6 +16,7 @@ test('a planner is told the limits and what it may be asked to plan', () => {
     endpointsPerSliceMax: 7,
     mirroringEndpointsPerSubsetMax: 8,
     mirroringAll: true,
+    mirroringZones: true,
   };
   assert.deepEqual(plannerConfigOf(options), {
     tolerateUnreadyAnnotation: true,
@@ -23,6 +24,7 @@ test('a planner is told the limits and what it may be asked to plan', () => {
     endpointsPerSliceMax: 7,
     mirrorEndpointsPerSubsetMax: 8,
     mirrorAll: true,
+    mirrorZones: true,
   });
 });
 

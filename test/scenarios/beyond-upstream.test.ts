@@ -5,6 +5,8 @@ import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createPod, createService, deleteObject, endpointsTable, type Sim, type SimConfig } from '../support/sim.ts';
 import {
   asked,
+  changeNode,
+  createNode,
   createSliceSim,
   edit,
   editService,
@@ -238,5 +240,84 @@ describe('--opt-out-label', () => {
     deleteObject(sim, `${SERVICES}/web`);
     sim.run(20_000);
     checkNothingKept(sim, 'it is gone');
+  });
+});
+
+describe('--mirroring-zones', () => {
+  const ALONE = { endpoints: false, slices: false, mirroring: true, mirroringZones: true } as const;
+
+  /** A Service without selector whose addresses are on the nodes. */
+  function onNodes(nodes: readonly string[], config: SimConfig = {}): Sim {
+    const sim = createSliceSim({ ...config, options: { ...ALONE, ...config.options } });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    const addresses = nodes.map((nodeName, i) => ({ ip: `192.0.2.${i + 1}`, nodeName }));
+    makeEndpoints(sim, 'hand', [{ addresses, ports: HTTP }]);
+    sim.start();
+    sim.run(2000);
+    return sim;
+  }
+  const zonesOf = (sim: Sim): (string | undefined)[] =>
+    slicesOf(sim).flatMap(({ endpoints }) => endpoints!.map(({ zone }) => zone));
+
+  it('mirrored endpoints are in the zone of their node from the first write on; without the flag in none', () => {
+    const sim = onNodes(['node-1', 'node-2']);
+    assert.deepEqual(zonesOf(sim), ['zone-a', undefined]);
+    assert.deepEqual(asked(sim), ['POST endpointslices 201']);
+    sim.kill();
+    sim.start({ mirroringZones: false });
+    sim.run(5000);
+    assert.deepEqual(zonesOf(sim), [undefined, undefined]);
+  });
+
+  it('they follow a node that comes, moves and goes, and no others are planned for it', () => {
+    const sim = onNodes(['node-1', 'node-2']);
+    createService(sim, { name: 'other', spec: { selector: null } });
+    makeEndpoints(sim, 'other', [{ addresses: [{ ip: '192.0.2.9', nodeName: 'node-1' }], ports: HTTP }]);
+    sim.run(2000);
+    const { addsTotal } = sim.loop!.state.controllers[0]!.queue;
+    createNode(sim, { name: 'node-2', zone: 'zone-b' });
+    sim.run(1000);
+    assert.deepEqual(zonesOf(sim), ['zone-a', 'zone-b', 'zone-a']);
+    changeNode(sim, { name: 'node-2', zone: 'zone-c' });
+    sim.run(1000);
+    assert.deepEqual(zonesOf(sim), ['zone-a', 'zone-c', 'zone-a']);
+    deleteObject(sim, '/api/v1/nodes/node-2');
+    sim.run(1000);
+    assert.deepEqual(zonesOf(sim), ['zone-a', undefined, 'zone-a']);
+    assert.equal(sim.loop!.state.controllers[0]!.queue.addsTotal - addsTotal, 3);
+  });
+
+  it('a node that comes while the first plan is under way is not missed', () => {
+    for (const afterMs of [0, 50, 100, 150, 200, 250, 300]) {
+      const sim = createSliceSim({ options: ALONE, shards: 1, batchMs: () => 200 });
+      sim.start();
+      sim.run(2000);
+      createService(sim, { name: 'hand', spec: { selector: null } });
+      makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1', nodeName: 'node-2' }], ports: HTTP }]);
+      sim.run(afterMs);
+      createNode(sim, { name: 'node-2', zone: 'zone-b' });
+      // Another service takes the news to the planner before the first one is answered.
+      createService(sim, { name: 'more', spec: { selector: null } });
+      makeEndpoints(sim, 'more', [{ addresses: [{ ip: '192.0.2.2' }], ports: HTTP }]);
+      sim.run(5000);
+      assert.deepEqual(zonesOf(sim), ['zone-b', undefined], `${afterMs} ms`);
+    }
+  });
+
+  it('a planner that takes the place of a dead one is told all zones again', () => {
+    const sim = onNodes(['node-1']);
+    for (let shard = 0; shard < sim.shards!.count; shard++) sim.shards!.kill(shard, 'simulated death');
+    sim.run(1000);
+    edit(sim, `${ENDPOINTS}/hand`, {}, { subsets: [{ addresses: [{ ip: '192.0.2.7', nodeName: 'node-1' }] }] });
+    sim.run(5000);
+    assert.deepEqual(zonesOf(sim), ['zone-a']);
+  });
+
+  it('nothing is kept of Endpoints that go', () => {
+    const sim = onNodes(['node-1', 'node-2']);
+    assert.deepEqual([...sim.loop!.state.mirrorZones!.unitsByNode.keys()], ['node-1', 'node-2']);
+    deleteObject(sim, `${ENDPOINTS}/hand`);
+    sim.run(5000);
+    assert.equal(sim.loop!.state.mirrorZones!.unitsByNode.size, 0);
   });
 });

@@ -58,6 +58,15 @@ suite('batch codec', () => {
     );
   });
 
+  test('zones of nodes, and none of them', () => {
+    const zones = [
+      { node: 'node-1', zone: 'zone-a' },
+      { node: 'node-2', zone: '' },
+    ];
+    assert.deepEqual(decodeBatch(encodeBatch({ ...batchOf(), zones })).zones, zones);
+    assert.equal(decodeBatch(encodeBatch(batchOf())).zones, undefined);
+  });
+
   test('unchanged, no and present CPU shares are three things', () => {
     for (const shares of [undefined, null, { version: 3, zones: [{ zone: 'zone-a', share: 1 / 3 }] }]) {
       assert.deepEqual(decodeBatch(encodeBatch({ ...batchOf(), shares })).shares, shares);
@@ -134,7 +143,7 @@ suite('bytes that are no message', () => {
   });
 
   test('a reply is no batch', () => {
-    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 4/);
+    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 5/);
   });
 });
 

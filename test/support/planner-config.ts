@@ -7,6 +7,7 @@ export const ALL_OUTPUTS: PlannerConfig = {
   endpointsPerSliceMax: 100,
   mirrorEndpointsPerSubsetMax: 1000,
   mirrorAll: false,
+  mirrorZones: false,
 };
 
 /** Of a planner that knows of Endpoints alone. */

@@ -44,6 +44,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   mirroringBatchPeriodMs: 0,
   mirroringEndpointsPerSubsetMax: 1000,
   mirroringAll: false,
+  mirroringZones: false,
   cleanUpUnselected: false,
   optOutLabel: '',
   kubeApiQps: 20,

@@ -32,8 +32,13 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
  * The slices' content that subsets stand for (spec/endpointslice.md 11.5). Every merged subset has a group (several if it
  * has ports of one name) in each family, also an empty one, so that what a family had before is cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
+ * @param zones by node; null = endpoints have none
  */
-export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: number): Desired {
+export function desiredGroups(
+  subsets: readonly EndpointSubset[],
+  acceptedMax: number,
+  zones: ReadonlyMap<string, string> | null,
+): Desired {
   const groups = new Map<string, MutableGroup>();
   const groupOf = (family: IpFamily, ports: readonly SlicePort[]): MutableGroup => {
     const key = groupKey(family, ports);
@@ -64,7 +69,7 @@ export function desiredGroups(subsets: readonly EndpointSubset[], acceptedMax: n
       } else {
         accepted++;
         // Addresses that are one endpoint to a slice: the last counts, so that not ready wins.
-        const endpoint = mirroredEndpoint(address, ip, isReady);
+        const endpoint = mirroredEndpoint(address, ip, isReady, zones);
         for (const group of ip.family === 'IPv4' ? ipv4 : ipv6) {
           group.endpoints.set(endpointIdentity(endpoint), endpoint);
         }
@@ -107,8 +112,13 @@ function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePo
   return lists;
 }
 
-/** No zone and no hints, and of the conditions `ready` alone (spec/endpointslice.md 11.5). */
-function mirroredEndpoint(address: EndpointAddress, ip: Ip, ready: boolean): Endpoint {
+/** No hints, no zone unless asked for, and of the conditions `ready` alone (spec/endpointslice.md 11.5; 17, D26). */
+function mirroredEndpoint(
+  address: EndpointAddress,
+  ip: Ip,
+  ready: boolean,
+  zones: ReadonlyMap<string, string> | null,
+): Endpoint {
   const endpoint: { -readonly [K in keyof Endpoint]: Endpoint[K] } = {
     addresses: [ip.canonical],
     conditions: { ready },
@@ -116,5 +126,7 @@ function mirroredEndpoint(address: EndpointAddress, ip: Ip, ready: boolean): End
   if (address.hostname !== undefined && address.hostname !== '') endpoint.hostname = address.hostname;
   if (address.targetRef !== undefined) endpoint.targetRef = address.targetRef;
   if (address.nodeName !== undefined && address.nodeName !== '') endpoint.nodeName = address.nodeName;
+  const zone = zones?.get(address.nodeName ?? '');
+  if (zone !== undefined) endpoint.zone = zone;
   return endpoint;
 }

@@ -6,7 +6,7 @@ import type { Problem } from '../problem.ts';
 import { drawSliceName } from '../slices/slice-name.ts';
 import type { SliceWrite } from '../slices/slice-write.ts';
 import { sliceWrites } from '../slices/write-phases.ts';
-import { desiredGroups, groupKey } from './desired.ts';
+import { type DesiredGroup, desiredGroups, groupKey } from './desired.ts';
 import { hasMetadata, type MirroredMetadata, mirroredMetadata, withMetadata } from './metadata.ts';
 import { type PackedGroup, packGroup } from './pack-group.ts';
 import { mirrorProblems } from './problems.ts';
@@ -25,6 +25,8 @@ export interface MirrorInput {
   /** All slices of ours for that name as stored, in any order. */
   readonly stored: readonly EndpointSlice[];
   readonly config: MirrorConfig;
+  /** By node, of those that have one; null = mirrored endpoints have none, as upstream. */
+  readonly zones?: ReadonlyMap<string, string> | null;
   /** Draws 5 characters for the name of a new slice. */
   readonly suffix: () => string;
 }
@@ -52,6 +54,8 @@ export interface MirrorFacts {
   readonly removed: number;
   /** Addresses left out: above the limit, or no IP address. */
   readonly skipped: number;
+  /** That endpoints are on, whether they exist or not; absent unless endpoints have zones. */
+  readonly nodes?: readonly string[];
 }
 
 /** Whether Endpoints are to be mirrored, if the Service has no selector (spec/endpointslice.md 11.2). */
@@ -65,12 +69,12 @@ export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
  * several stored slices for the same ports and family one that is right is kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
-  const { endpoints, config } = input;
+  const { endpoints, config, zones = null } = input;
   const { endpointsPerSubsetMax: max } = config;
   assert(max >= 1, 'a slice can hold an endpoint');
   const metadata = mirroredMetadata(endpoints);
   const outdated = (slice: EndpointSlice): boolean => !hasMetadata(slice, metadata);
-  const desired = desiredGroups(endpoints.subsets ?? [], config.all ? Infinity : max);
+  const desired = desiredGroups(endpoints.subsets ?? [], config.all ? Infinity : max, zones);
   const storedByGroup = groupStored(input.stored);
 
   const updates: Change[] = [];
@@ -117,9 +121,21 @@ export function planMirror(input: MirrorInput): MirrorPlan {
     .map((slice): Change => ({ slice, content: null }));
   return {
     writes: toWrites([...inserts, ...updates, ...deletes], input, metadata),
-    facts: { ...facts, skipped: desired.skipped },
+    facts: {
+      ...facts,
+      skipped: desired.skipped,
+      ...(zones === null ? {} : { nodes: nodesOf(desired.groups.values()) }),
+    },
     problems: mirrorProblems(endpoints, desired, max),
   };
+}
+
+function nodesOf(groups: Iterable<DesiredGroup>): string[] {
+  const nodes = new Set<string>();
+  for (const { endpoints } of groups) {
+    for (const { nodeName } of endpoints.values()) if (nodeName !== undefined) nodes.add(nodeName);
+  }
+  return [...nodes];
 }
 
 /** The slice to keep where one is to have everything: the first that needs no write, else the first. */

@@ -585,3 +585,34 @@ test('what is mirrored: all but skip-mirror "true", to the letter, and leader el
   assert.equal(shouldMirror([SKIP, 'True'], false), true);
   assert.equal(shouldMirror([], true), false);
 });
+
+test('endpoints have the zones of their nodes where that is asked for, and the nodes are told (17, D26)', () => {
+  const zones = new Map([['node-1', 'zone-a']]);
+  const endpoints = mirroredEndpoints([]);
+  endpoints.subsets = [
+    {
+      addresses: [
+        { ip: '10.0.0.1', nodeName: 'node-1' },
+        { ip: '10.0.0.2', nodeName: 'node-2' },
+        { ip: 'fd00::3', nodeName: 'node-1' },
+        { ip: '10.0.0.4' },
+      ],
+      ports: [{ port: 80 }],
+    },
+  ];
+  const { writes, facts } = planMirrorWith({ endpoints, zones });
+  const zonesOf = writes.map(({ object }) => object!.endpoints!.map(({ zone }) => zone));
+  assert.deepEqual(zonesOf, [['zone-a', undefined, undefined], ['zone-a']]);
+  assert.deepEqual(facts.nodes, ['node-1', 'node-2']);
+  const stored = writes.reduce<readonly EndpointSlice[]>(applySliceWrite, []);
+  assert.deepEqual(planMirrorWith({ endpoints, zones, stored }).writes, []);
+  // One slice has nothing on that node: it is left alone.
+  const moved = planMirrorWith({ endpoints, zones: new Map([...zones, ['node-2', 'zone-b']]), stored });
+  assert.equal(moved.writes.length, 1);
+  const without = planMirrorWith({ endpoints, stored });
+  assert.deepEqual(
+    without.writes.flatMap(({ object }) => object!.endpoints!.map((endpoint) => 'zone' in endpoint)),
+    [false, false, false, false],
+  );
+  assert.equal('nodes' in without.facts, false);
+});
