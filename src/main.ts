@@ -14,7 +14,7 @@ interface Command {
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   run: {
-    summary: 'the controller: keeps the Endpoints of a cluster right',
+    summary: 'the controllers: keep the Endpoints and EndpointSlices of a cluster right',
     load: async () => (await import('./cli/run.ts')).run,
   },
   serve: {
@@ -29,8 +29,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const HELP = `Usage: endpointd <command> [--flag=value ...]
 
-Keeps v1.Endpoints right for every Service of a large Kubernetes cluster, in place of
-kube-controller-manager's endpoints controller.
+Keeps the Endpoints and EndpointSlices of every Service of a large Kubernetes cluster right, in
+place of kube-controller-manager's endpoints, endpointslice and endpointslice-mirroring controllers.
 
 Commands:
 ${Object.entries(COMMANDS)
