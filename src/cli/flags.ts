@@ -45,6 +45,7 @@ interface RawFlags {
   mirroringZones: boolean;
   cleanUpUnselected: boolean;
   optOutLabel: string;
+  adaptiveBatchPeriodMax: number;
   kubeApiQps: number;
   kubeApiBurst: number;
   minResyncPeriod: number;
@@ -102,6 +103,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       mirroringZones: flags.mirroringZones,
       cleanUpUnselected: flags.cleanUpUnselected,
       optOutLabel: flags.optOutLabel,
+      adaptiveBatchPeriodMsMax: flags.adaptiveBatchPeriodMax,
       kubeApiQps: flags.kubeApiQps,
       kubeApiBurst: flags.kubeApiBurst,
       minResyncPeriodMs: flags.minResyncPeriod,
@@ -340,6 +342,14 @@ function beyondUpstreamFlags(command: Command): void {
     'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
     bool,
     false,
+  );
+  add(
+    command,
+    '--adaptive-batch-period-max <duration>',
+    'collect pod changes of a service for longer and longer, from 0s up to this, while they keep arriving no further apart than this; for Endpoints and EndpointSlices, where it is longer than their batch period',
+    duration(0),
+    0,
+    '0s',
   );
   add(
     command,

@@ -1,4 +1,5 @@
 /** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
+import { createPace, noteChange } from './batch-pace.ts';
 import type { Now } from './event.ts';
 import { followZone } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
@@ -7,7 +8,7 @@ import { ensureService, ensureUnit, getService, getUnit, releaseService } from '
 import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { recheckHints } from './topology.ts';
-import { isMirrored } from './unit.ts';
+import { isMirrored, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode, type NodeChange } from '../core/node-table.ts';
 import { allPods, getPod, putPod, putService, removePod, removeService, servicesOf } from '../core/selector-index.ts';
@@ -81,9 +82,17 @@ function podChanged(service: ServiceState, podName: string, now: Now): void {
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
+    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, now));
     if (unit.changedAtMs < 0) unit.changedAtMs = now.nowMs;
-    addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs, delayMs);
   }
+}
+
+function pacedMs(unit: Unit, now: Now): number {
+  const { adaptiveBatchPeriodMsMax } = unit.controller.options;
+  if (adaptiveBatchPeriodMsMax === 0) return 0;
+  unit.pace ??= createPace();
+  return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMsMax);
 }
 
 function notePodForPlanner(service: ServiceState, podName: string): void {

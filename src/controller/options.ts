@@ -19,6 +19,8 @@ export interface ControllerOptions {
   readonly mirroringZones: boolean;
   /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
   readonly cleanUpUnselected: boolean;
+  /** The longest that the changes of a service's pods are collected while they keep arriving; 0 = that period is fixed. */
+  readonly adaptiveBatchPeriodMsMax: number;
   /** Services that have this label are left alone, whatever its value; '' = there is no such label. */
   readonly optOutLabel: string;
   /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */

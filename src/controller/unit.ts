@@ -1,5 +1,6 @@
 /** The unit of work: one service of one controller. What a sync of it is, and when there is anything to plan. */
 import type { FailureClass } from './backoff.ts';
+import type { Pace } from './batch-pace.ts';
 import type { Controller } from './controllers.ts';
 import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
@@ -32,6 +33,8 @@ export interface Unit {
   failures: number;
   /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
   notBeforeMs: number;
+  /** Of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
+  pace: Pace | null;
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
   changedAtMs: number;
   /** What its last plan said; undefined = there was none, or the service is not planned any more. */
@@ -80,6 +83,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     sync: null,
     failures: 0,
     notBeforeMs: -Infinity,
+    pace: null,
     changedAtMs: -1,
     facts: undefined,
   };

@@ -505,7 +505,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
     id: 'D36',
     title: 'Without a batch period every change of a pod is a write',
     why: '--endpointslice-updates-batch-period is upstream’s answer',
-    flag: '',
+    flag: '--adaptive-batch-period-max',
   },
   {
     id: 'D40',

@@ -27,6 +27,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       mirroringZones: false,
       cleanUpUnselected: false,
       optOutLabel: '',
+      adaptiveBatchPeriodMsMax: 0,
       kubeApiQps: 20,
       kubeApiBurst: 30,
       minResyncPeriodMs: 43_200_000,
@@ -109,6 +110,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--clean-up-unselected'], (o) => o.controller.cleanUpUnselected, true],
   [['--opt-out-label=example.com/endpoints-by'], (o) => o.controller.optOutLabel, 'example.com/endpoints-by'],
   [['--opt-out-label=Unmanaged_1'], (o) => o.controller.optOutLabel, 'Unmanaged_1'],
+  [['--adaptive-batch-period-max=1s'], (o) => o.controller.adaptiveBatchPeriodMsMax, 1000],
   [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];
 for (const [args, pick, expected] of good) {

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
-import { createPod, createService, deleteObject, endpointsTable, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  createPod,
+  createService,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
 import {
   asked,
   changeNode,
@@ -319,5 +327,74 @@ describe('--mirroring-zones', () => {
     deleteObject(sim, `${ENDPOINTS}/hand`);
     sim.run(5000);
     assert.equal(sim.loop!.state.mirrorZones!.unitsByNode.size, 0);
+  });
+});
+
+describe('--adaptive-batch-period-max', () => {
+  const PODS = 40;
+  const EVERY_MS = 100;
+  const FAST = { kubeApiQps: 1000, kubeApiBurst: 1000 };
+
+  /** 40 pods become ready, ten a second. */
+  function rollOut(adaptiveBatchPeriodMsMax: number): Sim {
+    const sim = createSliceSim({ options: { ...ALL, ...FAST, adaptiveBatchPeriodMsMax } });
+    createService(sim, { name: 'web' });
+    for (let i = 1; i <= PODS; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, ready: false });
+    sim.start();
+    sim.run(5000);
+    sim.exchanges.length = 0;
+    for (let i = 1; i <= PODS; i++) {
+      setPodStatus(sim, { name: `web-${i}`, ready: true });
+      sim.run(EVERY_MS);
+    }
+    return sim;
+  }
+  const writesTo = (sim: Sim, resource: string): number =>
+    asked(sim).filter((line) => line === `PUT ${resource} 200`).length;
+
+  it('a roll-out costs both objects a write a second, and a few at its beginning; without it a write for each pod', () => {
+    const adaptive = rollOut(1000);
+    const fixed = rollOut(0);
+    // At 0, 100, 200, ... ms each, once 62, 125, 250, 500 and then 1000 ms have passed since a change.
+    for (const resource of ['endpoints', 'endpointslices']) {
+      assert.equal(writesTo(fixed, resource), PODS);
+      assert.ok(writesTo(adaptive, resource) <= 8, `${resource}: ${writesTo(adaptive, resource)}`);
+      assert.ok(writesTo(adaptive, resource) >= 5, `${resource}: ${writesTo(adaptive, resource)}`);
+    }
+    adaptive.run(1100);
+    assert.deepEqual(endpointsTable(adaptive), endpointsTable(fixed));
+    assert.deepEqual(slicesTable(adaptive), slicesTable(fixed));
+  });
+
+  it('the last change is written within the period', () => {
+    const sim = rollOut(1000);
+    sim.run(1000 - EVERY_MS + 50);
+    assert.equal(slicesTable(sim).join().includes('|'), false);
+    const from = sim.exchanges.length;
+    sim.run(60_000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('a change after a pause is written at once', () => {
+    const sim = rollOut(1000);
+    sim.run(5000);
+    const from = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(50);
+    assert.deepEqual(asked(sim, from).sort(), ['PUT endpoints 200', 'PUT endpointslices 200']);
+  });
+
+  it('the services next to it are not slowed', () => {
+    const sim = rollOut(1000);
+    createService(sim, { name: 'calm', spec: { selector: { app: 'calm' } } });
+    createPod(sim, { name: 'calm-1', ip: '10.0.1.1', labels: { app: 'calm' }, ready: false });
+    sim.run(5000);
+    for (let i = 1; i <= 5; i++) {
+      setPodStatus(sim, { name: `web-${i}`, ready: false });
+      sim.run(100);
+    }
+    setPodStatus(sim, { name: 'calm-1', ready: true });
+    sim.run(50);
+    assert.ok(slicesTable(sim).includes('default/calm IPv4 10.0.1.1 : http:8080/TCP'));
   });
 });

@@ -47,6 +47,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   mirroringZones: false,
   cleanUpUnselected: false,
   optOutLabel: '',
+  adaptiveBatchPeriodMsMax: 0,
   kubeApiQps: 20,
   kubeApiBurst: 30,
   minResyncPeriodMs: 12 * 3600_000,
