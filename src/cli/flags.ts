@@ -45,6 +45,7 @@ interface RawFlags {
   mirroringZones: boolean;
   cleanUpUnselected: boolean;
   optOutLabel: string;
+  kubeletShutdownIsTermination: boolean;
   adaptiveBatchPeriodMax: number;
   kubeApiQps: number;
   kubeApiBurst: number;
@@ -103,6 +104,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       mirroringZones: flags.mirroringZones,
       cleanUpUnselected: flags.cleanUpUnselected,
       optOutLabel: flags.optOutLabel,
+      kubeletEnds: flags.kubeletShutdownIsTermination,
       adaptiveBatchPeriodMsMax: flags.adaptiveBatchPeriodMax,
       kubeApiQps: flags.kubeApiQps,
       kubeApiBurst: flags.kubeApiBurst,
@@ -350,6 +352,13 @@ function beyondUpstreamFlags(command: Command): void {
     duration(0),
     0,
     '0s',
+  );
+  add(
+    command,
+    '--kubelet-shutdown-is-termination [bool]',
+    'pods that their kubelet is ending (condition DisruptionTarget, reason TerminationByKubelet) count as terminating before they have a deletionTimestamp; without it they stay ready until their condition Ready changes',
+    bool,
+    false,
   );
   add(
     command,

@@ -21,7 +21,7 @@ import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protoco
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
-    project: (source) => projectPod(source, state.interner),
+    project: (source) => projectPod(source, state.interner, state.options.kubeletEnds),
     upsert(pod, _source, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0)

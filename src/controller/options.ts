@@ -21,6 +21,8 @@ export interface ControllerOptions {
   readonly cleanUpUnselected: boolean;
   /** The longest that the changes of a service's pods are collected while they keep arriving; 0 = that period is fixed. */
   readonly adaptiveBatchPeriodMsMax: number;
+  /** Pods that their kubelet is ending count as terminating before they have a deletionTimestamp. */
+  readonly kubeletEnds: boolean;
   /** Services that have this label are left alone, whatever its value; '' = there is no such label. */
   readonly optOutLabel: string;
   /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */

@@ -487,7 +487,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
     id: 'D30',
     title: 'Pods that a kubelet shuts down stay ready until their condition changes',
     why: 'the condition is the contract',
-    flag: '',
+    flag: '--kubelet-shutdown-is-termination',
   },
   {
     id: 'D31',

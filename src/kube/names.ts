@@ -38,3 +38,6 @@ export const SERVICE_ANNOTATIONS: readonly string[] = [
 export const ENDPOINTS_ADDRESSES_MAX = 1000;
 /** On the bookmark that ends the initial events of a WatchList; its value is "true". */
 export const INITIAL_EVENTS_END_ANNOTATION = 'k8s.io/initial-events-end';
+
+/** The condition of a pod that its kubelet ends: its node shuts down or is short of something, or a critical pod needs the room. */
+export const KUBELET_END = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' } as const;

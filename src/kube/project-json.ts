@@ -1,7 +1,7 @@
 /** The same records from JSON, the fallback: correct and defensive rather than fast. */
 import { internString, type Interner } from '../lib/interner.ts';
 import { EMPTY_LABELS, labelsFromPairs } from './labels.ts';
-import { LEADER_ANNOTATION, SERVICE_ANNOTATIONS } from './names.ts';
+import { KUBELET_END, LEADER_ANNOTATION, SERVICE_ANNOTATIONS } from './names.ts';
 import { DecodeError } from './protobuf.ts';
 import { NO_PORTS, type Draft } from './record.ts';
 import { parseTime } from './time.ts';
@@ -20,7 +20,7 @@ type JsonObject = Record<string, unknown>;
 const NOTHING: JsonObject = {};
 
 /** @throws DecodeError that names the field */
-export function podFromJson(value: object, interner: Interner, pod: Draft<PodRecord>): void {
+export function podFromJson(value: object, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
   const meta = commonMeta(value, interner, pod);
   pod.namespace = interned(meta, 'metadata.', 'namespace', interner);
   pod.deleting = isSet(meta['deletionTimestamp']);
@@ -45,6 +45,7 @@ export function podFromJson(value: object, interner: Interner, pod: Draft<PodRec
     pod.ready = ready['status'] === 'True';
     pod.readyTime = parseTime(textAt(ready, 'status.conditions[].', 'lastTransitionTime'));
   }
+  if (kubeletEnds && listAt(status, 'status.', 'conditions').some(isKubeletEnd)) pod.deleting = true;
   pod.podIP = textAt(status, 'status.', 'podIP');
   const podIPs = listAt(status, 'status.', 'podIPs').map((item, i) =>
     textAt(objectOf(item, `status.podIPs[${i}]`), `status.podIPs[${i}].`, 'ip'),
@@ -70,6 +71,11 @@ function readyCondition(status: JsonObject): JsonObject | null {
     if (condition['type'] === 'Ready') return condition;
   }
   return null;
+}
+
+function isKubeletEnd(condition: unknown): boolean {
+  const { type, status, reason } = objectOf(condition, 'status.conditions[]');
+  return type === KUBELET_END.type && status === KUBELET_END.status && reason === KUBELET_END.reason;
 }
 
 /** @throws DecodeError that names the field */

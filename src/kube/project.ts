@@ -6,7 +6,7 @@ import { latin1 } from '../lib/bytes-text.ts';
 import { createInterner, internLatin1, internSpan, type Interner } from '../lib/interner.ts';
 import { readIntOrStringBody, readTimeSeconds } from './codec.ts';
 import { EMPTY_LABELS, labelsFromPairs } from './labels.ts';
-import { LEADER_ANNOTATION, SERVICE_ANNOTATIONS } from './names.ts';
+import { LEADER_ANNOTATION, SERVICE_ANNOTATIONS, KUBELET_END } from './names.ts';
 import { nodeFromJson, outputFromJson, podFromJson, serviceFromJson } from './project-json.ts';
 import {
   createReader,
@@ -35,12 +35,15 @@ import type {
   ServiceRecord,
 } from './types.ts';
 
-/** @throws DecodeError that names what could be read of the pod */
-export function projectPod(source: ObjectSource, interner: Interner): PodRecord {
+/**
+ * @param kubeletEnds a pod that its kubelet is ending counts as deleting, too (spec/endpointslice.md 17, D30)
+ * @throws DecodeError that names what could be read of the pod
+ */
+export function projectPod(source: ObjectSource, interner: Interner, kubeletEnds = false): PodRecord {
   const pod = emptyPod();
   try {
-    if (source.encoding === 'json') podFromJson(source.value, interner, pod);
-    else readPod(createReader(source.bytes), interner, pod);
+    if (source.encoding === 'json') podFromJson(source.value, interner, pod, kubeletEnds);
+    else readPod(createReader(source.bytes), interner, pod, kubeletEnds);
   } catch (error) {
     throw named(error, 'pod', pod);
   }
@@ -219,7 +222,7 @@ function enter(reader: ProtoReader): number {
   return outer;
 }
 
-function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>): void {
+function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
@@ -233,7 +236,7 @@ function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>)
       reader.end = outer;
     } else if (tag === F3) {
       const outer = enter(reader);
-      readPodStatus(reader, interner, pod);
+      readPodStatus(reader, interner, pod, kubeletEnds);
       reader.end = outer;
     } else skipField(reader, tag);
   }
@@ -350,7 +353,7 @@ function parsePorts(interner: Interner, bytes: Uint8Array, start: number, end: n
   }
 }
 
-function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>): void {
+function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
   let seenReady = false;
   let podIPs: string[] | null = null;
   for (;;) {
@@ -358,6 +361,7 @@ function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRe
     if (tag === 0) break;
     if (tag === F1) pod.phase = readInterned(reader, interner);
     else if (tag === F2) {
+      if (kubeletEnds && isKubeletEnd(reader)) pod.deleting = true;
       if (seenReady) skipField(reader, tag);
       else seenReady = readReadyCondition(reader, pod);
     } else if (tag === F6) pod.podIP = readLatin1(reader);
@@ -376,6 +380,33 @@ function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRe
     } else skipField(reader, tag);
   }
   if (podIPs !== null) pod.podIPs = podIPs.length === 1 && podIPs[0] === pod.podIP ? null : podIPs;
+}
+
+/** Looks at the condition that comes next, and stays before it. */
+function isKubeletEnd(reader: ProtoReader): boolean {
+  const { position } = reader;
+  const outer = enter(reader);
+  let type = false;
+  let status = false;
+  let reason = false;
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === F1) type = readIs(reader, KUBELET_END.type);
+    else if (tag === F2) status = readIs(reader, KUBELET_END.status);
+    else if (tag === F5) reason = readIs(reader, KUBELET_END.reason);
+    else skipField(reader, tag);
+  }
+  reader.end = outer;
+  reader.position = position;
+  return type && status && reason;
+}
+
+function readIs(reader: ProtoReader, text: string): boolean {
+  const stop = readLength(reader);
+  const is = rangeSpells(reader.bytes, reader.position, stop, text);
+  reader.position = stop;
+  return is;
 }
 
 /** Fills `ready` and the time if the condition is of type Ready, and says whether it is. */

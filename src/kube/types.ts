@@ -27,7 +27,7 @@ export interface PodRecord {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly labels: Labels;
-  /** metadata.deletionTimestamp is set. */
+  /** metadata.deletionTimestamp is set; where that is asked for, also when its kubelet is ending it (`KUBELET_END`). */
   readonly deleting: boolean;
   readonly nodeName: string;
   readonly hostname: string;

@@ -27,6 +27,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       mirroringZones: false,
       cleanUpUnselected: false,
       optOutLabel: '',
+      kubeletEnds: false,
       adaptiveBatchPeriodMsMax: 0,
       kubeApiQps: 20,
       kubeApiBurst: 30,
@@ -111,6 +112,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--opt-out-label=example.com/endpoints-by'], (o) => o.controller.optOutLabel, 'example.com/endpoints-by'],
   [['--opt-out-label=Unmanaged_1'], (o) => o.controller.optOutLabel, 'Unmanaged_1'],
   [['--adaptive-batch-period-max=1s'], (o) => o.controller.adaptiveBatchPeriodMsMax, 1000],
+  [['--kubelet-shutdown-is-termination'], (o) => o.controller.kubeletEnds, true],
   [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];
 for (const [args, pick, expected] of good) {

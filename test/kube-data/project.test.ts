@@ -103,6 +103,29 @@ test('only the first Ready condition counts, and only a status of exactly True',
   check([{ type: 'ContainersReady', status: 'True' }], false);
 });
 
+test('a pod that its kubelet is ending counts as deleting where that is asked for (D30)', () => {
+  const end = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'node shutdown' };
+  const check = (condition: object, deleting: boolean): void => {
+    // The order of the conditions says nothing; the Ready one is still found.
+    for (const conditions of [
+      [condition, ...POD.status.conditions],
+      [...POD.status.conditions, condition],
+    ]) {
+      const value = { ...POD, status: { ...POD.status, conditions } };
+      for (const source of [json('Pod', value), encoded('Pod', value)]) {
+        assert.deepEqual(projectPod(source, createInterner(64), true), { ...POD_RECORD, deleting });
+        assert.deepEqual(projectPod(source, createInterner(64)), POD_RECORD);
+      }
+    }
+  };
+  check(end, true);
+  check({ ...end, status: 'False' }, false);
+  check({ ...end, reason: 'EvictionByEvictionAPI' }, false);
+  check({ ...end, type: 'Disrupted' }, false);
+  const deleted = { ...POD, metadata: { ...POD.metadata, deletionTimestamp: '2026-08-04T13:01:58Z' } };
+  assert.equal(projectPod(encoded('Pod', deleted), createInterner(64), true).deleting, true);
+});
+
 test('podIPs stay as sent, also when only podIP is there', () => {
   const { podIPs: _, ...status } = POD.status;
   checkPod({ ...POD, status }, { ...POD_RECORD, podIPs: [] });

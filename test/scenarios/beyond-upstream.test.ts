@@ -20,6 +20,7 @@ import {
   editService,
   ENDPOINTS,
   makeEndpoints,
+  PODS,
   SERVICES,
   SLICES,
   slicesOf,
@@ -396,5 +397,47 @@ describe('--adaptive-batch-period-max', () => {
     setPodStatus(sim, { name: 'calm-1', ready: true });
     sim.run(50);
     assert.ok(slicesTable(sim).includes('default/calm IPv4 10.0.1.1 : http:8080/TCP'));
+  });
+});
+
+describe('--kubelet-shutdown-is-termination', () => {
+  /** What a kubelet does first when its node shuts down: the pod runs on, and is ready for a while. */
+  function shutDown(sim: Sim, name: string): void {
+    const pod = sim.request('GET', `${PODS}/${name}`);
+    const status = pod['status'] as { conditions: object[] };
+    const end = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
+    sim.request('PUT', `${PODS}/${name}/status`, {
+      ...pod,
+      status: { ...status, conditions: [...status.conditions, end] },
+    });
+    sim.run(1000);
+  }
+
+  it('a pod that its kubelet is ending is terminating in slices, still serving, and not in Endpoints', () => {
+    const sim = settled({ kubeletEnds: true });
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(1000);
+    shutDown(sim, 'web-1');
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.2 | 10.0.0.1~ : http:8080/TCP']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 : http:8080/TCP']);
+    const ending = slicesOf(sim)[0]!.endpoints!.find(({ addresses }) => addresses[0] === '10.0.0.1');
+    assert.deepEqual(ending!.conditions, { ready: false, serving: true, terminating: true });
+  });
+
+  it('its deletion afterwards changes nothing until it is gone', () => {
+    const sim = settled({ kubeletEnds: true });
+    shutDown(sim, 'web-1');
+    const from = sim.exchanges.length;
+    sim.request('DELETE', `${PODS}/web-1`);
+    sim.run(1000);
+    assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('without the flag it stays ready, as the condition Ready says', () => {
+    const sim = settled({});
+    const from = sim.exchanges.length;
+    shutDown(sim, 'web-1');
+    assert.deepEqual(asked(sim, from), []);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
   });
 });

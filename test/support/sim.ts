@@ -47,6 +47,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   mirroringZones: false,
   cleanUpUnselected: false,
   optOutLabel: '',
+  kubeletEnds: false,
   adaptiveBatchPeriodMsMax: 0,
   kubeApiQps: 20,
   kubeApiBurst: 30,
