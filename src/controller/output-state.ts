@@ -27,9 +27,15 @@ export interface OutputState {
   held: HeldEvent | null;
   /** An applied write whose echo on the watch has not been compared with it yet. */
   expected: ExpectedEcho | null;
-  /** Foreign edits in a row without a quiet minute, for the delay of the repair. */
-  foreignEdits: number;
-  foreignEditAtMs: number;
+  /** For the delay of the repair; null = nobody else has ever edited it, as almost everywhere. */
+  foreignEdits: ForeignEdits | null;
+}
+
+/** Edits by others without a quiet minute between them. */
+export interface ForeignEdits {
+  /** How many came before the last one. */
+  readonly before: number;
+  readonly lastAtMs: number;
 }
 
 /** A state of the object as the watch or a list tells it. */
@@ -64,7 +70,6 @@ export function createOutput(service: ServiceState, unit: Unit | null, name: str
     sent: null,
     held: null,
     expected: null,
-    foreignEdits: 0,
-    foreignEditAtMs: -Infinity,
+    foreignEdits: null,
   };
 }

@@ -338,16 +338,17 @@ function noteForeignEdit(state: ControllerState, output: OutputState, message: s
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
   if (unit === undefined) return;
   state.instruments.foreignEdits.inc();
-  const again = now.nowMs - output.foreignEditAtMs < QUIET_MS + repairMs(output.foreignEdits);
-  output.foreignEdits = again ? output.foreignEdits + 1 : 0;
-  output.foreignEditAtMs = now.nowMs;
+  const last = output.foreignEdits;
+  const again = last !== null && now.nowMs - last.lastAtMs < QUIET_MS + repairMs(last.before);
+  const before = again ? last.before + 1 : 0;
+  output.foreignEdits = { before, lastAtMs: now.nowMs };
   log(state, 'info', 2, message, {
     service: keyOf(output.service),
     object: output.name,
     resourceVersion: output.record?.resourceVersion ?? '',
-    inARow: output.foreignEdits + 1,
+    inARow: before + 1,
   });
-  const delayMs = Math.max(repairMs(output.foreignEdits), unit.controller.repairMsMin);
+  const delayMs = Math.max(repairMs(before), unit.controller.repairMsMin);
   addWork(unit.controller.queue, unit.item, 'chore', now.nowMs, delayMs);
 }
 

@@ -61,7 +61,8 @@ export function ensureUnit(service: ServiceState, controller: Controller): Unit 
   let unit = getUnit(service, controller.output);
   if (unit === undefined) {
     unit = createUnit(controller, service);
-    service.units = [...service.units, unit];
+    // A copy: an array that has grown has room for 16 more.
+    service.units = [...service.units, unit].slice();
   }
   return unit;
 }
