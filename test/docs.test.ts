@@ -1,0 +1,91 @@
+/** What the documents say of flags, metrics, events and files is held to what there is. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseDemoFlags } from '../src/cli/demo.ts';
+import { parseRunFlags } from '../src/cli/flags.ts';
+import { parseServeFlags } from '../src/cli/serve.ts';
+import { EVENT_REASONS } from '../src/controller/event-reasons.ts';
+import { CATALOGUE } from '../src/metrics/catalogue.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const documents = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md'].map((name) => ({
+  name,
+  text: readFileSync(join(ROOT, name), 'utf8'),
+}));
+/** Everything between backquotes. */
+const code = documents.flatMap(({ name, text }) =>
+  [...text.matchAll(/`([^`\n]+)`/g)].map((match) => ({ document: name, said: match[1]! })),
+);
+
+/** First and second cell of the rows of the section's tables, without the heads. */
+function rowsOf(section: string): { readonly first: string; readonly second: string }[] {
+  const text = readme.split(/^## /m).find((part) => part.startsWith(`${section}\n`));
+  assert.ok(text !== undefined, section);
+  return [...text.matchAll(/^\| (`.+?) \| (.+?) \|/gm)].map((match) => ({ first: match[1]!, second: match[2]! }));
+}
+
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
+}
+
+/** What `--help` says: flag -> default, '' = none. */
+function flagsOf(parse: (args: readonly string[], print: (text: string) => void) => unknown): Map<string, string> {
+  let help = '';
+  assert.throws(() => parse(['--help'], (text) => (help += text)), { name: 'HelpShown' });
+  const flags = help.replaceAll(/\s*\n\s{3,}/g, ' ').matchAll(/^ {2}(?:-\w, )?(--[\w-]+)(.*)$/gm);
+  return new Map([...flags].map(([, flag, rest]) => [flag!, /default: "?(.*?)"?\)$/.exec(rest!)?.[1] ?? ''] as const));
+}
+
+test('README lists every flag of run with its default', () => {
+  const told = new Map(rowsOf('Flags').map(({ first, second }) => [namesIn(first)[0]!, second]));
+  const flags = flagsOf(parseRunFlags);
+  flags.delete('--help');
+  assert.deepEqual([...told.keys()].sort(), [...flags.keys()].sort());
+  for (const [flag, value] of flags) {
+    // Told in words: it depends on the machine.
+    if (flag !== '--shards') assert.equal(told.get(flag), value, flag);
+  }
+});
+
+test('README lists every event', () => {
+  const told = rowsOf('Events').flatMap(({ first }) => namesIn(first));
+  assert.deepEqual(told.sort(), Object.keys(EVENT_REASONS).sort());
+});
+
+test('metrics that the documents name exist', () => {
+  const names = new Set<string>(CATALOGUE.map(({ name }) => name));
+  const told = code.flatMap(
+    ({ said }) => said.match(/\b(?:endpointd|endpoint|endpoint_slice|workqueue|rest_client)_\w+\b/g) ?? [],
+  );
+  assert.ok(told.length > 10);
+  // `workqueue_*` is all of them, and the names of queues are the beginnings of others.
+  const known = (name: string): boolean =>
+    names.has(name) || [...names].some((other) => other.startsWith(name.replace(/_?$/, '_')));
+  assert.deepEqual(
+    told.filter((name) => !known(name)),
+    [],
+  );
+});
+
+test('flags that the documents name exist', () => {
+  const helps = [parseRunFlags, parseServeFlags, parseDemoFlags].map((parse) => flagsOf(parse));
+  const told = code.flatMap(({ said }) => said.match(/^--[\w-]+/) ?? []);
+  assert.ok(told.length > 30);
+  assert.deepEqual(
+    told.filter((flag) => !helps.some((help) => help.has(flag))),
+    [],
+  );
+});
+
+test('files that the documents name exist', () => {
+  const missing = code.filter(({ said }) => {
+    const path = /^(?:src|test|bench|deploy|workers|\.ci)\/[\w./-]+$/.exec(said)?.[0];
+    return path !== undefined && !existsSync(join(ROOT, path));
+  });
+  assert.deepEqual(missing, []);
+  const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map((match) => match[1]!);
+  for (const target of links) assert.ok(existsSync(join(ROOT, target)), target);
+});
