@@ -38,6 +38,7 @@ interface RawFlags {
   concurrentServiceEndpointSyncs: number;
   endpointsliceUpdatesBatchPeriod: number;
   maxEndpointsPerSlice: number;
+  compactSlices: boolean;
   mirroringConcurrentServiceEndpointSyncs: number;
   mirroringEndpointsliceUpdatesBatchPeriod: number;
   mirroringMaxEndpointsPerSubset: number;
@@ -97,6 +98,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       concurrentServiceEndpointSyncs: flags.concurrentServiceEndpointSyncs,
       endpointSliceUpdatesBatchPeriodMs: flags.endpointsliceUpdatesBatchPeriod,
       endpointsPerSliceMax: flags.maxEndpointsPerSlice,
+      compactSlices: flags.compactSlices,
       mirroringConcurrentSyncs: flags.mirroringConcurrentServiceEndpointSyncs,
       mirroringBatchPeriodMs: flags.mirroringEndpointsliceUpdatesBatchPeriod,
       mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
@@ -342,6 +344,13 @@ function beyondUpstreamFlags(command: Command): void {
     command,
     '--clean-up-unselected [bool]',
     'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
+    bool,
+    false,
+  );
+  add(
+    command,
+    '--compact-slices [bool]',
+    'merge EndpointSlices with the same ports when all their endpoints fit in half of them, a few at a time, in services whose pods have not changed for 10s; without it they stay half empty',
     bool,
     false,
   );

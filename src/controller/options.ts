@@ -9,6 +9,8 @@ export interface ControllerOptions {
   readonly concurrentServiceEndpointSyncs: number;
   readonly endpointSliceUpdatesBatchPeriodMs: number;
   readonly endpointsPerSliceMax: number;
+  /** Slices of services that have shrunk are merged. */
+  readonly compactSlices: boolean;
   readonly mirroringConcurrentSyncs: number;
   /** Delays reactions to slice events only, as upstream. */
   readonly mirroringBatchPeriodMs: number;

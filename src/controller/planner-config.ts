@@ -8,6 +8,7 @@ export function plannerConfigOf(options: ControllerOptions): PlannerConfig {
     tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation,
     outputs: (endpoints ? OUTPUT_ENDPOINTS : 0) | (slices ? OUTPUT_SLICES : 0) | (mirroring ? OUTPUT_MIRROR : 0),
     endpointsPerSliceMax: options.endpointsPerSliceMax,
+    compactSlices: options.compactSlices,
     mirrorEndpointsPerSubsetMax: options.mirroringEndpointsPerSubsetMax,
     mirrorAll: options.mirroringAll,
     mirrorZones: options.mirroringZones,

@@ -26,6 +26,7 @@ import { log, send, type ControllerState } from './state.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
+import type { SlicesFacts } from '../core/slices/facts.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import { servicePath } from '../kube/key.ts';
@@ -41,6 +42,8 @@ import {
 } from '../shard/protocol.ts';
 
 const READ_TIMEOUT_MS = 10_000;
+/** Slices are merged, step by step, in a service that has been quiet for this long. */
+const COMPACT_AFTER_MS = 10_000;
 /** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
 const STUCK_FAILURES = 6;
 /**
@@ -286,6 +289,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     if (controller.stuck.delete(unit)) {
       log(state, 'info', 0, 'service is no longer stuck', { controller: controller.name, service: keyOf(service) });
     }
+    if (isFragmented(unit)) addWork(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;
   }
@@ -309,6 +313,10 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     if (!announced) reportStuck(state, unit, failure, now);
   }
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
+}
+
+function isFragmented({ controller, facts }: Unit): boolean {
+  return controller.output === OUTPUT_SLICES && facts !== undefined && (facts as SlicesFacts).fragmented === true;
 }
 
 /** Nothing to plan for the unit, or no more: what it has written is cleaned up or left alone, as upstream does. */

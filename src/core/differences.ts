@@ -445,7 +445,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
     id: 'D17',
     title: 'Services that shrink keep many half-empty slices',
     why: 'slices are not merged for their own sake: each merge is two writes to every node (#119020)',
-    flag: '',
+    flag: '--compact-slices',
   },
   {
     id: 'D18',

@@ -157,7 +157,7 @@ function estimateResultBytes(result: ServiceResult): number {
 function estimateFactsBytes({ slices, mirror }: ServiceFacts): number {
   let bytes = SHORT_HEADER_BYTES * 5 + NUMBER_BYTES * (3 + 7) + estimateListBytes(mirror?.nodes ?? NO_STRINGS);
   if (slices === undefined) return bytes;
-  bytes += SHORT_HEADER_BYTES * 3 + NUMBER_BYTES + slices.trafficDistribution.length;
+  bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES + slices.trafficDistribution.length;
   for (const family of slices.families) {
     bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * 6 + family.family.length + family.hintsFailure.length;
     for (const { zone } of family.hints ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
@@ -472,16 +472,18 @@ function slicesFactsToTuple(slices: SlicesFacts): unknown[] {
     slices.topology,
     slices.trafficDistribution,
     slices.waitingForNode,
+    slices.fragmented ?? null,
   ];
 }
 
 function slicesFactsFromTuple(value: unknown): SlicesFacts {
-  const [families, topology, trafficDistribution, waitingForNode] = tuple(value, 4, 'slices facts');
+  const [families, topology, trafficDistribution, waitingForNode, fragmented] = tuple(value, 5, 'slices facts');
   return {
     families: list(families, 'families').map(familyFactsFromTuple),
     topology: topology === true,
     trafficDistribution: string(trafficDistribution, 'trafficDistribution'),
     waitingForNode: number(waitingForNode, 'waitingForNode'),
+    ...(fragmented === null ? {} : { fragmented: fragmented === true }),
   };
 }
 

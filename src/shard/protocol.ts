@@ -140,6 +140,8 @@ export interface PlannerConfig {
   readonly outputs: number;
   /** `--max-endpoints-per-slice` */
   readonly endpointsPerSliceMax: number;
+  /** `--compact-slices`: slices of services that have shrunk are merged. */
+  readonly compactSlices: boolean;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorEndpointsPerSubsetMax: number;
   /** `--mirroring-all-endpoints`: what is above that goes into further slices instead of being left out. */

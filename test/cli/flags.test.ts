@@ -20,6 +20,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       concurrentServiceEndpointSyncs: 5,
       endpointSliceUpdatesBatchPeriodMs: 0,
       endpointsPerSliceMax: 100,
+      compactSlices: false,
       mirroringConcurrentSyncs: 5,
       mirroringBatchPeriodMs: 0,
       mirroringEndpointsPerSubsetMax: 1000,
@@ -113,6 +114,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--opt-out-label=Unmanaged_1'], (o) => o.controller.optOutLabel, 'Unmanaged_1'],
   [['--adaptive-batch-period-max=1s'], (o) => o.controller.adaptiveBatchPeriodMsMax, 1000],
   [['--kubelet-shutdown-is-termination'], (o) => o.controller.kubeletEnds, true],
+  [['--compact-slices'], (o) => o.controller.compactSlices, true],
   [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];
 for (const [args, pick, expected] of good) {

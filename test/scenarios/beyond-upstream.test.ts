@@ -21,7 +21,9 @@ import {
   ENDPOINTS,
   makeEndpoints,
   PODS,
+  removeLabels,
   SERVICES,
+  sizesOf,
   SLICES,
   slicesOf,
   slicesTable,
@@ -439,5 +441,84 @@ describe('--kubelet-shutdown-is-termination', () => {
     shutDown(sim, 'web-1');
     assert.deepEqual(asked(sim, from), []);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
+describe('--compact-slices', () => {
+  const COMPACT = { endpoints: false, mirroring: false, compactSlices: true, endpointsPerSliceMax: 4 } as const;
+
+  /** 24 pods in six slices, of which eight stay, unevenly. */
+  function shrunk(options: SimConfig['options']): Sim {
+    const sim = createSliceSim({ options: { ...COMPACT, ...options, kubeApiQps: 1000, kubeApiBurst: 1000 } });
+    createService(sim, { name: 'web' });
+    for (let i = 1; i <= 24; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(sizesOf(sim), [4, 4, 4, 4, 4, 4]);
+    const bySlice = slicesOf(sim).map(({ endpoints }) => endpoints!.map(({ targetRef }) => targetRef!.name!));
+    bySlice.forEach((names, i) => {
+      for (const name of names.slice(i < 2 ? 2 : 1)) removeLabels(sim, name);
+    });
+    sim.run(5000);
+    assert.deepEqual(sizesOf(sim), [2, 2, 1, 1, 1, 1]);
+    return sim;
+  }
+  const ALL_EIGHT = 8;
+
+  it('after ten quiet seconds the slices of a service that has shrunk are merged, step by step', () => {
+    const sim = shrunk({});
+    const from = sim.exchanges.length;
+    sim.run(10_000);
+    assert.deepEqual(asked(sim, from), [
+      'PUT endpointslices 200',
+      'DELETE endpointslices 200',
+      'DELETE endpointslices 200',
+    ]);
+    assert.deepEqual(sizesOf(sim), [4, 2, 1, 1]);
+    sim.run(10_000);
+    assert.deepEqual(sizesOf(sim), [4, 4]);
+    const later = sim.exchanges.length;
+    sim.run(120_000);
+    assert.deepEqual(asked(sim, later), []);
+    assert.equal(
+      new Set(slicesOf(sim).flatMap(({ endpoints }) => endpoints!.map((one) => one.addresses[0]))).size,
+      ALL_EIGHT,
+    );
+  });
+
+  it('not while its pods change: what changes is written alone', () => {
+    const sim = shrunk({});
+    const from = sim.exchanges.length;
+    const name = slicesOf(sim)[0]!.endpoints![0]!.targetRef!.name!;
+    for (let i = 0; i < 8; i++) {
+      setPodStatus(sim, { name, ready: i % 2 === 1 });
+      sim.run(5000);
+    }
+    assert.deepEqual(
+      asked(sim, from),
+      Array.from({ length: 8 }, () => 'PUT endpointslices 200'),
+    );
+    sim.run(30_000);
+    assert.deepEqual(sizesOf(sim), [4, 4]);
+  });
+
+  it('deletes that fail leave endpoints in two slices, never in none, and are tried again', () => {
+    const sim = shrunk({});
+    sim.refuse = ({ method }) => (method === 'DELETE' ? 500 : 0);
+    sim.run(20_000);
+    const listed = (): Set<string> =>
+      new Set(slicesOf(sim).flatMap(({ endpoints }) => endpoints!.map(({ addresses }) => addresses[0]!)));
+    assert.equal(listed().size, ALL_EIGHT);
+    sim.refuse = () => 0;
+    sim.run(400_000);
+    assert.deepEqual(sizesOf(sim), [4, 4]);
+    assert.equal(listed().size, ALL_EIGHT);
+  });
+
+  it('without the flag they stay', () => {
+    const sim = shrunk({ compactSlices: false });
+    const from = sim.exchanges.length;
+    sim.run(120_000);
+    assert.deepEqual(asked(sim, from), []);
   });
 });

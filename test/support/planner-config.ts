@@ -5,6 +5,7 @@ export const ALL_OUTPUTS: PlannerConfig = {
   tolerateUnreadyAnnotation: false,
   outputs: OUTPUT_ENDPOINTS | OUTPUT_SLICES | OUTPUT_MIRROR,
   endpointsPerSliceMax: 100,
+  compactSlices: false,
   mirrorEndpointsPerSubsetMax: 1000,
   mirrorAll: false,
   mirrorZones: false,

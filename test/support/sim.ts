@@ -40,6 +40,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   concurrentServiceEndpointSyncs: 5,
   endpointSliceUpdatesBatchPeriodMs: 0,
   endpointsPerSliceMax: 100,
+  compactSlices: false,
   mirroringConcurrentSyncs: 5,
   mirroringBatchPeriodMs: 0,
   mirroringEndpointsPerSubsetMax: 1000,

@@ -10,6 +10,8 @@ export interface SlicesFacts {
   readonly trafficDistribution: string;
   /** Pods that are left out because their node is not known. */
   readonly waitingForNode: number;
+  /** There were slices to merge when this was planned; absent unless they are merged at all. */
+  readonly fragmented?: boolean;
 }
 
 export interface FamilyFacts {

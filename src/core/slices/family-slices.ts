@@ -15,6 +15,8 @@ export interface FamilySlices {
   readonly groups: Map<string, PortGroup>;
   /** Groups with marks, and those that have slices but no pods. */
   readonly dirtyGroups: Set<PortGroup>;
+  /** Groups of several slices whose endpoints fit in half of the places; null = nobody asks. */
+  readonly fragmented: Set<PortGroup> | null;
   /** By pod name: the slices that list such a pod, one of them twice if it does so twice. */
   readonly places: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to another Service, one of the same name that is gone by now. */
@@ -49,12 +51,13 @@ export interface SliceEntry {
   group: PortGroup | null;
 }
 
-export function createFamilySlices(family: IpFamily, endpointsPerSliceMax: number): FamilySlices {
+export function createFamilySlices(family: IpFamily, endpointsPerSliceMax: number, compacts = false): FamilySlices {
   return {
     family,
     endpointsPerSliceMax,
     groups: new Map(),
     dirtyGroups: new Set(),
+    fragmented: compacts ? new Set() : null,
     places: new Map(),
     foreign: new Set(),
     owned: 0,
@@ -96,6 +99,7 @@ export function addEntry(family: FamilySlices, ports: SlicePorts, entry: SliceEn
   family.owned++;
   if (entry.stored.summary.anyHints) family.hinted++;
   markEntry(family, group, entry);
+  noteFragmented(family, group);
   for (const endpoint of entry.stored.object.endpoints ?? []) {
     const pod = endpoint.targetRef?.name;
     if (pod !== undefined) addPlace(family, pod, entry);
@@ -109,6 +113,7 @@ export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
   group.dirtyEntries.delete(entry);
   family.owned--;
   if (entry.stored.summary.anyHints) family.hinted--;
+  noteFragmented(family, group);
   for (const endpoint of entry.stored.object.endpoints ?? []) {
     const pod = endpoint.targetRef?.name;
     if (pod === undefined) continue;
@@ -170,6 +175,15 @@ function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
 function dropGroup(family: FamilySlices, group: PortGroup): void {
   family.groups.delete(group.key);
   family.dirtyGroups.delete(group);
+  family.fragmented?.delete(group);
+}
+
+function noteFragmented({ fragmented, endpointsPerSliceMax }: FamilySlices, group: PortGroup): void {
+  if (fragmented === null) return;
+  const { desired, entries } = group;
+  if (entries.size > 1 && desired.size > 0 && desired.size * 2 <= entries.size * endpointsPerSliceMax) {
+    fragmented.add(group);
+  } else fragmented.delete(group);
 }
 
 function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoint: Endpoint | null): void {
@@ -184,6 +198,7 @@ function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoin
     markPod(family, group, pod);
   }
   family.endpoints += desired.size - before;
+  noteFragmented(family, group);
   family.fewest += slicesFor(family, desired.size) - slicesFor(family, before);
   for (const entry of placesOf(family, pod)) if (entry.group === group) markEntry(family, group, entry);
 }

@@ -1,3 +1,4 @@
+import { compactFamily } from './compact.ts';
 import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
 import { draftNewSlices } from './new-slices.ts';
@@ -46,6 +47,10 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
     }
   }
   for (const group of groups) settleGroup(family, group);
+  if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups.size === 0) {
+    const compaction = compactFamily(family);
+    if (compaction !== null) return { created, ...compaction, added: 0, removed: 0 };
+  }
   return {
     created,
     updated: packings.flatMap(({ updates }) => updates),

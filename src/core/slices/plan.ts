@@ -64,6 +64,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
       topology: mode === 'Auto',
       trafficDistribution: mode === 'Auto' || mode === 'none' ? '' : mode,
       waitingForNode: s.waitingForNode,
+      ...(s.config.compactSlices === true ? { fragmented: s.families.some(isFragmented) } : {}),
     },
     problems,
   };
@@ -81,6 +82,10 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
   // Something newer may have been seen meanwhile.
   if (stored !== undefined && compareResourceVersions(stored.resourceVersion ?? '', resourceVersion) > 0) return;
   observeSlice(s, write.name, { ...write.object, metadata: { ...write.object.metadata, uid, resourceVersion } });
+}
+
+function isFragmented({ fragmented }: FamilySlices): boolean {
+  return fragmented !== null && fragmented.size > 0;
 }
 
 /** Slices of other services are somebody else's business, and stay (spec/endpointslice.md 3.5). */

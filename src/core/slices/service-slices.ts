@@ -34,6 +34,8 @@ export interface SlicesConfig {
   readonly endpointsPerSliceMax: number;
   /** Honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyAnnotation: boolean;
+  /** Slices of groups that have shrunk are merged. */
+  readonly compactSlices?: boolean;
 }
 
 export interface ServiceSlices {
@@ -199,7 +201,9 @@ function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
 }
 
 function placeAll(s: ServiceSlices, service: SlicesSpec): void {
-  s.families = service.families.map((family) => createFamilySlices(family, s.config.endpointsPerSliceMax));
+  s.families = service.families.map((family) =>
+    createFamilySlices(family, s.config.endpointsPerSliceMax, s.config.compactSlices),
+  );
   s.unwanted.clear();
   s.waitingForNode = 0;
   for (const [name, before] of s.pods) {

@@ -1,0 +1,54 @@
+/**
+ * Slices of a port group that has shrunk are merged, a few with each plan, where the operator asks for it (spec/
+ * endpointslice.md 17, D17). Only once all endpoints fit in half of the places, so that the next pods that come do not
+ * split what was merged; and only in a plan that has nothing else to write for that family, so that no change ever waits for it.
+ */
+import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
+import { compareEntries } from './leftovers.ts';
+import { endpointsOf } from './pack-group.ts';
+import { changedDraft, type SliceDraft } from './slice-draft.ts';
+import { assert } from '../../lib/assert.ts';
+
+/** Writes of one family in one plan: one slice takes all from the others, which are deleted. */
+const WRITES_MAX = 4;
+
+export interface Compaction {
+  readonly updated: SliceDraft[];
+  readonly deletes: readonly SliceEntry[];
+}
+
+/** The first step for one of the fragmented groups; null = there are none. No group may have marks. */
+export function compactFamily(family: FamilySlices): Compaction | null {
+  let first: PortGroup | null = null;
+  for (const group of family.fragmented ?? []) if (first === null || group.key < first.key) first = group;
+  return first === null ? null : compactGroup(family, first);
+}
+
+function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
+  const entries = [...group.entries].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
+  // The two emptiest fit in one slice, for all fit in half of them.
+  const host = entries.findLast(
+    (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.endpointsPerSliceMax,
+  );
+  assert(host !== undefined, 'a group that is to be compacted can be');
+  let size = sizeOf(host);
+  const deletes: SliceEntry[] = [];
+  const endpoints = [...(host.stored.object.endpoints ?? [])];
+  for (const entry of entries) {
+    if (entry === host) continue;
+    size += sizeOf(entry);
+    if (size > family.endpointsPerSliceMax || deletes.length === WRITES_MAX - 1) break;
+    deletes.push(entry);
+    for (const endpoint of endpointsOf(group, podsIn(entry))) endpoints.push(endpoint);
+  }
+  const grows = endpoints.length > sizeOf(host);
+  return { updated: grows ? [changedDraft(host, endpoints, 'changed')] : [], deletes };
+}
+
+function sizeOf({ stored }: SliceEntry): number {
+  return stored.object.endpoints?.length ?? 0;
+}
+
+function podsIn({ stored }: SliceEntry): string[] {
+  return (stored.object.endpoints ?? []).map(({ targetRef }) => targetRef?.name ?? '');
+}

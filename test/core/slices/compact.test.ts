@@ -1,0 +1,176 @@
+/** Slices of a service that has shrunk are merged, where that is asked for (spec/endpointslice.md 17, D17). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ackSlice } from '../../../src/core/slices/plan.ts';
+import { makeService, makeServicePort } from '../../support/records.ts';
+import {
+  carryOut,
+  createSlicesWorld,
+  endpointOf,
+  manyPods,
+  plan,
+  putPod,
+  removePod,
+  setService,
+  sizes,
+  slice,
+  type SlicesWorld,
+  sync,
+  verbs,
+} from '../../support/slices-world.ts';
+
+/** Slices of so many endpoints each. */
+function start(counts: readonly number[], max = 100, compactSlices = true): SlicesWorld {
+  const pods = manyPods(counts.reduce((sum, count) => sum + count, 0));
+  let at = 0;
+  const stored = counts.map((count, i) =>
+    slice(
+      `web-${i}`,
+      pods.slice(at, (at += count)).map((pod) => endpointOf(pod)),
+    ),
+  );
+  return createSlicesWorld({ pods, stored, max, config: { compactSlices } });
+}
+
+/** Each step as writes and what is left, until nothing is written. */
+function steps(world: SlicesWorld): [string, number[]][] {
+  const seen: [string, number[]][] = [];
+  for (let written = verbs(sync(world)); written !== 'none'; written = verbs(sync(world))) {
+    seen.push([written, sizes(world)]);
+    assert.ok(seen.length < 100, 'it ends');
+  }
+  return seen;
+}
+
+test('the fullest takes what three others have, and again, until one is left', () => {
+  assert.deepEqual(steps(start(Array.from({ length: 10 }, () => 10))), [
+    ['1 update, 3 delete', [40, 10, 10, 10, 10, 10, 10]],
+    ['1 update, 3 delete', [70, 10, 10, 10]],
+    ['1 update, 3 delete', [100]],
+  ]);
+});
+
+test('it stops as soon as more than half of the places are taken', () => {
+  assert.deepEqual(steps(start([90, 5, 5, 60])), [['1 update, 2 delete', [100, 60]]]);
+  assert.deepEqual(steps(start([60, 41])), []);
+  assert.deepEqual(steps(start([50, 50])), [['1 update, 1 delete', [100]]]);
+});
+
+test('the fullest that has room for the emptiest', () => {
+  assert.deepEqual(steps(start([70, 40, 40])), [['1 update, 1 delete', [80, 70]]]);
+});
+
+test('without being asked for it does not happen', () => {
+  assert.deepEqual(steps(start([1, 1, 1], 100, false)), []);
+  assert.equal('fragmented' in plan(start([1, 1], 100, false)).facts, false);
+});
+
+test('the slice that grows is written before the others go', () => {
+  const { writes } = plan(start([10, 10, 10]));
+  assert.deepEqual(
+    writes.map(({ verb, phase }) => [verb, phase]),
+    [
+      ['update', 1],
+      ['delete', 2],
+      ['delete', 2],
+    ],
+  );
+});
+
+test('an empty slice only goes', () => {
+  assert.deepEqual(steps(start([10, 0])), [['1 delete', [10]]]);
+});
+
+test('a change goes first, alone', () => {
+  const world = start([10, 10]);
+  const [pod] = manyPods(1);
+  putPod(world, { ...pod!, ready: false });
+  assert.deepEqual(steps(world), [
+    ['1 update', [10, 10]],
+    ['1 update, 1 delete', [20]],
+  ]);
+});
+
+test('groups of ports are merged one at a time, each by itself', () => {
+  const ports = [makeServicePort({ targetPort: 'http' })];
+  const offering = (containerPort: number): Parameters<typeof manyPods>[2] => ({
+    ports: [{ name: 'http', containerPort, protocol: 'TCP' }],
+  });
+  const world = createSlicesWorld({ service: makeService({ ports }), max: 4, config: { compactSlices: true } });
+  for (const pod of [...manyPods(12, 0, offering(80)), ...manyPods(12, 12, offering(81))]) putPod(world, pod);
+  sync(world);
+  assert.deepEqual(sizes(world), [4, 4, 4, 4, 4, 4]);
+  const listed = (port: number): string[][] =>
+    [...world.server.values()]
+      .filter((one) => one.ports![0]!.port === port)
+      .map(({ endpoints }) => endpoints!.map(({ targetRef }) => targetRef!.name!));
+  for (const port of [80, 81])
+    for (const [, ...others] of listed(port)) for (const name of others) removePod(world, name);
+  sync(world);
+  assert.deepEqual(sizes(world), [1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(steps(world), [
+    ['1 update, 2 delete', [3, 1, 1, 1]],
+    ['1 update, 2 delete', [3, 3]],
+  ]);
+});
+
+test('facts say while there is something to merge', () => {
+  const world = start([10, 10]);
+  assert.equal(sync(world).facts.fragmented, true);
+  assert.equal(sync(world).facts.fragmented, false);
+  setService(world, makeService({ ports: [makeServicePort({ targetPort: 9090 })] }));
+  assert.equal(sync(world).facts.fragmented, false);
+});
+
+test('hints asked for are on what was moved, too', () => {
+  const world = start([2, 2]);
+  setService(world, makeService({ trafficDistribution: 'PreferClose' }));
+  for (const pod of manyPods(4)) putPod(world, pod, 'zone-a');
+  steps(world);
+  const [only] = world.server.values();
+  assert.deepEqual(
+    only!.endpoints!.map(({ hints }) => hints),
+    Array.from({ length: 4 }, () => ({ forZones: [{ name: 'zone-a' }] })),
+  );
+});
+
+test('whatever the sizes: it ends, with few writes a step, no endpoint ever nowhere, and nothing left to merge', () => {
+  // One takes from three; to undo a failed step costs at most a write for each of the four.
+  const WRITES_MAX = 4;
+  const counts = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(counts, fc.array(fc.boolean(), { maxLength: 8 }), (before, fails) => {
+      const max = 7;
+      const world = start(before, max);
+      const all = before.reduce((sum, count) => sum + count, 0);
+      for (let step = 0; ; step++) {
+        assert.ok(step < 30, 'it ends');
+        const { writes } = plan(world);
+        if (writes.length === 0) break;
+        assert.ok(writes.length <= WRITES_MAX);
+        // As the writer does it: phase 2 only when phase 1 succeeded. Of the steps that `fails` names the last delete fails.
+        writes.forEach((write, i) => {
+          const lost = fails[step] === true && write.verb === 'delete' && i === writes.length - 1;
+          ackSlice(
+            world.slices,
+            write,
+            lost ? { result: 'refused', uid: '', resourceVersion: '' } : carryOut(world, write),
+          );
+          assert.equal(addresses(world).size, all);
+        });
+      }
+      assert.equal(
+        sizes(world).reduce((sum, size) => sum + size, 0),
+        all,
+      );
+      const left = sizes(world).length;
+      assert.ok(left === 1 || all * 2 > left * max, `${sizes(world).join()} of ${max}`);
+    }),
+    { numRuns: 200, seed: 17 },
+  );
+});
+
+function addresses(world: SlicesWorld): Set<string> {
+  return new Set([...world.server.values()].flatMap(({ endpoints }) => endpoints!.map((one) => one.addresses[0]!)));
+}
