@@ -1,49 +1,59 @@
-/** Fills the caches of a real controller with services and pods as they come off the wire, and weighs them. */
+/** Fills the caches of real controllers with services, nodes and pods as they come off the wire, and weighs them. */
 import { parseRunFlags } from '../../src/cli/flags.ts';
-import { podTarget, serviceTarget } from '../../src/controller/inputs.ts';
+import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/inputs.ts';
 import { createState } from '../../src/controller/initial-state.ts';
 import { workDepth } from '../../src/controller/workqueue.ts';
 import { podCount } from '../../src/core/selector-index.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { podObject, serviceObject } from '../../src/workload/objects.ts';
+import { nodeObject, podObject, serviceObject } from '../../src/workload/objects.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { SEED } from '../support/records.ts';
-import { storedPodSource, storedServiceSource } from '../support/stored-pod.ts';
+import { storedNodeSource, storedPodSource, storedServiceSource } from '../support/stored-pod.ts';
 
 export interface Weights {
   readonly pods: number;
   readonly services: number;
+  readonly nodes: number;
+  /** In the queues of all controllers. */
   readonly queued: number;
-  /** Bytes of heap and array buffers after a collection: with nothing, with the services, and with the pods too. */
+  /** Bytes of heap and array buffers after a collection: with nothing, and with the services, then the nodes, then the pods too. */
   readonly empty: number;
   readonly withServices: number;
+  readonly withNodes: number;
   readonly withPods: number;
 }
 
 /** With a fraction, as clocks tell: such a number takes more room. */
 const NOW = { nowMs: 1234.5, wallMs: 1_760_000_000_000.5 };
 
-function measure(namespaces: number): Weights {
+/** `controllers`: value of the flag. */
+function measure(controllers: string, namespaces: number): Weights {
   const profile = { ...findProfile('large'), namespaces };
-  const options = parseRunFlags([], () => undefined).controller;
+  const options = parseRunFlags([`--controllers=${controllers}`], () => undefined).controller;
   const state = createState(options, 1, SEED, createMetricStore(), 'bench');
   // As after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
   for (const controller of state.controllers) controller.running = true;
   const services = serviceTarget(state, () => undefined);
+  const nodes = nodeTarget(state, () => undefined);
   const pods = podTarget(state, () => undefined);
   const empty = weigh();
   for (const source of serviceSources(profile)) services.upsert(services.project(source), source, NOW);
   const withServices = weigh();
+  // The endpoints controller reads no nodes, so alone it is sent none.
+  if (options.slices) for (const source of nodeSources(profile)) nodes.upsert(nodes.project(source), source, NOW);
+  const withNodes = weigh();
   for (const source of podSources(profile)) pods.upsert(pods.project(source), source, NOW);
   const withPods = weigh();
   return {
     pods: podCount(state.index),
     services: state.serviceCount,
-    queued: Math.max(...state.controllers.map(({ queue }) => workDepth(queue))),
+    nodes: state.nodes.nodes.size,
+    queued: state.controllers.reduce((sum, { queue }) => sum + workDepth(queue), 0),
     empty,
     withServices,
+    withNodes,
     withPods,
   };
 }
@@ -54,6 +64,11 @@ function* serviceSources(profile: ReturnType<typeof findProfile>): Generator<Ret
   for (const service of makeCluster(profile, SEED).services) {
     yield storedServiceSource(serviceObject(service), ++revision);
   }
+}
+
+function* nodeSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedNodeSource>> {
+  let revision = 500_000;
+  for (const node of makeCluster(profile, SEED).nodes) yield storedNodeSource(nodeObject(node), ++revision);
 }
 
 function* podSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedPodSource>> {
@@ -71,6 +86,7 @@ function weigh(): number {
   return heapUsed + arrayBuffers;
 }
 
+const [controllers, namespaces] = process.argv.slice(2);
 // The first round pays for what happens once in the life of a process, such as compiled code.
-measure(1);
-process.stdout.write(JSON.stringify(measure(Number(process.argv[2]))));
+measure(controllers!, 1);
+process.stdout.write(JSON.stringify(measure(controllers!, Number(namespaces))));

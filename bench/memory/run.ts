@@ -1,4 +1,7 @@
-/** Memory of the main thread for each pod: records, keys, both directions of the selector index, and the work queue. */
+/**
+ * Memory of the main thread for each pod: records, keys, both directions of the selector index, nodes and who is on them, units
+ * of work and the queues; for the endpoints controller alone, and for all three.
+ */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -7,32 +10,40 @@ import { table } from '../support/table.ts';
 import type { Weights } from './child.ts';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
-const BYTES_PER_POD_MAX = 600;
+
+/** `bytesPerPodMax`: the mark; null = none is set. */
+const STATES = [
+  { title: 'the endpoints controller alone', controllers: 'endpoints-controller', bytesPerPodMax: 600 },
+  { title: 'all three controllers', controllers: '*', bytesPerPodMax: null },
+] as const;
 
 export async function runMemoryBench(size: Size): Promise<void> {
-  const { pods, services, queued, empty, withServices, withPods } = await weighInChild(size === 'full' ? 77 : 1);
-  const row = (name: string, bytes: number, count: number): string[] => [
-    name,
-    count.toLocaleString('en'),
-    (bytes / 1e6).toFixed(1),
-    (bytes / count).toFixed(0),
-  ];
-  const rows = [
-    row('services, each in the work queue', withServices - empty, services),
-    row('pods', withPods - withServices, pods),
-    row('all of it, per pod', withPods - empty, pods),
-  ];
-  console.log(`\nmemory of the main thread\n${table(['', 'count', 'MB', 'bytes each'], rows)}`);
-  console.log(`${queued.toLocaleString('en')} services wait in the queue`);
-  const within = (withPods - empty) / pods <= BYTES_PER_POD_MAX ? 'yes' : 'NO';
-  // A table of few entries has much spare room, so a small cluster says nothing.
-  const verdict = size === 'full' ? within : 'not asked of a small cluster';
-  console.log(`all of it at most ${BYTES_PER_POD_MAX} bytes a pod: ${verdict}`);
+  for (const { title, controllers, bytesPerPodMax } of STATES) {
+    const weights = await weighInChild(controllers, size === 'full' ? 77 : 1);
+    const { pods, services, nodes, queued, empty, withServices, withNodes, withPods } = weights;
+    const rows = [
+      row('services, each in the work queues', withServices - empty, services),
+      ...(nodes === 0 ? [] : [row('nodes', withNodes - withServices, nodes)]),
+      row('pods', withPods - withNodes, pods),
+      row('all of it, per pod', withPods - empty, pods),
+    ];
+    console.log(`\nmemory of the main thread, ${title}\n${table(['', 'count', 'MB', 'bytes each'], rows)}`);
+    console.log(`${queued.toLocaleString('en')} units of work wait in the queues`);
+    if (bytesPerPodMax === null) continue;
+    const within = (withPods - empty) / pods <= bytesPerPodMax ? 'yes' : 'NO';
+    // A table of few entries has much spare room, so a small cluster says nothing.
+    const verdict = size === 'full' ? within : 'not asked of a small cluster';
+    console.log(`all of it at most ${bytesPerPodMax} bytes a pod: ${verdict}`);
+  }
 }
 
-/** In a process of its own, with a collector that can be called. */
-export async function weighInChild(namespaces: number): Promise<Weights> {
-  const child = spawn(process.execPath, ['--expose-gc', CHILD, String(namespaces)], {
+function row(name: string, bytes: number, count: number): string[] {
+  return [name, count.toLocaleString('en'), (bytes / 1e6).toFixed(1), (bytes / count).toFixed(0)];
+}
+
+/** In a process of its own, with a collector that can be called. `controllers`: value of the flag. */
+export async function weighInChild(controllers: string, namespaces: number): Promise<Weights> {
+  const child = spawn(process.execPath, ['--expose-gc', CHILD, controllers, String(namespaces)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const output = await text(child.stdout);

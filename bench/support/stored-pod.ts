@@ -40,8 +40,16 @@ export function storedPodSource(pod: KubeObject, revision: number): ObjectSource
 }
 
 export function storedServiceSource(service: KubeObject, revision: number): ObjectSource {
-  const bytes = encodeMessage(messageOf('v1', 'Service')!, stored(service, revision));
-  return { encoding: 'protobuf', kind: 'Service', apiVersion: 'v1', bytes };
+  return storedSource('Service', service, revision);
+}
+
+export function storedNodeSource(node: KubeObject, revision: number): ObjectSource {
+  return storedSource('Node', node, revision);
+}
+
+function storedSource(kind: string, object: KubeObject, revision: number): ObjectSource {
+  const bytes = encodeMessage(messageOf('v1', kind)!, stored(object, revision));
+  return { encoding: 'protobuf', kind, apiVersion: 'v1', bytes };
 }
 
 function uidOf(revision: number): string {

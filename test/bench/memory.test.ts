@@ -2,9 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { weighInChild } from '../../bench/memory/run.ts';
 
-test('the memory bench weighs a cluster of one namespace', async () => {
-  const { pods, services, queued, empty, withServices, withPods } = await weighInChild(1);
-  assert.deepEqual([services, queued], [142, 142]);
+test('the memory bench weighs a cluster of one namespace for the endpoints controller alone: one unit a service, no nodes', async () => {
+  const { pods, services, nodes, queued, empty, withServices, withNodes, withPods } = await weighInChild(
+    'endpoints-controller',
+    1,
+  );
+  assert.deepEqual([services, nodes, queued], [142, 0, 142]);
   assert.ok(pods > 1000);
-  assert.ok(empty < withServices && withServices < withPods);
+  assert.ok(empty < withServices && withNodes < withPods);
+});
+
+test('for all three: a unit more for the slices of each service, and nodes; nothing is mirrored', async () => {
+  const { services, nodes, queued, withServices, withNodes, withPods } = await weighInChild('*', 1);
+  assert.deepEqual([services, nodes, queued], [142, 3000, 284]);
+  assert.ok(withServices < withNodes && withNodes < withPods);
 });

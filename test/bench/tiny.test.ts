@@ -25,6 +25,17 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '50 addresses, half-way through a roll-out': 'd7e61e428054e1cb',
     '50 addresses, canonical already': 'd7e61e428054e1cb',
   },
+  // Of a flip: how many writes it makes and of how many endpoints, so hints change nothing.
+  'core/slices/plan': {
+    '5 pods: from nothing': '5fc7339643ae4e37',
+    '5 pods: one turns ready and back': 'ebbe9bed8a9c9ffa',
+    '5 pods with PreferClose: one turns ready and back': 'ebbe9bed8a9c9ffa',
+    '5 pods: nothing to do': 'ad57366865126e55',
+    '150 pods: from nothing': '6f54d99c1cf7993e',
+    '150 pods: one turns ready and back': '2177666fc3171ca7',
+    '150 pods with PreferClose: one turns ready and back': '2177666fc3171ca7',
+    '150 pods: nothing to do': 'ad57366865126e55',
+  },
   'controller/workqueue': {
     '50 keys of 1 namespaces: add, take, done': '8ac9d9a5e56b2ede',
     '50 keys of 20 namespaces: add, take, done': '8ac9d9a5e56b2ede',
