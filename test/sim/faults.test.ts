@@ -65,6 +65,8 @@ function play(seed: number): Story {
   const endsAt = nextInt(prng, 4) === 0 ? nextInt(prng, CHANGES) : -1;
   const turns = nextInt(prng, 4) === 0;
   const controllers = drawControllers(prng);
+  // From a generator of its own, so that what else a seed draws does not hang on it.
+  const beyond = createPrng(seed + 1_000_000);
   const options = {
     ...controllers,
     kubeApiQps: [200, 200, 20][nextInt(prng, 3)]!,
@@ -78,6 +80,8 @@ function play(seed: number): Story {
     mirroringBatchPeriodMs: nextInt(prng, 2) * 100,
     mirroringEndpointsPerSubsetMax: pick(prng, [2, 3, 1000]),
     mirroringAll: nextInt(prng, 2) === 0,
+    compactSlices: nextInt(beyond, 2) === 0,
+    adaptiveBatchPeriodMsMax: pick(beyond, [0, 0, 500]),
     minResyncPeriodMs: RESYNC_MS,
     shardDeadlineMs: 5000,
   };
