@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly serviceClusterIPRanges?: readonly string[];
   /** What etcd takes at most in one request; default its own, 1.5 MiB. */
   readonly etcdRequestBytesMax?: number;
+  /** True lets everybody but the administrator do only what RBAC and the admission of owner references allow. Default false. */
+  readonly rbac?: boolean;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -221,7 +223,7 @@ function apiserverFlags(directory: string, etcdPort: number, port: number, optio
     `--service-account-key-file=${join(directory, 'sa.pub')}`,
     `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
     `--token-auth-file=${join(directory, 'tokens.csv')}`,
-    '--authorization-mode=AlwaysAllow',
+    `--authorization-mode=${options.rbac === true ? 'RBAC' : 'AlwaysAllow'}`,
     `--service-cluster-ip-range=${ranges.join(',')}`,
     '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
     '--allow-privileged=true',
@@ -230,6 +232,7 @@ function apiserverFlags(directory: string, etcdPort: number, port: number, optio
     '--max-mutating-requests-inflight=2000',
     '--enable-priority-and-fairness=false',
   ];
+  if (options.rbac === true) flags.push('--enable-admission-plugins=OwnerReferencesPermissionEnforcement');
   if (options.watchList === false) flags.push('--feature-gates=WatchList=false');
   if (options.auditLog === true) {
     flags.push(`--audit-policy-file=${join(directory, 'audit-policy.yaml')}`);
