@@ -1,0 +1,132 @@
+/** What the controllers write for a cluster of a bench: watched, judged by the oracles, counted by kind, and taken away again. */
+import { createHash } from 'node:crypto';
+import type { CheckOptions, ClusterObjects } from '../../src/cli/cluster-check.ts';
+import { slicesJudges } from '../../src/cli/cluster-check.ts';
+import { endpointsText, expectedEndpoints } from '../../src/cli/endpoints-check.ts';
+import type { ExpectedEndpoints } from '../../src/cli/endpoints-check.ts';
+import { watchEndpoints } from '../../src/cli/endpoints-view.ts';
+import type { EndpointsView } from '../../src/cli/endpoints-view.ts';
+import type { Judges, ServiceView } from '../../src/cli/service-view.ts';
+import { watchSlices } from '../../src/cli/slices-view.ts';
+import {
+  MANAGED_BY_LABEL,
+  MANAGED_BY_VALUE,
+  MIRROR_MANAGED_BY_VALUE,
+  SLICE_MANAGED_BY_VALUE,
+} from '../../src/kube/names.ts';
+import type { Endpoint, KubeObject, SlicePort } from '../../src/kube/types.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
+
+export interface Outputs {
+  readonly endpoints: EndpointsView;
+  readonly slices: ServiceView;
+}
+
+/** Creates, updates and deletes. */
+export interface Writes {
+  readonly endpoints: number;
+  readonly slices: number;
+  readonly mirrored: number;
+}
+
+/** Of a controller that does not run nothing is expected. */
+export interface ExpectedOutputs {
+  readonly endpoints: ExpectedEndpoints;
+  readonly slices: Judges;
+}
+
+export async function watchOutputs(client: ApiClient): Promise<Outputs> {
+  const [endpoints, slices] = await Promise.all([watchEndpoints(client), watchSlices(client)]);
+  return { endpoints, slices };
+}
+
+export function stopOutputs({ endpoints, slices }: Outputs): void {
+  endpoints.stop();
+  slices.stop();
+}
+
+/** Since the start, without those of `before`. */
+export function writesOf({ endpoints, slices }: Outputs, before?: Writes): Writes {
+  return {
+    endpoints: endpoints.writes(MANAGED_BY_VALUE) - (before?.endpoints ?? 0),
+    slices: slices.writes(SLICE_MANAGED_BY_VALUE) - (before?.slices ?? 0),
+    mirrored: slices.writes(MIRROR_MANAGED_BY_VALUE) - (before?.mirrored ?? 0),
+  };
+}
+
+/** Services, pods and Endpoints of these namespaces, and all nodes. */
+export async function readExpected(
+  client: ApiClient,
+  namespaces: readonly string[],
+  controllers: Pick<CheckOptions, 'endpointsController' | 'slicesController' | 'mirroringController'>,
+): Promise<ExpectedOutputs> {
+  const listOf = async (resource: string): Promise<readonly KubeObject[]> => {
+    const lists: KubeObject[][] = [];
+    for (const namespace of namespaces) {
+      lists.push((await client.list(`/api/v1/namespaces/${namespace}/${resource}`)).items);
+    }
+    return lists.flat();
+  };
+  const objects: Omit<ClusterObjects, 'slices'> = {
+    services: await listOf('services'),
+    pods: await listOf('pods'),
+    endpoints: await listOf('endpoints'),
+    nodes: (await client.list('/api/v1/nodes')).items,
+  };
+  return {
+    endpoints: controllers.endpointsController ? expectedEndpoints(objects.services, objects.pods) : new Map(),
+    slices: slicesJudges(objects, controllers),
+  };
+}
+
+/** Resolves when all that is expected is there and right. Rejected when a watch breaks or at the time limit. */
+export async function converged(outputs: Outputs, expected: ExpectedOutputs, timeoutMs: number): Promise<void> {
+  await Promise.all([
+    outputs.endpoints.converged(expected.endpoints, timeoutMs),
+    outputs.slices.converged(expected.slices, timeoutMs),
+  ]);
+}
+
+/** Endpoints that somebody keeps by hand stay. */
+export async function deleteOutputs(client: ApiClient, namespaces: readonly string[]): Promise<void> {
+  const selector = encodeURIComponent(`${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`);
+  for (const namespace of namespaces) {
+    for (const path of [
+      `/api/v1/namespaces/${namespace}/endpoints?labelSelector=${selector}`,
+      `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+    ]) {
+      await client.send({ method: 'DELETE', path });
+    }
+  }
+}
+
+/**
+ * Of what the objects of these namespaces say: without uids, which the server deals out in the order of creation, and without
+ * the names of slices, which are drawn.
+ */
+export async function outputsHash(client: ApiClient, namespaces: readonly string[]): Promise<string> {
+  const texts: string[] = [];
+  for (const namespace of namespaces) {
+    const endpoints = await client.list(`/api/v1/namespaces/${namespace}/endpoints`);
+    const slices = await client.list(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`);
+    texts.push(...endpoints.items.map((object) => `Endpoints ${object.metadata.name}\n${endpointsText(object)}`));
+    texts.push(...slices.items.map((object) => `EndpointSlice\n${sliceText(object)}`));
+  }
+  const text = texts
+    .map((object) => object.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ''))
+    .toSorted()
+    .join('\n\n');
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function sliceText({ metadata, addressType, ports, endpoints }: KubeObject): string {
+  const labels = Object.entries(metadata.labels ?? {}).map(([key, value]) => `label ${key}=${value}`);
+  const owners = (metadata.ownerReferences ?? []).map(({ kind, name }) => `owner ${kind} ${name}`);
+  const lines = [
+    ...((ports ?? []) as readonly SlicePort[]).map((port) => `port ${JSON.stringify(port)}`),
+    ...((endpoints ?? []) as readonly Endpoint[]).map((endpoint) => JSON.stringify(endpoint)),
+  ];
+  return [`${metadata.namespace} ${String(addressType)}`, ...labels.toSorted(), ...owners, ...lines.toSorted()].join(
+    '\n',
+  );
+}
