@@ -1,4 +1,5 @@
 import process from 'node:process';
+import type { ControllerName } from '../controller/controllers.ts';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { plannerConfigOf } from '../controller/planner-config.ts';
@@ -168,8 +169,16 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
     node: process.version,
     pid: process.pid,
     server,
+    controllers: enabledNames(options).join(','),
     shards: options.shards,
     metrics: http?.address ?? 'off',
   };
   log.write({ level: 'info', v: 0, message: 'endpointd starts', fields });
+}
+
+/** As metrics and log lines name them. */
+function enabledNames({ controller }: RunOptions): ControllerName[] {
+  const { endpoints, slices, mirroring } = controller;
+  const all = { endpoints, endpointslice: slices, 'endpointslice-mirroring': mirroring };
+  return (Object.keys(all) as ControllerName[]).filter((name) => all[name]);
 }
