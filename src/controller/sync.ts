@@ -238,6 +238,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  // Its echo is no news, and no Service without selector was known to have Endpoints before.
+  if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
   if (outcome.uncertain) becomeUncertain(output);
   if (outcome.failure !== null) {
     sync.failure = outcome.failure;

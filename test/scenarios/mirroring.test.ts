@@ -253,6 +253,20 @@ describe('Endpoints that are not to be mirrored', () => {
     ]);
   });
 
+  it('those of which the server tells only after the selector is gone are mirrored, too', () => {
+    const sim = world({ options: { endpoints: true } });
+    sim.start();
+    sim.run(1000);
+    sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'POST' ? 1000 : 0 });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.9' });
+    createService(sim, { name: 'web' });
+    sim.run(200);
+    assert.deepEqual(asked(sim), ['POST endpoints 201']);
+    editService(sim, 'web', { selector: null });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.9 : http:8080/TCP']);
+  });
+
   it('are removed by the next process if they became so while none ran', () => {
     for (const change of [
       (sim: Sim) => edit(sim, `${ENDPOINTS}/web`, skip('true')),
