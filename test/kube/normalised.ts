@@ -4,14 +4,17 @@ import type { KubeObject, ObjectMeta } from '../../src/kube/types.ts';
 export function normalised({ kind, metadata, ...rest }: KubeObject): string {
   const content =
     kind === 'EndpointSlice' ? withSortedEndpoints(rest) : kind === 'Endpoints' ? withSortedSubsets(rest) : rest;
-  return JSON.stringify(sorted({ kind, metadata: plainMetadata(metadata), ...content }), withoutUid, 1);
+  // A mirrored slice that is recycled loses its generateName, and what is recycled is a matter of the moment.
+  const { name, ...plain } = plainMetadata(metadata);
+  const told = kind === 'EndpointSlice' ? plain : { name, ...plain };
+  return JSON.stringify(sorted({ kind, metadata: told, ...content }), withoutUid, 1);
 }
 
 const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
-function plainMetadata({ name, generateName, namespace, labels, annotations, ownerReferences }: ObjectMeta): object {
+function plainMetadata({ name, namespace, labels, annotations, ownerReferences }: ObjectMeta) {
   const { [TRIGGER_TIME]: _, ...others } = annotations ?? {};
-  return { name: generateName ?? name, namespace, labels, annotations: others, ownerReferences };
+  return { name, namespace, labels, annotations: others, ownerReferences };
 }
 
 /** The order within a slice tells only in which order the pods were seen. */
