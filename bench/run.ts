@@ -11,8 +11,8 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
   },
   peers: {
-    what: 'beside kube-controller-manager on a real API server',
-    run: async (size) => (await import('./peers/run.ts')).runPeersBench(size),
+    what: 'beside kube-controller-manager on a real API server (--only=endpoints, all or two-numbers: one part)',
+    run: async (size, rest) => (await import('./peers/run.ts')).runPeersBench(size, rest),
   },
   apiserver: {
     what: 'what a request costs the embedded API server, beside the real one (--embedded-only: alone)',

@@ -1,85 +1,93 @@
 /**
- * Beside kube-controller-manager running `endpoints-controller` alone: the same real API server, the same objects, the same
- * script, one after the other. CPU is that of the controller's process, its start included where it starts.
+ * Beside kube-controller-manager running the same controllers: the same real API server, the same objects, the same script, one
+ * after the other. CPU is that of the controller's process.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startController } from '../../src/cli/controller-process.ts';
-import { expectedEndpoints } from '../../src/cli/endpoints-check.ts';
-import type { ExpectedEndpoints } from '../../src/cli/endpoints-check.ts';
-import { watchEndpoints } from '../../src/cli/endpoints-view.ts';
-import type { EndpointsView } from '../../src/cli/endpoints-view.ts';
 import { loadCluster } from '../../src/cli/load-cluster.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import type { Cluster, PodModel } from '../../src/workload/cluster.ts';
-import { readinessConditions } from '../../src/workload/objects.ts';
+import type { Cluster } from '../../src/workload/cluster.ts';
+import { servicePorts } from '../../src/workload/objects.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import type { Profile } from '../../src/workload/profile.ts';
-import { patchStatus } from '../../src/workload/request.ts';
+import { patch } from '../../src/workload/request.ts';
 import { startCluster, startControllerManager } from '../../test/kube/cluster.ts';
 import type { Cluster as KubeCluster } from '../../test/kube/cluster.ts';
 import type { Size } from '../support/micro-bench.ts';
-import { usageOf } from '../support/process-usage.ts';
+import { readExpected } from '../support/outputs.ts';
+import type { Writes } from '../support/outputs.ts';
 import { SEED } from '../support/records.ts';
 import { table } from '../support/table.ts';
+import { measureCold, measureFlips } from './measure.ts';
+import type { ColdFigures, FlipFigures, Peer, Scene } from './measure.ts';
 
-interface Peer {
+interface Part {
   readonly name: string;
-  readonly start: (kube: KubeCluster) => Promise<{ readonly pid: number; readonly stop: () => Promise<unknown> }>;
+  readonly title: string;
+  readonly controllers: readonly string[];
+  /** Whether the service's port is the name of one that half of the pods have under another number. */
+  readonly namedPort: boolean;
+  /** Of endpointd's CPU, as the divisor of the peer's. `cold`: null = not measured; `coldCpu`: null = no mark is set. */
+  readonly cold: { readonly cpuMark: number | null } | null;
+  readonly flipCpuMark: number;
 }
+
+const ALL_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
+
+const PARTS: readonly Part[] = [
+  {
+    name: 'endpoints',
+    title: 'the endpoints controller alone',
+    controllers: ['endpoints-controller'],
+    namedPort: false,
+    cold: { cpuMark: 6 },
+    flipCpuMark: 12,
+  },
+  {
+    name: 'all',
+    title: 'all three controllers',
+    controllers: ALL_CONTROLLERS,
+    namedPort: false,
+    cold: { cpuMark: null },
+    flipCpuMark: 40,
+  },
+  {
+    name: 'two-numbers',
+    title: 'all three controllers, a named port with two numbers',
+    controllers: ALL_CONTROLLERS,
+    namedPort: true,
+    cold: null,
+    flipCpuMark: 10,
+  },
+];
 
 interface Scale {
   readonly onens: Profile;
   readonly huge: Profile;
   readonly flips: number;
-  /** Long enough for either controller to finish what a start makes it do. */
   readonly restartMs: number;
-  /** Before and after the flips. */
   readonly settleMs: number;
 }
 
 interface Figures {
-  readonly coldSeconds: number;
-  readonly coldCpu: number;
-  readonly coldWrites: number;
-  readonly coldPeak: number;
-  readonly restartCpu: number;
-  readonly restartWrites: number;
-  readonly flipCpuMs: number;
-  readonly flipWrites: number;
-  readonly flipP50: number;
-  readonly flipP99: number;
+  readonly cold: ColdFigures | null;
+  readonly flip: FlipFigures;
 }
 
 const QPS = 5000;
 const LOAD_CONCURRENT = 16;
-const CONVERGE_MS_MAX = 300_000;
-const FLIP_INTERVAL_MS = 200;
 
-/** Both are compared as they are shipped: an image holds compiled code. */
+/** Both are compared as they are shipped: an image holds compiled code, and runs it with these very flags of Node: none. */
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 
-const PEERS: readonly Peer[] = [
-  {
-    name: 'kube-controller-manager',
-    start: (kube) => startControllerManager(kube, ['endpoints-controller'], { qps: QPS, burst: QPS }),
-  },
-  {
-    name: 'endpointd',
-    start: (kube) =>
-      startController(
-        [`--kubeconfig=${kube.kubeconfigPath}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`],
-        COMPILED,
-      ),
-  },
-];
-
-export async function runPeersBench(size: Size): Promise<void> {
+/** @param rest `--only=<part>` measures one part */
+export async function runPeersBench(size: Size, rest: readonly string[]): Promise<void> {
+  const parts = chosenParts(rest);
   const scale = scaleOf(size);
   execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: new URL('../..', import.meta.url), stdio: 'inherit' });
   const kube = await startCluster();
@@ -88,28 +96,36 @@ export async function runPeersBench(size: Size): Promise<void> {
     LOAD_CONCURRENT,
   );
   try {
-    const many = await load(client, scale.onens);
-    const figures: Figures[] = [];
-    const cold: Awaited<ReturnType<typeof measureCold>>[] = [];
-    for (const peer of PEERS) {
-      cold.push(await measureCold(kube, client, many, peer, scale));
-      await deleteEndpoints(client, many);
-    }
+    const cold = await measureColdParts(kube, client, parts, scale);
     const one = await load(client, scale.huge);
-    for (const [i, peer] of PEERS.entries()) {
-      figures.push({ ...cold[i]!, ...(await measureFlips(kube, client, one, peer, scale)) });
-      await deleteEndpoints(client, one);
+    for (const part of parts) {
+      await setPorts(client, one, part.namedPort);
+      const scene = await sceneOf(client, one, part);
+      const figures: Figures[] = [];
+      for (const [i, peer] of peersOf(kube, part).entries()) {
+        const flip = await measureFlips(peer, scene, scale.flips, scale.settleMs);
+        figures.push({ cold: cold.get(part)?.[i] ?? null, flip });
+      }
+      print(part, figures, size);
     }
-    print(figures, many, one, scale);
   } finally {
     await client.close();
     await kube.stop();
   }
 }
 
+function chosenParts(rest: readonly string[]): readonly Part[] {
+  const only = rest.find((arg) => arg.startsWith('--only='))?.slice('--only='.length);
+  if (only === undefined) return PARTS;
+  const chosen = PARTS.filter(({ name }) => name === only);
+  if (chosen.length > 0) return chosen;
+  throw new Error(`no part is called ${only}: there are ${PARTS.map(({ name }) => name).join(', ')}`);
+}
+
 function scaleOf(size: Size): Scale {
   const onens = findProfile('onens');
-  const huge = findProfile('huge');
+  // Half of the pods are of a new revision, which listens on another port.
+  const huge = { ...findProfile('huge'), halfUpdatedShare: 1 };
   if (size === 'full') return { onens, huge, flips: 100, restartMs: 10_000, settleMs: 3000 };
   return {
     onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
@@ -120,131 +136,114 @@ function scaleOf(size: Size): Scale {
   };
 }
 
+function peersOf(kube: KubeCluster, { controllers }: Part): readonly [Peer, Peer] {
+  const flags = [`--kubeconfig=${kube.kubeconfigPath}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
+  return [
+    {
+      name: 'kube-controller-manager',
+      start: () => startControllerManager(kube, controllers, { qps: QPS, burst: QPS }),
+    },
+    {
+      name: 'endpointd',
+      start: () => startController([...flags, `--controllers=${controllers.join(',')}`], COMPILED),
+    },
+  ];
+}
+
+async function measureColdParts(
+  kube: KubeCluster,
+  client: ApiClient,
+  parts: readonly Part[],
+  { onens, restartMs }: Scale,
+): Promise<ReadonlyMap<Part, readonly ColdFigures[]>> {
+  const figures = new Map<Part, ColdFigures[]>();
+  const coldParts = parts.filter(({ cold }) => cold !== null);
+  if (coldParts.length === 0) return figures;
+  const many = await load(client, onens);
+  for (const part of coldParts) {
+    const scene = await sceneOf(client, many, part);
+    const ofPart: ColdFigures[] = [];
+    for (const peer of peersOf(kube, part)) ofPart.push(await measureCold(peer, scene, restartMs));
+    figures.set(part, ofPart);
+  }
+  return figures;
+}
+
 async function load(client: ApiClient, profile: Profile): Promise<Cluster> {
   const cluster = makeCluster(profile, SEED);
   const from = performance.now();
   await loadCluster(client, cluster, LOAD_CONCURRENT);
   const seconds = ((performance.now() - from) / 1000).toFixed(0);
-  console.log(
-    `${profile.name}: ${cluster.services.length} services, ${cluster.pods.length} pods, loaded in ${seconds} s`,
-  );
+  const { services, pods } = cluster;
+  console.log(`${profile.name}: services: ${services.length}, pods: ${pods.length}; loaded in ${seconds} s`);
   return cluster;
 }
 
-/** From nothing to right, then once more from the start with nothing to do. */
-async function measureCold(
-  kube: KubeCluster,
-  client: ApiClient,
-  cluster: Cluster,
-  peer: Peer,
-  { restartMs }: Scale,
-): Promise<Pick<Figures, 'coldSeconds' | 'coldCpu' | 'coldWrites' | 'coldPeak' | 'restartCpu' | 'restartWrites'>> {
-  const expected = await readExpected(client, cluster);
-  const view = await watchEndpoints(client);
-  const from = performance.now();
-  const first = await peer.start(kube);
-  await view.converged(expected, CONVERGE_MS_MAX);
-  const coldSeconds = (performance.now() - from) / 1000;
-  const { cpuSeconds: coldCpu, peakBytes: coldPeak } = usageOf(first.pid);
-  await first.stop();
-  const coldWrites = view.writes();
-
-  const second = await peer.start(kube);
-  await sleep(restartMs);
-  const { cpuSeconds: restartCpu } = usageOf(second.pid);
-  await second.stop();
-  view.stop();
-  console.log(`${peer.name}: right after ${coldSeconds.toFixed(1)} s`);
-  return { coldSeconds, coldCpu, coldWrites, coldPeak, restartCpu, restartWrites: view.writes() - coldWrites };
+async function sceneOf(client: ApiClient, cluster: Cluster, { controllers }: Part): Promise<Scene> {
+  const [endpoints, slices, mirroring] = ALL_CONTROLLERS.map((name) => controllers.includes(name));
+  const expected = await readExpected(client, cluster.namespaces, {
+    endpointsController: endpoints!,
+    slicesController: slices!,
+    mirroringController: mirroring!,
+  });
+  return { client, cluster, expected };
 }
 
-async function measureFlips(
-  kube: KubeCluster,
-  client: ApiClient,
-  cluster: Cluster,
-  peer: Peer,
-  { flips, settleMs }: Scale,
-): Promise<Pick<Figures, 'flipCpuMs' | 'flipWrites' | 'flipP50' | 'flipP99'>> {
-  const expected = await readExpected(client, cluster);
-  const view = await watchEndpoints(client);
-  const controller = await peer.start(kube);
-  await view.converged(expected, CONVERGE_MS_MAX);
-  await sleep(settleMs);
-  const writesBefore = view.writes();
-  const cpuBefore = usageOf(controller.pid).cpuSeconds;
-  const latencies: number[] = [];
-  // The lowest addresses are those that an object of 1,000 holds.
-  const pods = cluster.pods.slice(0, flips / 2);
-  const from = performance.now();
-  for (let i = 0; i < flips; i++) {
-    const ahead = from + i * FLIP_INTERVAL_MS - performance.now();
-    if (ahead > 0) await sleep(ahead);
-    await flip(client, view, cluster, pods[i % pods.length]!, latencies);
-  }
-  await sleep(settleMs);
-  const cpu = usageOf(controller.pid).cpuSeconds - cpuBefore;
-  await controller.stop();
-  view.stop();
-  return {
-    flipCpuMs: (cpu / flips) * 1000,
-    flipWrites: view.writes() - writesBefore,
-    flipP50: percentile(latencies, 0.5),
-    flipP99: percentile(latencies, 0.99),
-  };
-}
-
-async function flip(
-  client: ApiClient,
-  view: EndpointsView,
-  cluster: Cluster,
-  pod: PodModel,
-  latencies: number[],
-): Promise<void> {
-  const [service] = cluster.services;
-  pod.ready = !pod.ready;
-  const conditions = readinessConditions(pod.ready, Math.floor(Date.now() / 1000));
-  const sent = performance.now();
-  view.expectAddress(`${service!.namespace}/${service!.name}`, pod.address, pod.ready, () =>
-    latencies.push(performance.now() - sent),
-  );
-  await client.send(patchStatus('Pod', pod.app.namespace, pod.name, { conditions }));
-}
-
-async function readExpected(client: ApiClient, cluster: Cluster): Promise<ExpectedEndpoints> {
-  const services: Parameters<typeof expectedEndpoints>[0][number][] = [];
-  const pods: typeof services = [];
-  for (const namespace of cluster.namespaces) {
-    services.push(...(await client.list(`/api/v1/namespaces/${namespace}/services`)).items);
-    pods.push(...(await client.list(`/api/v1/namespaces/${namespace}/pods`)).items);
-  }
-  return expectedEndpoints(services, pods);
-}
-
-async function deleteEndpoints(client: ApiClient, cluster: Cluster): Promise<void> {
-  for (const namespace of cluster.namespaces) {
-    await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/endpoints` });
+async function setPorts(client: ApiClient, { services }: Cluster, namedPort: boolean): Promise<void> {
+  for (const service of services) {
+    service.namedPort = namedPort;
+    await client.send(patch('Service', service.namespace, service.name, { spec: { ports: servicePorts(service) } }));
   }
 }
 
-function print([theirs, ours]: readonly Figures[], many: Cluster, one: Cluster, { flips }: Scale): void {
-  const row = (name: string, figure: (figures: Figures) => number, digits: number): string[] => {
+function print({ title, cold, flipCpuMark }: Part, [theirs, ours]: readonly Figures[], size: Size): void {
+  const rows: string[][] = [];
+  const add = (name: string, digits: number, mark: number | null, figure: (figures: Figures) => number): void => {
     const [their, our] = [figure(theirs!), figure(ours!)];
-    return [name, their.toFixed(digits), our.toFixed(digits), our === 0 ? '-' : `1/${(their / our).toFixed(1)}`];
+    const ratio = their / our;
+    const verdict = size === 'full' ? (ratio >= mark! ? ': yes' : ': NO') : '';
+    rows.push([
+      name,
+      their.toFixed(digits),
+      our.toFixed(digits),
+      our === 0 ? '-' : `1/${ratio.toFixed(1)}`,
+      mark === null ? '' : `1/${mark}${verdict}`,
+    ]);
   };
-  const rows = [
-    row('from nothing: wall, s', (f) => f.coldSeconds, 1),
-    row('from nothing: CPU, s', (f) => f.coldCpu, 2),
-    row('from nothing: writes', (f) => f.coldWrites, 0),
-    row('from nothing: peak memory, MB', (f) => f.coldPeak / 1e6, 0),
-    row('restart: CPU, s', (f) => f.restartCpu, 2),
-    row('restart: writes', (f) => f.restartWrites, 0),
-    row('a flip: CPU, ms', (f) => f.flipCpuMs, 2),
-    row('a flip: p50 to the watcher, ms', (f) => f.flipP50, 1),
-    row('a flip: p99 to the watcher, ms', (f) => f.flipP99, 1),
-    row(`${flips} flips: writes`, (f) => f.flipWrites, 0),
-  ];
-  console.log(
-    `\none namespace of ${many.services.length} services and ${many.pods.length} pods; flips in a service of ${one.pods.length} pods`,
-  );
-  console.log(table(['', ...PEERS.map(({ name }) => name), 'endpointd is'], rows));
+  const addWrites = (name: string, writes: (figures: Figures) => Writes): void => {
+    for (const [kind, what] of KINDS) {
+      if (writes(theirs!)[kind] + writes(ours!)[kind] > 0)
+        add(`${name}: writes of ${what}`, 0, null, (f) => writes(f)[kind]);
+    }
+  };
+  if (cold !== null) {
+    add('from nothing: wall, s', 1, null, (f) => f.cold!.seconds);
+    add('from nothing: CPU, s', 2, cold.cpuMark, (f) => f.cold!.cpuSeconds);
+    addWrites('from nothing', (f) => f.cold!.writes);
+    add('from nothing: peak memory, MB', 0, null, (f) => f.cold!.peakBytes / 1e6);
+    add('restart: CPU, s', 2, null, (f) => f.cold!.restartCpuSeconds);
+    add('restart: writes', 0, null, ({ cold: figures }) => sum(figures!.restartWrites));
+  }
+  const { flips, slicesMs } = ours!.flip;
+  add('a flip: CPU, ms', 2, flipCpuMark, (f) => (f.flip.cpuSeconds / flips) * 1000);
+  addWrites(`${flips} flips`, (f) => f.flip.writes);
+  for (const [name, share] of [
+    ['p50', 0.5],
+    ['p99', 0.99],
+  ] as const) {
+    add(`a flip: ${name} to Endpoints, ms`, 1, null, (f) => percentile(f.flip.endpointsMs, share));
+    if (slicesMs.length > 0)
+      add(`a flip: ${name} to the slice, ms`, 1, null, (f) => percentile(f.flip.slicesMs, share));
+  }
+  console.log(`\n${title}\n${table(['', 'kube-controller-manager', 'endpointd', 'endpointd is', 'mark'], rows)}`);
+}
+
+const KINDS = [
+  ['endpoints', 'Endpoints'],
+  ['slices', 'slices'],
+  ['mirrored', 'mirrored slices'],
+] as const;
+
+function sum({ endpoints, slices, mirrored }: Writes): number {
+  return endpoints + slices + mirrored;
 }
