@@ -22,5 +22,6 @@ COPY --from=build /app/dist dist
 USER 65532:65532
 EXPOSE 10267
 ENTRYPOINT ["/nodejs/bin/node", "/app/bin/endpointd.js"]
-# Probes come from outside the container; the default address is loopback.
+# Arguments of the container replace all of this. Probes and Prometheus come from outside, and the default address is
+# loopback, so whoever adds flags says the address again.
 CMD ["run", "--metrics-bind-address=0.0.0.0:10267"]
