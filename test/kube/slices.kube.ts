@@ -160,7 +160,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
   async function expectEqual(): Promise<void> {
     await Promise.all([handled(ours), handled(theirs)]);
     await expectAllRight(ours.client, { garbageCollected: true });
-    await equalAtRest(ours.client, theirs.client);
+    await equalAtRest(ours, theirs);
   }
 
   async function touch(): Promise<void> {
@@ -246,7 +246,8 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     }
   });
 
-  it('starts on what kube-controller-manager has left, and writes nothing', async () => {
+  it('starts on what kube-controller-manager has left, and writes only what that could not', async () => {
+    const hindered = await hinderedOf(theirs);
     await manager.stop();
     const seen = await Promise.all(RESOURCES.map((resource) => writesOf(theirs.cluster, OURS, resource)));
     assert.deepEqual(seen, [[], []]);
@@ -255,7 +256,13 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     await until(() => successor.idle());
     await sleep(REST_MS);
     await successor.term();
-    for (const resource of RESOURCES) assert.deepEqual(keysOf(await writesOf(theirs.cluster, OURS, resource)), []);
+    for (const resource of RESOURCES) {
+      const keys = keysOf(await writesOf(theirs.cluster, OURS, resource));
+      assert.deepEqual(
+        keys.filter((key) => !hindered.has(key) && !hindered.has(key.slice(0, key.lastIndexOf('-')))),
+        [],
+      );
+    }
   });
 
   it('hands over to kube-controller-manager, which writes only what it also writes when it starts on its own', async () => {
@@ -315,23 +322,39 @@ async function handled(side: Side): Promise<void> {
 }
 
 /** @throws Error with what differs at the deadline */
-async function equalAtRest(left: ApiClient, right: ApiClient): Promise<void> {
+async function equalAtRest(ours: Side, theirs: Side): Promise<void> {
   const startMs = Date.now();
   let restedSinceMs = startMs;
   let before = '';
   for (;;) {
-    const [a, b] = await Promise.all([readWritten(left), readWritten(right)]);
+    const [a, b] = await Promise.all([readWritten(ours.client), readWritten(theirs.client)]);
     const versions = versionsOf(a, b);
     if (versions !== before) restedSinceMs = Date.now();
     before = versions;
     const wrong = writtenDifferences(a, b);
     const restedMs = Date.now() - restedSinceMs;
-    if (wrong.length === 0 && restedMs >= REST_MS) return;
+    if (restedMs >= REST_MS) {
+      if (wrong.length === 0) return;
+      const hindered = await hinderedOf(theirs);
+      if (wrong.every((text) => [...hindered].some((service) => text.startsWith(`EndpointSlices ${service}\n`))))
+        return;
+    }
     if (Date.now() - startMs > EQUAL_MS_MAX) {
       throw new Error(`${wrong.length} differ, at rest for ${restedMs} ms:\n${wrong.slice(0, 6).join('\n')}`);
     }
     await sleep(POLL_MS);
   }
+}
+
+/**
+ * Services whose mirrored slices kube-controller-manager cannot bring up to date, since it tries to create a slice that is
+ * there, again and again (difference mirror-recycle). What endpointd makes of them the oracles have judged.
+ */
+async function hinderedOf({ cluster }: Side): Promise<Set<string>> {
+  const refused = (await writesOf(cluster, UPSTREAM, 'endpointslices')).filter(
+    ({ verb, status }) => verb === 'create' && status === 409,
+  );
+  return new Set(refused.map(({ key }) => key.slice(0, key.lastIndexOf('-'))));
 }
 
 function versionsOf(a: Written, b: Written): string {
