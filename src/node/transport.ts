@@ -51,6 +51,8 @@ const CALLS_MAX = 16_384;
 const EVENTS_TOGETHER_MAX = 64;
 /** Pieces of a stream are put together up to about this size, which holds some hundred pods. */
 const CHUNK_BYTES_MAX = 256 * 1024;
+/** Larger pieces stay as they are: to put together those of one big object would only be garbage. */
+const SMALL_PIECE_BYTES = 8 * 1024;
 
 /** A second 401 within this time does not read the credentials again. */
 const UNAUTHORIZED_REREAD_MS = 1000;
@@ -112,7 +114,8 @@ export function createTransport(
   /** A server flushes a stream in many small pieces: those that come in one turn of the event loop are one chunk. */
   function emitPiece(call: Call, piece: Uint8Array): void {
     const last = outbox.at(-1);
-    if (last !== undefined && 'pieces' in last && last.call === call && last.bytes < CHUNK_BYTES_MAX) {
+    const isSmall = piece.byteLength < SMALL_PIECE_BYTES;
+    if (isSmall && last !== undefined && 'pieces' in last && last.call === call && last.bytes < CHUNK_BYTES_MAX) {
       last.pieces.push(piece);
       last.bytes += piece.byteLength;
       return;
