@@ -10,7 +10,7 @@ export interface SlicesFacts {
   readonly trafficDistribution: string;
   /** Pods that are left out because their node is not known. */
   readonly waitingForNode: number;
-  /** There were slices to merge when this was planned; absent unless they are merged at all. */
+  /** There are slices to merge, or may be after the writes of this plan; absent unless they are merged at all. */
   readonly fragmented?: boolean;
 }
 

@@ -64,7 +64,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
       topology: mode === 'Auto',
       trafficDistribution: mode === 'Auto' || mode === 'none' ? '' : mode,
       waitingForNode: s.waitingForNode,
-      ...(s.config.compactSlices === true ? { fragmented: s.families.some(isFragmented) } : {}),
+      ...(s.config.compactSlices === true ? { fragmented: plans.some(({ fragmented }) => fragmented) } : {}),
     },
     problems,
   };
@@ -84,10 +84,6 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
   observeSlice(s, write.name, { ...write.object, metadata: { ...write.object.metadata, uid, resourceVersion } });
 }
 
-function isFragmented({ fragmented }: FamilySlices): boolean {
-  return fragmented !== null && fragmented.size > 0;
-}
-
 /** Slices of other services are somebody else's business, and stay (spec/endpointslice.md 3.5). */
 function hasSlices(spec: ServiceRecord): boolean {
   return spec.selector !== null && spec.type !== 'ExternalName';
@@ -95,6 +91,8 @@ function hasSlices(spec: ServiceRecord): boolean {
 
 interface FamilyPlan {
   readonly writes: readonly SliceWrite[];
+  /** There are slices to merge, or will be: a new one may come to stand beside an empty one. */
+  readonly fragmented: boolean;
   readonly facts: FamilyFacts;
 }
 
@@ -133,6 +131,7 @@ function planFamily(
   for (const { stored } of deletes) changes.push({ before: stored.object, after: null });
   return {
     writes: sliceWrites(changes),
+    fragmented: family.fragmented !== null && family.fragmented.size + created.length > 0,
     facts: {
       family: family.family,
       endpoints: family.endpoints,

@@ -119,7 +119,16 @@ test('facts say while there is something to merge', () => {
   const world = start([10, 10]);
   assert.equal(sync(world).facts.fragmented, true);
   assert.equal(sync(world).facts.fragmented, false);
-  setService(world, makeService({ ports: [makeServicePort({ targetPort: 9090 })] }));
+  assert.deepEqual(sizes(world), [20]);
+});
+
+test('a new slice beside an empty one: facts say so before it is there', () => {
+  const world = start([0], 2);
+  for (const pod of manyPods(2)) putPod(world, pod);
+  const { facts, writes } = plan(world);
+  assert.deepEqual([writes.map(({ verb }) => verb), facts.fragmented], [['create'], true]);
+  sync(world);
+  assert.deepEqual(steps(world), [['1 delete', [2]]]);
   assert.equal(sync(world).facts.fragmented, false);
 });
 
