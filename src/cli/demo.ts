@@ -110,7 +110,9 @@ export async function demo(args: readonly string[]): Promise<number> {
 
 export function parseDemoFlags(args: readonly string[], print: (text: string) => void): DemoOptions {
   const command = new Command('endpointd demo')
-    .description('All three controllers on an embedded API server with a seeded cluster and churn, every object checked at the end.')
+    .description(
+      'All three controllers on an embedded API server with a seeded cluster and churn, every object checked at the end.',
+    )
     .usage('[--flag=value ...]');
   const profiles = PROFILES.map(({ name }) => name);
   add(command, '--profile <name>', `cluster to start with: ${profiles.join(', ')}`, choice(profiles), 'demo');
