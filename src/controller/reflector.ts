@@ -66,6 +66,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   /** The last stream ended at an undecodable frame before anything new was read from it. */
   undecodableInARow: number;
   synced: boolean;
+  /** The last list was answered 403 or 404: this may take until somebody changes roles, or the server. */
+  refused: boolean;
   /** When the watch was lost; -1 = it runs. Starts at 0: never had. */
   downSinceMs: number;
   readonly reconnect: Reconnect;
@@ -108,6 +110,7 @@ export function createReflector<R extends Versioned>(
     framesInStream: 0,
     undecodableInARow: 0,
     synced: false,
+    refused: false,
     downSinceMs: 0,
     reconnect: createReconnect(),
   };
@@ -274,6 +277,7 @@ function listed(reflector: Reflector, now: Now): void {
     reflector.target.removeUnmarked(reflector.marks, reflector.resourceVersion, now);
   }
   reflector.marks = null;
+  reflector.refused = false;
   reflector.undecodableInARow = 0;
   if (!reflector.synced) {
     reflector.synced = true;
@@ -288,7 +292,12 @@ function onListRefused(
   now: Now,
 ): void {
   const status = readStatus(event.contentType, event.status, event.body);
+  reflector.refused = isRefusal(event.status);
   retry(state, reflector, 'list', describe(status), now, event.retryAfterSeconds);
+}
+
+function isRefusal(status: number): boolean {
+  return status === 403 || status === 404;
 }
 
 function onOpened(state: ControllerState, reflector: Reflector, contentType: string, now: Now): void {
@@ -325,6 +334,7 @@ function onRefused(
     page(state, reflector);
     return;
   }
+  if (reflector.streamingList) reflector.refused = isRefusal(event.status);
   const next = reflector.streamingList || !later ? 'list' : 'watch';
   retry(state, reflector, next, describe(status), now, event.retryAfterSeconds);
 }

@@ -127,6 +127,39 @@ describe('a cache that does not fill', () => {
       assert.equal(endpointsTable(sim).length, 2);
     });
   }
+
+  for (const [resource, status, watchList, working] of [
+    ['endpointslices', 403, true, ['endpoints']],
+    ['endpointslices', 403, false, ['endpoints']],
+    ['endpointslices', 404, true, ['endpoints']],
+    ['endpoints', 403, true, ['endpointslice']],
+  ] as const) {
+    it(`of ${resource}, a ${watchList ? 'WatchList' : 'page'} answered ${status}, holds up no controller that does without it`, () => {
+      const sim = world(ALL);
+      sim.refuse = ({ path }) => (path.includes(`/${resource}?`) ? status : 0);
+      sim.start({ watchList });
+      sim.run(5000);
+      const running = (): string[] =>
+        sim.loop!.state.controllers.filter((controller) => controller.running).map(({ name }) => name);
+      assert.deepEqual(running(), working);
+      const isWritten = (): boolean => endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP');
+      assert.equal(isWritten(), resource !== 'endpoints');
+      sim.refuse = () => 0;
+      sim.run(120_000);
+      assert.deepEqual(running(), ['endpoints', 'endpointslice', 'endpointslice-mirroring']);
+      assert.equal(slicesTable(sim).length, 2);
+      assert.ok(isWritten());
+    });
+  }
+
+  it('of either output, both refused, leaves the inputs unread: they are never older than what is written', () => {
+    const sim = world(ALL);
+    sim.refuse = ({ path }) => (/\/endpoint(s|slices)\?/.test(path) ? 403 : 0);
+    sim.start();
+    sim.run(60_000);
+    const reads = sim.exchanges.map(({ path }) => /\/(\w+)\?/.exec(path)?.[1] ?? '');
+    assert.deepEqual(new Set(reads), new Set(['endpoints', 'endpointslices']));
+  });
 });
 
 describe('the queues', () => {
