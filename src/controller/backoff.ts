@@ -33,15 +33,20 @@ export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   foreign: { firstMs: 1000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
 };
 
-/** Nothing waits longer, whatever Retry-After says. */
+/** Nothing waits longer, whatever Retry-After says: it pauses all writes, and may be a proxy's or a mistake. */
 const DELAY_MS_MAX = 5 * MINUTE_MS;
 
+/** @param seconds the server's Retry-After; negative = none, as the result is then */
+export function retryAfterMs(seconds: number): number {
+  return seconds < 0 ? -1 : Math.min(seconds * 1000, DELAY_MS_MAX);
+}
+
 /**
- * The wait after a failure and `failures` earlier ones in a row, of whatever class; never less than `retryAfterMs`, the
+ * The wait after a failure and `failures` earlier ones in a row, of whatever class; never less than `leastMs`, the
  * server's Retry-After (0 = none).
  */
-export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, retryAfterMs = 0): number {
+export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
   const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];
   const ownMs = Math.min(firstMs * factor ** failures, capMs / (1 + jitter));
-  return Math.min(Math.max(ownMs, retryAfterMs) * (1 + jitter * nextFloat(prng)), DELAY_MS_MAX);
+  return Math.min(Math.max(ownMs, leastMs) * (1 + jitter * nextFloat(prng)), DELAY_MS_MAX);
 }

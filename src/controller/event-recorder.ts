@@ -6,6 +6,7 @@ import { assert } from '../lib/assert.ts';
 import { nextFloat, type Prng } from '../lib/prng.ts';
 import { createRingBuffer, ringFirst, ringPush, ringShift, type RingBuffer } from '../lib/ring-buffer.ts';
 import { formatTime } from '../kube/time.ts';
+import { retryAfterMs } from './backoff.ts';
 import {
   correlate,
   createEventCorrelator,
@@ -128,7 +129,7 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, prng: P
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');
   recorder.inFlight = false;
   const { status, retryAfterSeconds } = reply;
-  if (retryAfterSeconds > 0) pauseTokens(recorder.bucket, nowMs + retryAfterSeconds * 1000);
+  if (retryAfterSeconds > 0) pauseTokens(recorder.bucket, nowMs + retryAfterMs(retryAfterSeconds));
   if (status === 404 && pending.verb === 'patch') {
     // Events expire after an hour: the count goes on in a new object of the same name.
     pending.verb = 'create';

@@ -5,6 +5,7 @@
  * Listed objects are applied as they arrive, older ones ignored, and marked; at the end of a list the unmarked ones that
  * are not newer than it are removed. So there is never a second copy of a cache, and never an emptied one.
  */
+import { retryAfterMs } from './backoff.ts';
 import { createReconnect, nextReconnectMs, type Reconnect } from './reconnect.ts';
 import type { Now } from './event.ts';
 import { log, send, type ControllerState } from './state.ts';
@@ -434,7 +435,10 @@ function retry(
   now: Now,
   retryAfterSeconds = -1,
 ): void {
-  const delayMs = Math.max(nextReconnectMs(reflector.reconnect, state.prng, now.nowMs), retryAfterSeconds * 1000);
+  const delayMs = Math.max(
+    nextReconnectMs(reflector.reconnect, state.prng, now.nowMs),
+    retryAfterMs(retryAfterSeconds),
+  );
   reflector.phase = 'waiting';
   reflector.next = next;
   reflector.wakeAtMs = now.nowMs + delayMs;

@@ -2,6 +2,7 @@
  * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what each
  * answer means (spec/endpoints.md 14.4, spec/wire.md 3.2). The queue is bounded by the concurrent syncs.
  */
+import { retryAfterMs } from './backoff.ts';
 import type { Now } from './event.ts';
 import {
   createLaneShare,
@@ -207,9 +208,8 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
   }
   if (event.type !== 'response') throw new Error(`assertion failed: ${event.type} is no answer`);
   const status = readStatus(event.contentType, event.status, event.body);
-  const retryAfterMs = event.retryAfterSeconds < 0 ? -1 : event.retryAfterSeconds * 1000;
   const failed = (failureClass: Failure['class'], uncertain: boolean, silent: boolean): Verdict => ({
-    failure: { class: failureClass, message: messageOf(status), retryAfterMs },
+    failure: { class: failureClass, message: messageOf(status), retryAfterMs: retryAfterMs(event.retryAfterSeconds) },
     uncertain,
     silent,
   });

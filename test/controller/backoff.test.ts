@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BACKOFFS, nextDelayMs, type FailureClass } from '../../src/controller/backoff.ts';
+import { BACKOFFS, nextDelayMs, retryAfterMs, type FailureClass } from '../../src/controller/backoff.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 
 const CLASSES = Object.keys(BACKOFFS) as FailureClass[];
@@ -38,9 +38,15 @@ test('the repair of a foreign edit waits at least a second', () => {
 });
 
 test("the server's Retry-After is waited for, up to five minutes", () => {
-  const wait = (retryAfterMs: number): number => nextDelayMs('throttled', 0, createPrng(7), retryAfterMs);
+  const wait = (leastMs: number): number => nextDelayMs('throttled', 0, createPrng(7), leastMs);
   assert.ok(wait(30_000) >= 30_000 && wait(30_000) < 45_000);
   assert.ok(wait(86_400_000) <= 300_000);
+});
+
+test('a Retry-After of any length pauses nothing for more than five minutes', () => {
+  assert.equal(retryAfterMs(1), 1000);
+  assert.equal(retryAfterMs(999_999_999), 300_000);
+  assert.equal(retryAfterMs(-1), -1);
 });
 
 test('failures before count, of whatever class', () => {

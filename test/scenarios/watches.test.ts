@@ -211,6 +211,16 @@ describe('an error instead of a stream', () => {
     assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
   });
 
+  it('429 with a Retry-After of a day: tried again within minutes', () => {
+    let refused = 0;
+    const sim = createSim();
+    const tomorrow = makeStatus(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 });
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?') && refused++ === 0 ? tomorrow : 0);
+    sim.start();
+    sim.run(6 * 60_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 429', 'watch-list 200']);
+  });
+
   it('504 ResourceVersionTooLarge on a page: the list is tried again', () => {
     let refused = 0;
     const sim = createSim({ options: { watchList: false } });

@@ -11,6 +11,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
+import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -62,6 +63,18 @@ describe('a reply that is lost', () => {
     const gets = sim.exchanges.filter(({ method, path }) => method === 'GET' && path === `${ENDPOINTS}/web`);
     assert.equal(gets.length, 1);
     assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('with a Retry-After of a day does not stop all writes for a day', () => {
+    const sim = settled();
+    let refused = 0;
+    sim.refuse = ({ method, path }) =>
+      method === 'PUT' && path.startsWith(ENDPOINTS) && refused++ === 0
+        ? makeStatus(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 })
+        : 0;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(10 * 60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
   });
 });
 

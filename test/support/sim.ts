@@ -364,7 +364,8 @@ export function createSim(config: SimConfig = {}): Sim {
       if (refused !== 0) {
         const status = typeof refused === 'number' ? refused : refused.code;
         exchanges.push({ atMs: now, method: request.method, path: request.path, status });
-        return respond(id, status, status === 429 ? 1 : -1, delay() + backMs, refused);
+        const retryAfterSeconds = typeof refused === 'number' ? undefined : refused.details?.retryAfterSeconds;
+        return respond(id, status, retryAfterSeconds ?? (status === 429 ? 1 : -1), delay() + backMs, refused);
       }
       const reply = apply(server, wallMs(), {
         method: request.method,
