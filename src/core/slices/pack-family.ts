@@ -31,20 +31,17 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
     ),
   );
   const foreign = [...family.foreign].sort(compareEntries);
-  const deletesAll = recyclable.size + foreign.length === family.owned + family.foreign.size;
+  const keepsNone = recyclable.size === family.owned;
   const leftovers = packings.map((packing) => ({
     group: packing.group,
     leftovers: fillGroup(family, packing, recyclable),
   }));
   let created = draftNewSlices(family, leftovers, recyclable);
-  if (created.length === 0 && deletesAll) {
-    const [only] = recyclable;
-    if (foreign.length === 0 && recyclable.size === 1 && isPlaceholder(only!.stored.object, service.labels)) {
-      recyclable.clear();
-    } else {
-      if (only !== undefined) recyclable.delete(only);
-      created = [newDraft(NO_SLICE_PORTS, [], only ?? null)];
-    }
+  if (created.length === 0 && keepsNone) {
+    const [first = null] = recyclable;
+    if (first !== null) recyclable.delete(first);
+    const isRight = first !== null && recyclable.size === 0 && isPlaceholder(first.stored.object, service.labels);
+    if (!isRight) created = [newDraft(NO_SLICE_PORTS, [], first)];
   }
   for (const group of groups) settleGroup(family, group);
   if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups.size === 0) {

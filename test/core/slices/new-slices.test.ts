@@ -77,6 +77,12 @@ test('two slices change at once: each keeps its own', () => {
   check(world, '2 update', ['x 2: a b', 'y 2: c d']);
 });
 
+test('but all are full but the last, which gives what is too much, as upstream lays them out', () => {
+  const world = worldOf(4, ['x 1: a b c', 'y 1: d e f']);
+  move(world, '2: a b c d e f');
+  check(world, '2 update', ['x 2: a b c f', 'y 2: d e']);
+});
+
 test('to different ports: each slice goes with its pods', () => {
   const world = worldOf(2, ['x 1: a b', 'y 1: c d']);
   move(world, '3: a b');

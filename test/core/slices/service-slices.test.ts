@@ -98,6 +98,14 @@ test('publishNotReadyAddresses: all are ready, though a third is not', () => {
   assert.deepEqual([ready(true), ready(false)], [6, 4]);
 });
 
+test('publishNotReadyAddresses counts from the moment that it is set', () => {
+  const world = createSlicesWorld({ pods: [makePod('p', { ready: false })] });
+  sync(world);
+  setService(world, makeService({ publishNotReadyAddresses: true }));
+  const [endpoint] = plan(world).writes[0]!.object!.endpoints!;
+  assert.deepEqual(endpoint!.conditions, { ready: true, serving: false, terminating: false });
+});
+
 test('two pods with one address are two endpoints', () => {
   const world = createSlicesWorld({ pods: [makePod('p'), makePod('q')] });
   assert.equal(verbs(sync(world)), '1 create');
@@ -243,6 +251,13 @@ test('a service made anew replaces the slices of the one before it, and adds fir
     ],
   );
   assert.deepEqual(sizes(world), [3]);
+});
+
+test('a right placeholder is not written because one of the service before it goes', () => {
+  const world = createSlicesWorld();
+  sync(world);
+  putSlice(world, slice('web-before', [], { ports: [], metadata: { ownerReferences: [ownedBy('uid-before')] } }));
+  assert.deepEqual(named(plan(world)), ['delete web-before']);
 });
 
 test('a slice that has the service as one of its owners is the service`s', () => {

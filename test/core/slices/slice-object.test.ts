@@ -85,6 +85,16 @@ test('the name of a long service is cut as the server cuts it', () => {
   assert.deepEqual([metadata.name, metadata.generateName], [`${'w'.repeat(58)}00000`, `${name}-`]);
 });
 
+test('a name that another new slice of the same plan has is not drawn again', () => {
+  const service = makeService({ ipFamilies: ['IPv4', 'IPv6'] });
+  const suffixes = ['aaaaa', 'aaaaa', 'bbbbb'];
+  const { writes } = plan(createSlicesWorld({ service }), 0, () => suffixes.shift()!);
+  assert.deepEqual(
+    writes.map(({ name }) => name),
+    ['web-aaaaa', 'web-bbbbb'],
+  );
+});
+
 test('both families: a slice each, IPv4 first', () => {
   const dual = makePod('p', { podIPs: ['10.0.0.1', 'fd00::1'] });
   const world = createSlicesWorld({ service: makeService({ ipFamilies: ['IPv6', 'IPv4'] }), pods: [dual] });
@@ -106,6 +116,13 @@ test('a family that no pod has gets a placeholder', () => {
       ['IPv6', 0, 0],
     ],
   );
+});
+
+test('a new slice has the ports as the service says them, not as a slice of others that has no names', () => {
+  const stored = slice('web-x', [endpointOf(pod)], { ports: [{ port: 8080 }] });
+  const another = makePod('q', { podIPs: ['10.0.0.2'] });
+  const world = createSlicesWorld({ stored: [stored], pods: [pod, another], max: 1 });
+  assert.deepEqual(onlyWrite(world).object!.ports, HTTP);
 });
 
 test('ports by name, protocol and number, whatever their order in the service', () => {
@@ -156,6 +173,13 @@ test('an update without a trigger time takes the old one away', () => {
   assert.deepEqual(changed(0).metadata.annotations, { mine: 'yes' });
 });
 
+test('also if it is the only annotation: none is left then', () => {
+  const annotations = { [TRIGGER]: '2026-08-04T13:01:58Z' };
+  const stored = slice('web-x', [], { metadata: { annotations } });
+  const { object } = onlyWrite(createSlicesWorld({ stored: [stored], pods: [pod] }));
+  assert.equal('annotations' in object!.metadata, false);
+});
+
 test('a trigger time alone is no reason to write, nor is its absence', () => {
   const stored = slice('web-x', [endpointOf(pod)], { metadata: theirs });
   assert.deepEqual(plan(createSlicesWorld({ stored: [stored], pods: [pod] }), 1_785_848_518).writes, []);
@@ -194,6 +218,14 @@ test('a recycled slice keeps finalizers and annotations of others (#108267)', ()
     endpoints: [endpointOf(pod)],
     ports: [{ name: '', protocol: 'TCP', port: 9090 }],
   });
+});
+
+test('a recycled slice is the Service`s alone, as upstream', () => {
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'c' }, ownedBy('uid-web')];
+  const stored = slice('web-x', [endpointOf(pod)], { metadata: { ownerReferences } });
+  const world = createSlicesWorld({ stored: [stored], pods: [pod] });
+  setService(world, makeService({ ports: [makeServicePort({ targetPort: 9090 })] }));
+  assert.deepEqual(onlyWrite(world).object!.metadata.ownerReferences, [ownedBy('uid-web')]);
 });
 
 // Deletes

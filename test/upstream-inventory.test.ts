@@ -1,0 +1,219 @@
+/**
+ * Upstream's tests of slices and mirroring (spec/endpointslice.md 18), and where the same cases are here. Those of Endpoints
+ * name themselves in test/scenarios/upstream.test.ts.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+/** Upstream's name, with the case; a file below test/, and a piece of a title in it (or, in tables, of the case). */
+type Row = readonly [upstream: string, file: string, title: string];
+
+const PLAN = 'core/slices/plan.test.ts';
+const SERVICE = 'core/slices/service-slices.test.ts';
+const OBJECT = 'core/slices/slice-object.test.ts';
+const LABELS = 'core/slices/slice-labels.test.ts';
+const POD = 'core/slices/pod-endpoints.test.ts';
+const AUTO = 'core/slices/topology-hints.test.ts';
+const SHARES = 'core/slices/zone-shares.test.ts';
+const TRAFFIC = 'core/slices/traffic-distribution.test.ts';
+const HINTS = 'core/slices/plan-hints.test.ts';
+const ACKS = 'shard/slices-output.test.ts';
+const TIMES = 'core/trigger-time.test.ts';
+const MIRROR = 'core/mirroring/plan.test.ts';
+const RECYCLE = 'core/mirroring/recycle.test.ts';
+const MIRRORED = 'core/mirroring/metadata.test.ts';
+const IN_SIM = 'scenarios/slices.test.ts';
+const OWNED = 'scenarios/slices-ownership.test.ts';
+const TOPOLOGY = 'scenarios/topology.test.ts';
+const METRICS = 'scenarios/metrics.test.ts';
+const MIRRORING = 'scenarios/mirroring.test.ts';
+const SHARED = 'scenarios/upstream.test.ts';
+
+const RECONCILER: readonly Row[] = [
+  ['TestReconcileEmpty', PLAN, 'P12: without pods there is a placeholder'],
+  ['TestReconcile1Pod', POD, 'one endpoint for each family, with all that is known and nothing else'],
+  ['TestReconcile1Pod: dual stack', OBJECT, 'both families: a slice each, IPv4 first'],
+  ['TestReconcile1EndpointSlice: missing', PLAN, 'P12: without pods there is a placeholder'],
+  ['TestReconcile1EndpointSlice: same', PLAN, 'P13: a right placeholder stays'],
+  ['TestReconcile1EndpointSlice: different', PLAN, 'P14: an empty slice with other labels becomes the placeholder'],
+  ['TestPlaceHolderSliceCompare', OBJECT, 'annotations and a creation time'],
+  ['TestReconcile1EndpointSlicePublishNotReadyAddresses', SERVICE, 'publishNotReadyAddresses: all are ready'],
+  ['TestReconcileManyPods', PLAN, 'P1: '],
+  ['TestReconcileEndpointSlicesSomePreexisting', PLAN, 'P2: '],
+  ['TestReconcileEndpointSlicesSomePreexistingWorseAllocation', PLAN, 'P3: '],
+  ['TestReconcileEndpointSlicesUpdating', PLAN, 'P4: '],
+  ['TestReconcileEndpointSlicesServicesLabelsUpdating', PLAN, 'P19: '],
+  ['TestReconcileEndpointSlicesServicesReservedLabels', PLAN, 'P20: '],
+  ['TestReconcileEndpointSlicesRecycling: nothing', PLAN, 'P5: '],
+  ['TestReconcileEndpointSlicesRecycling: other ports', PLAN, 'P6: '],
+  ['TestReconcileEndpointSlicesUpdatePacking', PLAN, 'P7: '],
+  ['TestReconcileEndpointSlicesReplaceDeprecated', PLAN, 'P8: '],
+  ['TestReconcileEndpointSlicesRecreation', PLAN, 'P9: '],
+  ['TestReconcileEndpointSlicesNamedPorts', PLAN, 'P10: '],
+  ['TestReconcileMaxEndpointsPerSlice', PLAN, 'P11: '],
+  ['TestReconcileEndpointSlicesMetrics', METRICS, 'after a start say what there is'],
+  ['TestReconcileEndpointSlicesMetrics_EndpointsAddedPerSync', METRICS, 'follow a node that appears'],
+  ['TestReconcileEndpointSlicesMetrics_EndpointsRemovedPerSync', METRICS, 'follow a pod that leaves'],
+  ['TestReconcileEndpointSlicesMetrics_GaugeUpdates', METRICS, 'forget a Service that is deleted'],
+  ['TestReconcilerFinalizeSvcDeletionTimestamp: create', PLAN, 'P22: '],
+  ['TestReconcilerFinalizeSvcDeletionTimestamp: recycle', PLAN, 'P23: '],
+  ['TestReconcilerFinalizeSvcDeletionTimestamp: the rest', SERVICE, 'a deleted service: what there is is kept right'],
+  ['TestReconcilerPodMissingNode: all', PLAN, 'P16: '],
+  ['TestReconcilerPodMissingNode: one', PLAN, 'P17: '],
+  ['TestReconcilerPodMissingNode: publishNotReady', PLAN, 'P18: '],
+  ['TestReconcileTopology: enabled, disabled', HINTS, 'Auto is switched on and off'],
+  ['TestReconcileTopology: no cache', HINTS, 'Auto without shares: no hints, and the reason'],
+  ['TestReconcileTopology: beyond the threshold', HINTS, 'Auto with other shares'],
+  ['TestReconcile_TrafficDistribution', HINTS, 'trafficDistribution ${'],
+  ['TestReconcile_TrafficDistribution: annotation', HINTS, 'the annotation goes before trafficDistribution'],
+  ['TestReconcileHeadlessServiceNoPorts', PLAN, 'P21: '],
+];
+
+const UTILS: readonly Row[] = [
+  ['TestNewEndpointSlice', OBJECT, 'a new slice'],
+  ['TestNewEndpointSlice: annotations', OBJECT, 'those of the service are not copied'],
+  ['TestPodToEndpoint', POD, 'conditions: ${'],
+  ['TestPodToEndpoint: node', POD, 'zone and node are left out where there are none'],
+  ['TestPodToEndpoint: hostname', POD, 'a hostname counts within the service that is its subdomain'],
+  ['TestServiceControllerKey: no label', OWNED, 'strips of its service-name label is nobody’s'],
+  ['TestGetEndpointPorts', 'core/slices/slice-ports.test.ts', 'a number, whatever the pod offers'],
+  ['TestGetEndpointPorts: appProtocol', 'core/slices/slice-ports.test.ts', 'an empty appProtocol is one'],
+  ['TestSetEndpointSliceLabels', LABELS, 'its own in place of the same ones of the service'],
+  ['TestSetEndpointSliceLabels: the change flag', LABELS, 'headless missing or too much, which alone is no reason'],
+  ['TestSupportedServiceAddressType', 'core/slices/slice-families.test.ts', 'none, headless: both'],
+  ['Test_hintsEnabled', TRAFFIC, 'the two spellings of Auto, under either annotation'],
+  ['Test_hintsEnabled: precedence', TRAFFIC, 'the deprecated one decides'],
+  ['TestFindPort', 'core/target-port.test.ts', 'the protocol must match too'],
+  ['TestFindPort: restartable init containers', 'kube-data/project.test.ts', "restartPolicy: 'Always'"],
+  ['TestShouldPodBeInEndpoints', 'core/pod-endpoint.test.ts', 'pod is absent, whatever else is said'],
+  ['TestShouldSetHostname', 'core/pod-endpoint.test.ts', 'hostname: ${'],
+  ['TestGetPodServicesToUpdate', 'core/selector-index.test.ts', 'a pod has the services whose selectors'],
+  ['TestDetermineNeededServiceUpdates', SHARED, 'TestDetermineNeededServiceUpdates'],
+  ['Test_podChanged', SHARED, 'Test_podChanged'],
+  ['TestEndpointsEqualBeyondHash', 'core/slices/endpoint-identity.test.ts', 'an equal copy'],
+  ['TestDeepHashObject, TestDeepObjectPointer', 'core/slices/port-map-key.test.ts', 'the order does not matter'],
+  ['TestNewPortMapKey_NilVsEmptySlice', 'core/slices/port-map-key.test.ts', 'null is an empty list'],
+];
+
+const HINTS_AND_CACHES: readonly Row[] = [
+  ['TestAddHints: no shares', AUTO, 'no slices, no shares: a failure'],
+  ['TestAddHints: too few', AUTO, 'two endpoints are too few for three zones'],
+  ['TestAddHints: two zones', AUTO, 'two endpoints in two zones each serve their own'],
+  ['TestAddHints: unready, unknown', AUTO, 'endpoints that are not ready, or of which that is not known'],
+  ['TestAddHints: several slices', AUTO, 'existing slices of a,a,c,c and a,a,b,b,b'],
+  ['TestSetNodes', SHARES, 'a node that is not ready does not make its zone count'],
+  ['TestSetNodes: three zones', SHARES, 'three zones with 5000 m, 4500 m and 500 m'],
+  [
+    'Test_getTotalReadyEndpoints',
+    'core/slices/hint-summary.test.ts',
+    'only what has the condition ready counts as ready',
+  ],
+  ['Test_redistributeHints', AUTO, 'one zone gives to two'],
+  ['Test_getGivingAndReceivingZones', AUTO, 'rather its own zone than a slightly better distribution'],
+  ['Test_getHintsByZone', AUTO, 'hints that are possible stay, and only the missing ones are given'],
+  ['Test_checkNodeTopologyDistribution', SHARES, 'two halves: from six to four on'],
+  ['TestUpdateNode', 'core/node-table.test.ts', 'a zone label that comes later makes hints possible'],
+  ['TestReconcileHints', TRAFFIC, 'each ready endpoint serves its own zone'],
+  ['TestReconcileHints: wrong hints', TRAFFIC, 'wrong hints are corrected, right ones kept as they are'],
+  ['TestReconcileHints: no zones', TRAFFIC, 'neither zone nor node: no hints object at all'],
+  ['TestReconcileHints: node hints alone', TRAFFIC, 'a node without zone: a node hint alone'],
+  ['TestReconcileHints: not ready', TRAFFIC, 'are not written for endpoints that are not ready'],
+  ['TestReconcileHints: unset', TRAFFIC, 'unset or unknown: all hints go'],
+  ['TestReconcileHints_doesNotMutateUnchangedSlices', TRAFFIC, 'the stored slice itself and its right endpoints'],
+  // No generations are tracked here: the reply of a write says what the server holds.
+  ['TestEndpointSliceTrackerUpdate', ACKS, 'applied: there is nothing more to do'],
+  ['TestEndpointSliceTrackerStaleSlices', ACKS, 'if older, are ignored'],
+  ['TestEndpointSliceTrackerDeletion', ACKS, 'of a delete: the slice is gone'],
+  ['TestEndpointSliceTrackerDeleteService', OWNED, 'gets slices of its own; those of its predecessor go'],
+  ['TestNewServiceNoPods', TIMES, 'a new service without pods: its creation'],
+  ['TestNewServiceExistingPods', TIMES, 'a new service with pods: its creation'],
+  ['TestPodsAdded', TIMES, 'pods were added: the earliest'],
+  ['TestPodsUpdated', TIMES, 'a pod moved on'],
+  ['TestPodsUpdatedNoOp', TIMES, 'nothing happened: none'],
+  ['TestPodDeletedThenAdded', TIMES, 'a pod went and came again: its time counts again'],
+  ['TestServiceDeletedThenAdded', TIMES, 'the service was deleted and made again: its new creation'],
+  ['TestServiceUpdatedNoPodChange', TIMES, 'the service changed, no pod did: none'],
+  ['TestNumEndpointsAndSlices', SERVICE, 'facts: each port group has its own fewest slices'],
+  ['TestPlaceHolderSlice', SERVICE, 'a service has at least one'],
+  ['TestCache_ServicesByTrafficDistribution', METRICS, 'services_count_by_traffic_distribution'],
+];
+
+const CONTROLLER: readonly Row[] = [
+  ['TestSyncServiceNoSelector, TestSyncServiceExternalNameType', SERVICE, 'without ${name} nothing is touched'],
+  ['TestSyncServicePendingDeletion', PLAN, 'P22: '],
+  ['TestSyncServiceWithSelector', IN_SIM, 'is controlled by its Service, labelled and dated as upstream does it'],
+  ['TestSyncServiceMissing', METRICS, 'forget a Service that is deleted'],
+  ['TestSyncServicePodSelection', 'core/selector-index.test.ts', 'a value for another key is no match'],
+  ['TestSyncServiceEndpointSlicePendingDeletion', SERVICE, 'a slice with a deletionTimestamp is as good as gone'],
+  ['TestSyncServiceEndpointSliceLabelSelection', OWNED, 'never touched, before, during and after'],
+  ['TestOnEndpointSliceUpdate', OWNED, 'takes over by its managed-by label is his'],
+  ['TestSyncService: families', IN_SIM, 'has slices of each'],
+  ['TestSyncService: one IP on two pods', SERVICE, 'two pods with one address are two endpoints'],
+  ['TestPodAddsBatching, TestPodUpdatesBatching, TestPodDeleteBatching', SHARED, 'batching of pod events'],
+  ['TestSyncServiceStaleInformer', ACKS, 'if older, are ignored'],
+  ['Test_dropEndpointSlicesPendingDeletion', OWNED, 'deletes while a finalizer holds it counts as gone'],
+];
+
+const MIRRORING_CONTROLLER: readonly Row[] = [
+  ['TestReconcile: empty', MIRROR, 'no subsets: no slices'],
+  ['TestReconcile: ports and addresses', MIRROR, 'two subsets, another port and another address: two slices'],
+  ['TestReconcile: pending deletion', MIRROR, 'Endpoints that are being deleted get no new slices'],
+  ['TestReconcile: identical', MIRROR, 'a slice that is right is left alone'],
+  ['TestReconcile: another owner', MIRROR, 'a slice of other Endpoints of that name is written once'],
+  ['TestReconcile: annotations', MIRROR, 'a slice with an annotation more is written once'],
+  ['TestReconcile: labels', MIRROR, 'a label more on the Endpoints: one update'],
+  ['TestReconcile: ready and not ready', MIRROR, 'ready and not ready'],
+  ['TestReconcile: existing empty', MIRROR, 'an empty slice is filled'],
+  ['TestReconcile: existing partial', MIRROR, 'a slice with some of the addresses is completed'],
+  ['TestReconcile: dual stack', MIRROR, 'IPv4 and IPv6 addresses of one subset are two slices'],
+  ['TestReconcile: some invalid', MIRROR, 'some invalid addresses are left out'],
+  ['TestReconcile: all invalid', MIRROR, 'invalid addresses alone: nothing is written'],
+  ['TestReconcile: over the limit', MIRROR, 'the limit is for each subset'],
+  ['TestReconcile: last-applied-configuration', MIRRORED, 'last-applied-configuration beside the same annotations'],
+  ['TestSyncEndpoints: skip label', MIRRORING, 'those labelled skip-mirror=true, to the letter'],
+  ['TestSyncEndpoints: Service missing', MIRRORING, 'without a Service wait for it, and lose their slices with it'],
+  ['TestSyncEndpoints: with selector', MIRRORING, 'those of a Service with a selector'],
+  ['TestSyncEndpoints: 1000 addresses', MIRROR, '1,000 addresses are one slice'],
+  ['TestSyncEndpoints: 1001 addresses', MIRROR, 'of 1,001 addresses 1,000 are mirrored, and there is one event'],
+  ['TestShouldMirror', MIRROR, 'what is mirrored: all but skip-mirror "true", to the letter, and leader election'],
+  [
+    'TestEndpointSlicesMirroredForService',
+    'scenarios/slices-ownership.test.ts',
+    'never touched, before, during and after',
+  ],
+  ['TestRecycleSlices', RECYCLE, 'the one that has most of them'],
+  ['TestRecycleSlices: one per IP family', MIRROR, 'with creates of both families pending each recycles'],
+  ['TestNewEndpointSlice', MIRROR, 'a new slice, whole'],
+];
+
+const CLUSTER: readonly Row[] = [
+  ['TestEndpointSliceMirroring', MIRRORING, 'become a slice that names their makers, labels and annotations'],
+  ['TestEndpointSliceMirroringUpdates', MIRRORING, 'are followed through every edit, by one write of the same slice'],
+  ['TestEndpointSliceMirroringSelectorTransition', MIRRORING, 'when it comes mirrored slices go and planned ones'],
+  ['TestEndpointSliceTerminating', IN_SIM, 'of a pod that terminates shows in its conditions'],
+  ['TestEndpointsControllersLabelSemantics', IN_SIM, 'has its labels on every slice, but no reserved ones'],
+  ['TestEndpointsHeadlessLabel', LABELS, 'no headless label because the service has one'],
+  ['rapid re-creation of a Service', OWNED, 'a Service that is deleted and made again at once'],
+  ['e2e: create and delete for a selector without pods', IN_SIM, 'without pods has an empty slice'],
+  ['e2e: a named port with two numbers', IN_SIM, 'are in slices by the number'],
+  ['e2e: re-created after manual deletion', OWNED, 'deletes is made again'],
+  ['e2e: pointing to the API server', OWNED, 'never touched, before, during and after'],
+  ['e2e: mirror a custom Endpoints', MIRRORING, 'are followed through every edit'],
+  ['e2e: custom Endpoints with several subsets', MIRROR, 'two subsets, another port, the same address: one slice'],
+  ['e2e: topology hints', TOPOLOGY, 'come with enough endpoints, are told once'],
+  ['e2e: traffic distribution', TOPOLOGY, 'hints by trafficDistribution'],
+];
+
+const ALL = [...RECONCILER, ...UTILS, ...HINTS_AND_CACHES, ...CONTROLLER, ...MIRRORING_CONTROLLER, ...CLUSTER];
+
+test('the tests that stand for those of upstream are there', () => {
+  const texts = new Map<string, string>();
+  const missing = ALL.filter(([, file, title]) => {
+    let text = texts.get(file);
+    if (text === undefined) texts.set(file, (text = readFileSync(join(import.meta.dirname, file), 'utf8')));
+    return !text.includes(title);
+  });
+  assert.deepEqual(missing, []);
+});
