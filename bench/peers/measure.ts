@@ -11,7 +11,14 @@ import { usageOf } from '../support/process-usage.ts';
 
 export interface Peer {
   readonly name: string;
-  readonly start: () => Promise<{ readonly pid: number; readonly stop: () => Promise<unknown> }>;
+  readonly start: () => Promise<RunningPeer>;
+}
+
+export interface RunningPeer {
+  readonly pid: number;
+  readonly stop: () => Promise<unknown>;
+  /** Rejects when the process ends by itself. */
+  readonly failed?: Promise<never>;
 }
 
 /** A cluster on the server, and what it must come to. */
@@ -40,7 +47,7 @@ export interface FlipFigures {
   readonly slicesMs: readonly number[];
 }
 
-const CONVERGE_MS_MAX = 300_000;
+const CONVERGE_MS_MAX = 120_000;
 const FLIP_INTERVAL_MS = 200;
 
 /**
@@ -53,7 +60,7 @@ export async function measureCold(peer: Peer, scene: Scene, restartMs: number): 
   const outputs = await watchOutputs(client);
   const from = performance.now();
   const first = await peer.start();
-  await converged(outputs, expected, CONVERGE_MS_MAX);
+  await becomesRight(peer, first, outputs, expected);
   const seconds = (performance.now() - from) / 1000;
   const { cpuSeconds, peakBytes } = usageOf(first.pid);
   await first.stop();
@@ -78,7 +85,7 @@ export async function measureFlips(peer: Peer, scene: Scene, flips: number, sett
   const { client, cluster, expected } = scene;
   const outputs = await watchOutputs(client);
   const controller = await peer.start();
-  await converged(outputs, expected, CONVERGE_MS_MAX);
+  await becomesRight(peer, controller, outputs, expected);
   await sleep(settleMs);
   const writesBefore = writesOf(outputs);
   const cpuBefore = usageOf(controller.pid).cpuSeconds;
@@ -95,11 +102,25 @@ export async function measureFlips(peer: Peer, scene: Scene, flips: number, sett
   const cpuSeconds = usageOf(controller.pid).cpuSeconds - cpuBefore;
   const writes = writesOf(outputs, writesBefore);
   // Every pod is as it was.
-  await converged(outputs, expected, CONVERGE_MS_MAX);
+  await becomesRight(peer, controller, outputs, expected);
   await controller.stop();
   stopOutputs(outputs);
   await deleteOutputs(client, cluster.namespaces);
   return { flips, cpuSeconds, writes, ...latencies };
+}
+
+async function becomesRight(
+  { name }: Peer,
+  { failed }: RunningPeer,
+  outputs: Outputs,
+  expected: ExpectedOutputs,
+): Promise<void> {
+  const right = converged(outputs, expected, CONVERGE_MS_MAX);
+  try {
+    await (failed === undefined ? right : Promise.race([right, failed]));
+  } catch (error) {
+    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 async function flip(

@@ -126,7 +126,7 @@ function scaleOf(size: Size): Scale {
   const onens = findProfile('onens');
   // Half of the pods are of a new revision, which listens on another port.
   const huge = { ...findProfile('huge'), halfUpdatedShare: 1 };
-  if (size === 'full') return { onens, huge, flips: 100, restartMs: 10_000, settleMs: 3000 };
+  if (size === 'full') return { onens, huge, flips: 60, restartMs: 10_000, settleMs: 3000 };
   return {
     onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
     huge: { ...huge, sizes: [{ pods: 50, weight: 1 }], nodes: 5 },
@@ -204,9 +204,10 @@ function print({ title, cold, flipCpuMark }: Part, [theirs, ours]: readonly Figu
     const verdict = size === 'full' ? (ratio >= mark! ? ': yes' : ': NO') : '';
     rows.push([
       name,
-      their.toFixed(digits),
-      our.toFixed(digits),
-      our === 0 ? '-' : `1/${ratio.toFixed(1)}`,
+      // A peer that falls behind may have shown none of the flips when the time is over.
+      Number.isNaN(their) ? 'none seen' : their.toFixed(digits),
+      Number.isNaN(our) ? 'none seen' : our.toFixed(digits),
+      Number.isFinite(ratio) ? `1/${ratio.toFixed(1)}` : '-',
       mark === null ? '' : `1/${mark}${verdict}`,
     ]);
   };
