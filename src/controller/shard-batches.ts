@@ -7,7 +7,7 @@ import type { Now } from './event.ts';
 import { allServices, getUnit, releaseSlice } from './services.ts';
 import { keyOf, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
-import { isWanted, type Failure, type Unit } from './unit.ts';
+import { awaitsAcks, isWanted, type Failure, type Unit } from './unit.ts';
 import { forgetSlices } from './outputs.ts';
 import { takeZones, tellAllZones } from './mirror-zones.ts';
 import type { Member } from '../core/member.ts';
@@ -102,14 +102,15 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
   while (shard.forgotten.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
-  if (shard.suspects.length > 0 && shard.inFlight.size === 0) {
-    // One at a time, and the first that may go.
-    const first = shard.suspects.findIndex((service) => !mustWait(service));
-    if (first >= 0) postBatch(state, index, shard.suspects.splice(first, 1), refused, now);
+  // One at a time, and the first that may go; if none may, none holds up the others.
+  let suspect = shard.suspects.findIndex((service) => !mustWait(service));
+  if (suspect >= 0 && shard.inFlight.size === 0) {
+    postBatch(state, index, shard.suspects.splice(suspect, 1), refused, now);
+    suspect = shard.suspects.findIndex((service) => !mustWait(service));
   }
   while (
     shard.queued.length > 0 &&
-    shard.suspects.length === 0 &&
+    suspect < 0 &&
     shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
     !aloneInFlight(shard)
   ) {
@@ -131,7 +132,7 @@ function aloneInFlight(shard: ShardState): boolean {
  */
 function mustWait(service: ServiceState): boolean {
   if (service.plannerVersion !== 0) return false;
-  return service.planning !== 0 || service.units.some(({ sync }) => sync?.stage === 'writing');
+  return service.planning !== 0 || service.units.some(awaitsAcks);
 }
 
 /** Posts as many of the services as fit in a batch and returns the rest. */

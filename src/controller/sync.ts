@@ -2,7 +2,7 @@
  * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of its
  * controller's work queue from `startSync` to `finish`; every path ends in `finish`.
  */
-import { nextDelayMs, type FailureClass } from './backoff.ts';
+import { BACKOFFS, nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
 import { recheckZones } from './mirror-zones.ts';
@@ -144,9 +144,9 @@ export function onPlanned(
 ): void {
   const units = service.units.filter(({ controller }) => (asked & controller.output) !== 0);
   if (result.error === null && result.needFull) {
-    service.plannerVersion = 0;
-    service.changedPods = null;
-    for (const unit of units) queuePlan(state, unit);
+    // It has dropped the service, with all that it knew of the objects, while this entry was on its way.
+    lostInPlanner(service);
+    for (const unit of units) beginPlan(state, unit, now);
     return;
   }
   if (result.error !== null) {
@@ -242,13 +242,17 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
   if (outcome.uncertain) becomeUncertain(output);
   if (outcome.failure !== null) {
-    sync.failure = outcome.failure;
+    sync.failure = soonest(sync.failure, outcome.failure);
     reportFailedWrite(state, unit, write, outcome.failure, outcome.silent, now);
   }
   if (output.inFlight === 0) releaseHeld(state, output, now);
   releaseSlice(state, output);
   if (sync.open === 0 && sync.later.length > 0) openLater(state, unit, now);
   if (sync.open === 0) finish(state, unit, now);
+}
+
+function soonest(a: Failure | null, b: Failure): Failure {
+  return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
 }
 
 /** Tells the planner that has planned the write; if that one is gone, its successor learns of the object elsewhere. */

@@ -56,7 +56,7 @@ export interface Sync {
   later: PlannedWrite[];
   /** Writes queued or without an answer; while reading, reads without one. */
   open: number;
-  /** The worst that happened so far. */
+  /** Of those that happened so far the one that another try may mend soonest: that one tells what is left. */
   failure: Failure | null;
   /** Writes that were applied. */
   applied: number;

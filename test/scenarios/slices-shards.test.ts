@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { createSliceSim, eventsOf, makeEndpoints, metric, slicesTable } from '../support/slice-sim.ts';
+import { asked, createSliceSim, eventsOf, makeEndpoints, metric, slicesTable } from '../support/slice-sim.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;
@@ -68,6 +68,56 @@ describe('a service that ends every thread on which it is planned', () => {
     assert.deepEqual(slicesTable(sim), ['default/bad IPv4 10.0.0.1 : http:8080/TCP', ...OTHERS]);
     assert.ok(endpointsTable(sim).includes('default/bad 10.0.0.1 : http:8080/TCP'));
     assert.deepEqual(stuck(sim), []);
+  });
+});
+
+describe('a service whose planning throws', () => {
+  it('while another of its plans is under way: that one begins with a look at what there is, and makes no duplicate', () => {
+    let batchMs = 1;
+    const options = { ...ALL, endpointSliceUpdatesBatchPeriodMs: 50 };
+    const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(5000);
+    // The Endpoints are planned first, and the slices are asked for before the answer is there.
+    batchMs = 100;
+    sim.planner(0).services.get('default/web')!.stored.uncertain = true;
+    const from = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 | 10.0.0.1 : http:8080/TCP']);
+    assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
+    sim.run(60_000);
+    assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
+  });
+});
+
+describe('a suspect that has to wait for a write', () => {
+  it('does not hold up the others of its shard meanwhile', () => {
+    const options = { ...ALL, endpointUpdatesBatchPeriodMs: 500 };
+    const sim = createSliceSim({ shards: 1, options, batchMs: () => 20 });
+    for (const name of ['web', 'other']) {
+      createService(sim, { name, spec: { selector: { app: name } } });
+      createPod(sim, { name: `${name}-1`, ip: name === 'web' ? '10.0.0.1' : '10.0.0.2', labels: { app: name } });
+    }
+    sim.start();
+    sim.run(10_000);
+    // The slice of web is being written for a long time, and its Endpoints are being planned when the thread ends.
+    sim.lag = ({ method, path }) => ({
+      toMs: method === 'PUT' && path.includes('endpointslices/web-') ? 8000 : 0,
+      backMs: 0,
+    });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(510);
+    sim.shards!.kill(0, 'heap limit');
+    sim.run(100);
+    setPodStatus(sim, { name: 'other-1', ready: false });
+    sim.run(2000);
+    assert.ok(slicesTable(sim).includes('default/other IPv4 | 10.0.0.2 : http:8080/TCP'));
+    assert.ok(endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP'), 'it waits');
+    sim.run(20_000);
+    assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
   });
 });
 

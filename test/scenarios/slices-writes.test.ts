@@ -274,6 +274,32 @@ describe('a refusal', () => {
     ]);
   });
 
+  it('of one slice does not make another wait, whose conflict the next try settles, whichever answer comes last', () => {
+    for (const lastName of [0, 1]) {
+      const sim = world({ options: { endpointsPerSliceMax: 1, endpointSliceUpdatesBatchPeriodMs: 100 } });
+      createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+      sim.start();
+      sim.run(2000);
+      const [bad, good] = namesOf(sim) as [string, string];
+      const last = [bad, good][lastName]!;
+      let conflicts = 0;
+      sim.refuse = ({ method, path }) => {
+        if (method !== 'PUT' || path.includes('/pods/')) return 0;
+        if (path.endsWith(bad)) return 422;
+        return path.endsWith(good) && conflicts++ === 0 ? 409 : 0;
+      };
+      sim.lag = ({ method, path }) => ({ toMs: method === 'PUT' && path.endsWith(last) ? 20 : 0, backMs: 0 });
+      for (const name of ['web-1', 'web-2']) setPodStatus(sim, { name, ready: false });
+      sim.run(2000);
+      const { endpoints } = slicesOf(sim).find(({ metadata }) => metadata.name === good)!;
+      assert.equal(endpoints![0]!.conditions?.ready, false, `${last} is answered last`);
+      assert.deepEqual(
+        stuck(sim).map((labels) => (labels as { class: string }).class),
+        ['invalid'],
+      );
+    }
+  });
+
   it('of creates in a terminating namespace skips them alone: updates and deletes are done (17, D33)', () => {
     const sim = createSliceSim({
       serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
