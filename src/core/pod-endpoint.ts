@@ -1,8 +1,8 @@
 import { podIPsOf } from '../kube/record.ts';
 import type { EndpointAddress, IpFamily, PodRecord, ServiceRecord } from '../kube/types.ts';
 import { type Ip, parseIp } from './ip.ts';
-import { podFields, podIpAt, quoted } from './pod-fields.ts';
-import type { Problem } from './problem.ts';
+import { podFields, podIpAt } from './pod-fields.ts';
+import { quoted, type Problem } from './problem.ts';
 
 /** Whether the pod has a place in the endpoints at all (spec/endpoints.md 7.1). */
 export function podIncluded(pod: PodRecord, publishNotReady: boolean): boolean {

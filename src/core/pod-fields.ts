@@ -2,7 +2,7 @@
 import { podIPsOf } from '../kube/record.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { forbiddenAddress, type Ip, parseIp } from './ip.ts';
-import type { Problem } from './problem.ts';
+import { quoted, type Problem } from './problem.ts';
 
 export interface PodFields {
   /** Of the pod within this service; '' = none. */
@@ -43,11 +43,6 @@ export function podIpAt(pod: PodRecord, index: number): PodIp {
   const fault = ip === null ? 'not an IP address' : forbiddenAddress(ip);
   if (fault === null) return { ip, problem: null };
   return { ip, problem: podProblem(pod, `status.podIPs[${index}].ip`, `${fault}, left out: ${quoted(text)}`) };
-}
-
-/** In a message: cut where it is too long to read. */
-export function quoted(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text);
 }
 
 function podProblem(pod: PodRecord, field: string, message: string): Problem {

@@ -1,7 +1,7 @@
 import { labelsGet } from '../kube/labels.ts';
 import { TOLERATE_UNREADY_ANNOTATION } from '../kube/names.ts';
 import type { ServiceRecord } from '../kube/types.ts';
-import type { Problem } from './problem.ts';
+import { quoted, type Problem } from './problem.ts';
 
 /** What a planner is told once and for all. */
 export interface PlanningConfig {
@@ -30,7 +30,7 @@ export function publishingOf(service: ServiceRecord, config: PlanningConfig): Pu
       kind: 'bad-annotation',
       object: `service ${service.namespace}/${service.name}`,
       field: `metadata.annotations[${TOLERATE_UNREADY_ANNOTATION}]`,
-      message: `not a boolean, ignored: ${JSON.stringify(text.slice(0, 64))}`,
+      message: `not a boolean, ignored: ${quoted(text)}`,
     },
   };
 }

@@ -11,7 +11,6 @@ import {
   editService,
   eventsOf,
   metric,
-  removeLabels,
   setPodIPs,
   SERVICES,
   slicesOf,

@@ -19,7 +19,7 @@ import type {
   ServiceRecord,
 } from '../../kube/types.ts';
 import { podEndpoint, podIncluded, podReady, wantedFamily } from '../pod-endpoint.ts';
-import { type Problem, problemsEqual } from '../problem.ts';
+import { noteProblem, type Problem } from '../problem.ts';
 import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
 import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
 import { addressEqual } from './equality.ts';
@@ -85,9 +85,6 @@ interface Group {
   hash: string;
 }
 
-/** Most problems that wait to be taken; further ones are dropped: they are for a log. */
-const PROBLEMS_MAX = 100;
-
 /** The key of the profile that stands for "no ports", of headless services. */
 const PORTLESS = 'portless';
 
@@ -127,7 +124,7 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
     if (before !== undefined) unlist(membership, before);
   }
   membership.members.set(name, after);
-  noteProblem(membership, before?.problem ?? null, after.problem);
+  noteProblem(membership.problems, before?.problem ?? null, after.problem);
   return before?.pod ?? null;
 }
 
@@ -136,7 +133,7 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
   const before = membership.spec;
   if (before === spec) return;
   const { publishNotReady, problem } = publishingOf(spec, membership.config);
-  noteProblem(membership, publishingOf(before, membership.config).problem, problem);
+  noteProblem(membership.problems, publishingOf(before, membership.config).problem, problem);
   const family = wantedFamily(spec);
   const same =
     publishNotReady === membership.publishNotReady &&
@@ -161,7 +158,7 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
     const after = place(membership, member.pod, member);
     list(membership, after);
     membership.members.set(name, after);
-    noteProblem(membership, member.problem, after.problem);
+    noteProblem(membership.problems, member.problem, after.problem);
   }
 }
 
@@ -186,11 +183,6 @@ export function takeProblems(membership: Membership): readonly Problem[] {
 
 export function memberNames(membership: Membership): Iterable<string> {
   return membership.members.keys();
-}
-
-function noteProblem(membership: Membership, before: Problem | null, after: Problem | null): void {
-  if (after === null || (before !== null && problemsEqual(before, after))) return;
-  if (membership.problems.length < PROBLEMS_MAX) membership.problems.push(after);
 }
 
 /** What becomes of a pod, not yet listed. */

@@ -6,7 +6,7 @@ import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import type { Member } from '../member.ts';
 import { podIncluded } from '../pod-endpoint.ts';
-import { type Problem, problemsEqual } from '../problem.ts';
+import { noteProblem, quoted, type Problem } from '../problem.ts';
 import { servicePortsEqual } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
 import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
@@ -79,8 +79,6 @@ interface PodPlace {
   readonly problem: Problem | null;
 }
 
-/** Most problems that wait to be taken; further ones are dropped: they are for a log. */
-const PROBLEMS_MAX = 100;
 const NO_PROBLEMS: readonly Problem[] = [];
 
 /** Of a service of which nothing is known: no spec, no pods, no stored slices. */
@@ -110,7 +108,7 @@ export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
     labels: sliceLabels(spec),
     ports: fixedSlicePorts(spec),
   };
-  noteProblem(s, before?.problem ?? null, problem);
+  noteProblem(s.problems, before?.problem ?? null, problem);
   if (before === null || !placesLike(before, s.service)) placeAll(s, s.service);
   else if (!labelsEqual(spec.labels, before.spec.labels)) for (const family of s.families) markAllEntries(family);
 }
@@ -182,11 +180,6 @@ export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
   return taken;
 }
 
-function noteProblem(s: ServiceSlices, before: Problem | null, after: Problem | null): void {
-  if (after === null || (before !== null && problemsEqual(before, after))) return;
-  if (s.problems.length < PROBLEMS_MAX) s.problems.push(after);
-}
-
 /** Whether pods and slices have the same places by both. */
 function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
   return (
@@ -210,7 +203,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
     const after = placePod(s, service, before.member, before);
     s.pods.set(name, after);
     enterAll(s, name, after);
-    noteProblem(s, before.problem, after.problem);
+    noteProblem(s.problems, before.problem, after.problem);
   }
   for (const entry of s.stored.values()) {
     entry.group = null;
@@ -258,14 +251,14 @@ function unknownNode(pod: PodRecord): Problem {
     kind: 'unknown-node',
     object: `pod ${pod.namespace}/${pod.name}`,
     field: 'spec.nodeName',
-    message: `no such node, left out until there is: ${JSON.stringify(pod.nodeName.slice(0, 64))}`,
+    message: `no such node, left out until there is: ${quoted(pod.nodeName)}`,
   };
 }
 
 function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
   if (before?.waiting === true) s.waitingForNode--;
   if (after?.waiting === true) s.waitingForNode++;
-  noteProblem(s, before?.problem ?? null, after?.problem ?? null);
+  noteProblem(s.problems, before?.problem ?? null, after?.problem ?? null);
   const from = before?.ports ?? null;
   const to = after?.ports ?? null;
   for (const family of s.families) {
