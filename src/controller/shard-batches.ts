@@ -103,17 +103,12 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
     postForgotten(state, index, shard, now);
   }
   // One at a time, and the first that may go; if none may, none holds up the others.
-  let suspect = shard.suspects.findIndex((service) => !mustWait(service));
-  if (suspect >= 0 && shard.inFlight.size === 0) {
-    postBatch(state, index, shard.suspects.splice(suspect, 1), refused, now);
-    suspect = shard.suspects.findIndex((service) => !mustWait(service));
+  const suspect = shard.suspects.findIndex((service) => !mustWait(service));
+  if (suspect >= 0) {
+    if (shard.inFlight.size === 0) postBatch(state, index, shard.suspects.splice(suspect, 1), refused, now);
+    return;
   }
-  while (
-    shard.queued.length > 0 &&
-    suspect < 0 &&
-    shard.inFlight.size < BATCHES_IN_FLIGHT_MAX &&
-    !aloneInFlight(shard)
-  ) {
+  while (shard.queued.length > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX && !aloneInFlight(shard)) {
     const before = shard.queued.length;
     shard.queued = postBatch(state, index, shard.queued, refused, now);
     // All that is left waits for answers.

@@ -17,9 +17,13 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
     const unit = unitToSweep(state, service, controller);
     if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
     // Endpoints that nobody plans from: they are read should that change.
-    else if (output !== OUTPUT_SLICES && !service.units.some(isWanted)) dropContent(service.endpoints);
+    else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropContent(service.endpoints);
     releaseService(state, service);
   }
+}
+
+function readsEndpoints(unit: Unit): boolean {
+  return unit.controller.output !== OUTPUT_SLICES && isWanted(unit);
 }
 
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {

@@ -84,6 +84,23 @@ describe('any subset of the controllers', () => {
     });
   }
 
+  it('Endpoints that no controller here reads are kept by no planner', () => {
+    const sim = createSliceSim({ shards: 1, options: { ...ALL, endpoints: false } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    for (const name of ['web', 'hand']) makeEndpoints(sim, name, [{ addresses: [{ ip: '10.9.0.1' }] }]);
+    sim.start();
+    sim.run(2000);
+    edit(sim, `${ENDPOINTS}/web`, { labels: { a: 'b' } });
+    sim.run(1000);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    const { services } = sim.planner(0);
+    assert.equal(services.get('default/web')!.stored.object, null);
+    assert.notEqual(services.get('default/hand')!.stored.object, null);
+  });
+
   it('a controller that is switched on later finds what the others have left', () => {
     const sim = settled({ endpoints: true, slices: false });
     sim.kill();
