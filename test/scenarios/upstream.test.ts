@@ -1,6 +1,7 @@
 /**
  * What upstream's tests of the endpoints controller ask for and what only a running controller shows (spec/endpoints.md
- * 25.1, 25.3, 25.4), each under the name of the upstream test. The rules of planning itself are in `test/core`.
+ * 25.1, 25.3, 25.4), each under the name of the upstream test. The rules of planning itself are in `test/core`. Those of
+ * slices and mirroring are found by `test/upstream-inventory.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -15,6 +16,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
+import { createSliceSim, removeLabels } from '../support/slice-sim.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { samples } from '../../src/metrics/store.ts';
 
@@ -67,13 +69,13 @@ describe('batching of pod events', () => {
   const acts: readonly [name: string, act: (sim: Sim, i: number) => void][] = [
     ['TestPodUpdatesBatching', (sim, i) => setPodStatus(sim, { name: `pod-${i}`, ready: false })],
     ['TestPodAddsBatching', (sim, i) => createPod(sim, { name: `new-${i}`, ip: `10.0.1.${i}` })],
-    ['TestPodDeleteBatching', (sim, i) => deleteObject(sim, `${NAMESPACE}/pods/pod-${i}`)],
+    // Not by a deletion, which is two events that slices tell apart: the pod terminates before it is gone.
+    ['TestPodDeleteBatching', (sim, i) => removeLabels(sim, `pod-${i}`)],
   ];
   for (const [name, act] of acts) {
     for (const [text, batchMs, requests] of cases) {
       // A pod is added in two steps, its creation and its first status; they fall into one sync.
-      it(`${name}: ${text}`, () => {
-        const sim = createSim({ options: { endpointUpdatesBatchPeriodMs: batchMs } });
+      const check = (sim: Sim): void => {
         createService(sim, { name: 'web' });
         for (let i = 1; i <= 3; i++) createPod(sim, { name: `pod-${i}`, ip: `10.0.0.${i}` });
         sim.start();
@@ -85,6 +87,10 @@ describe('batching of pod events', () => {
         }
         sim.run(5000);
         assert.equal(writesOf(sim).length - before, requests);
+      };
+      it(`${name}: ${text}`, () => check(createSim({ options: { endpointUpdatesBatchPeriodMs: batchMs } })));
+      it(`${name}, of slices: ${text}`, () => {
+        check(createSliceSim({ options: { endpointSliceUpdatesBatchPeriodMs: batchMs } }));
       });
     }
   }
