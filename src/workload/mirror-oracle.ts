@@ -11,7 +11,7 @@ import type {
   ServiceRecord,
   SlicePort,
 } from '../kube/types.ts';
-import { parse } from './oracle-rules.ts';
+import { forbidden, parse } from './oracle-rules.ts';
 import { contentText, faultOf, identity, labelDifference, ownedBy } from './slices-judge.ts';
 import type { Fault } from './slices-judge.ts';
 import { portsKey } from './slices-oracle.ts';
@@ -119,7 +119,7 @@ function groupsOf(endpoints: Endpoints, { endpointsPerSubsetMax, all }: MirrorOp
     let room = all ? Number.POSITIVE_INFINITY : endpointsPerSubsetMax;
     for (const { address, ready } of [...addresses.filter((a) => a.ready), ...addresses.filter((a) => !a.ready)]) {
       const ip = parse(address.ip);
-      if (ip === null) continue;
+      if (ip === null || forbidden(ip.text)) continue;
       if (room-- <= 0) break;
       const { hostname = '', nodeName, targetRef } = address;
       const key = groupKey(ip.family, ports);

@@ -47,6 +47,17 @@ test('converged when the slices of every service together are judged right', asy
   });
 });
 
+test('not converged while a service that was right is wrong again', async () => {
+  const { view, emit } = await watching(slice('web-1', ['10.0.0.1']));
+  const both = new Map(
+    ['shop/web', 'shop/api'].map((service) => [service, (slices: readonly KubeObject[]) => slices.length === 1]),
+  );
+  const converged = view.converged(both, 5);
+  emit('DELETED', slice('web-1', []));
+  emit('ADDED', slice('api-1', [], 'api'));
+  await assert.rejects(converged, { message: /^1 sets of EndpointSlices are not right .*shop\/web$/ });
+});
+
 test('a service that should have none is right without any', async () => {
   const { view } = await watching();
   await view.converged(new Map([['shop/web', (slices: readonly KubeObject[]) => slices.length === 0]]), 0);

@@ -82,6 +82,14 @@ test('no hints at all are right, some are not', () => {
   );
 });
 
+test('none for nodes, which are of trafficDistribution', () => {
+  const both = { forZones: [{ name: 'a' }], forNodes: [{ name: 'node-1' }] };
+  assert.equal(
+    judgeCpuHints([{ addresses: ['10.0.0.9'], zone: 'a', hints: both }], SHARES),
+    '10.0.0.9: hints for nodes, which topology-mode never gives',
+  );
+});
+
 test('in proportion to the shares, within what a sync allows', () => {
   // Minimum 5, 3, 2 of 10; nothing is left over.
   assert.equal(judgeCpuHints(hinted({ a: 5, b: 3, c: 2 }), SHARES), null);

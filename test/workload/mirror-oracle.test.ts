@@ -100,7 +100,8 @@ describe('what is mirrored', () => {
   });
 
   test('families apart, not ready wins, bad addresses are left out', () => {
-    assert.deepEqual(groups([{ addresses: ips('fd00::1', '10.0.0.1', 'x'), ports: HTTP }]), [
+    // Such as a loopback address, which the server takes in neither object.
+    assert.deepEqual(groups([{ addresses: ips('fd00::1', '10.0.0.1', 'x', '127.0.0.1'), ports: HTTP }]), [
       'IPv4 http: 10.0.0.1',
       'IPv6 http: fd00::1',
     ]);
@@ -179,6 +180,20 @@ describe('the judgement', () => {
     assert.match(reasons(slice(), slice({ ports: HTTPS }))[0]!, /^ns\/web-1: nothing has IPv4 \["https"/);
   });
 
+  test('no endpoint that is not mirrored from anything, and no slice above the limit', () => {
+    const stranger = { addresses: ['10.0.0.9'], conditions: { ready: true } };
+    assert.deepEqual(reasons(slice({ endpoints: [ENDPOINT, stranger] })), [
+      'ns/web-1: 10.0.0.9 ready should not be there',
+    ]);
+    const two = ask(handMade([{ addresses: ips('10.0.0.1', '10.0.0.2'), ports: HTTP }]));
+    const endpoints = ips('10.0.0.1', '10.0.0.2').map(({ ip }) => ({ addresses: [ip], conditions: { ready: true } }));
+    const faults = judgeMirror(two, [slice({ endpoints })], { endpointsPerSubsetMax: 1, all: true });
+    assert.deepEqual(
+      faults.map(({ reason }) => reason),
+      ['2 endpoints'],
+    );
+  });
+
   test('conditions, zone, labels, annotations and owner are compared', () => {
     const wrong = [
       slice({ endpoints: [{ ...ENDPOINT, conditions: { ready: true, serving: true } }] }),
@@ -186,6 +201,7 @@ describe('the judgement', () => {
       slice({}, { labels: { ...expected.labels, a: 'b' } }),
       slice({}, { annotations: { a: 'b' } }),
       slice({}, { ownerReferences: [{ ...OWNER, uid: 'old' }] }),
+      slice({}, { ownerReferences: [{ ...OWNER, controller: false }] }),
     ];
     for (const each of wrong) assert.equal(reasons(each).length, 1);
     assert.deepEqual(reasons(slice({ endpoints: [{ ...ENDPOINT, hints: { forZones: [{ name: 'a' }] } }] })), []);

@@ -117,6 +117,10 @@ describe('what there should be', () => {
     ]);
   });
 
+  test('no pod of another namespace, whatever its labels', () => {
+    assert.deepEqual([...ask(makeService(), [makePod('p', { namespace: 'other' })]).families[0]!.groups], []);
+  });
+
   test('hostname only under the own subdomain, zone only if the node has one, canonical addresses', () => {
     const pod = { hostname: 'h', podIPs: ['010.0.0.1', 'fd00::1', '169.254.0.1'] };
     const pods = [makePod('p', { ...pod, subdomain: 'web' }), makePod('q', { ...pod, subdomain: 'other' })];
