@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { NODE_FLAGS } from '../src/cli/controller-process.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -41,6 +42,17 @@ test('the package holds what runs, and no sources', () => {
     assert.ok(existsSync(join(installed, path)), path);
   }
   for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);
+});
+
+test('the package and the image start Node as the measured process is started', () => {
+  const flags = NODE_FLAGS.join(' ');
+  assert.ok(readFileSync(bin, 'utf8').startsWith(`#!/usr/bin/env -S node ${flags}\n`));
+  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  assert.ok(
+    image.includes(
+      `ENTRYPOINT ${JSON.stringify(['/nodejs/bin/node', ...NODE_FLAGS, '/app/bin/endpointd.js']).replaceAll(',', ', ')}`,
+    ),
+  );
 });
 
 test('installed, it answers --help and --version', async () => {
