@@ -18,7 +18,13 @@ import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { nextUint32 } from '../lib/prng.ts';
 import { decodeReply, encodeBatch, estimateEntryBytes } from '../shard/codec.ts';
-import { OUTPUT_ENDPOINTS, type BatchEntry, type Observed, type ServiceResult } from '../shard/protocol.ts';
+import {
+  OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
+  type BatchEntry,
+  type Observed,
+  type ServiceResult,
+} from '../shard/protocol.ts';
 
 export interface ShardState {
   /** Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent syncs. */
@@ -282,8 +288,10 @@ function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'obser
   return { relisted, observed };
 }
 
-/** The Endpoints object has one unit that writes it, or one that reads it. */
+/** The Endpoints object has one unit that writes it, or one that reads it; the one may still have to end. */
 function endpointsAreTold(service: ServiceState): boolean {
+  // It takes a full snapshot to begin with that, and those wait until nothing of the writer's is under way.
+  if ((service.asked & OUTPUT_MIRROR) !== 0) return true;
   const writer = getUnit(service, OUTPUT_ENDPOINTS);
   return writer === undefined || isToldNow(service, writer);
 }

@@ -116,7 +116,8 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
   endpoints.inFlight--;
-  releaseHeld(state, endpoints, now);
+  // The answer to another read may be older still.
+  if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 

@@ -1,7 +1,7 @@
 /** Endpoints made by hand become slices (spec/endpointslice.md 11). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
+import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 import {
   asked,
   createSliceSim,
@@ -265,6 +265,47 @@ describe('Endpoints that are not to be mirrored', () => {
     editService(sim, 'web', { selector: null });
     sim.run(5000);
     assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.9 : http:8080/TCP']);
+  });
+
+  /** Both controllers read the Endpoints at once, for the selector goes in that moment; the answers take so long. */
+  function readTwice(backMs: readonly [number, number]): Sim {
+    const sim = world({ shards: 1, options: { endpoints: true } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    // After the loss of a thread the Endpoints are read before they are planned.
+    sim.shards!.kill(0, 'heap limit');
+    sim.run(100);
+    let reads = 0;
+    sim.lag = ({ method, path }) => ({
+      toMs: 0,
+      backMs: method === 'GET' && path === `${ENDPOINTS}/web` ? backMs[reads++]! : 0,
+    });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(100);
+    editService(sim, 'web', { selector: null });
+    sim.run(100);
+    assert.equal(reads, 2);
+    return sim;
+  }
+
+  it('those that are read for another reason while the selector goes are mirrored, too', () => {
+    const sim = readTwice([5000, 0]);
+    sim.run(60_000);
+    assert.deepEqual(slicesTable(sim), RIGHT);
+  });
+
+  it('those that change while they are read twice are mirrored as they are in the end', () => {
+    for (const backMs of [
+      [5000, 1000],
+      [1000, 5000],
+    ] as const) {
+      const sim = readTwice(backMs);
+      edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: [{ ip: '10.0.0.7' }], ports: HTTP }] });
+      sim.run(60_000);
+      assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.7 : http:8080/TCP'], backMs.join());
+    }
   });
 
   it('are removed by the next process if they became so while none ran', () => {
