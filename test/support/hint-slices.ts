@@ -7,7 +7,12 @@
  *     !a       not ready; ?a without the condition
  *     >a       in no zone
  */
-import { storeSlice, type DraftSlice, type HintSlices, type StoredSlice } from '../../src/core/slices/slice-state.ts';
+import {
+  storeSlice,
+  type DraftEndpoints,
+  type HintSlices,
+  type StoredSlice,
+} from '../../src/core/slices/slice-state.ts';
 import type { Endpoint } from '../../src/kube/types.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
@@ -60,8 +65,8 @@ export function hintSlices({ created = [], updated = [], unchanged = [] }: HintT
   return { created: created.map(draftOf), updated: updated.map(draftOf), unchanged: unchanged.map(storedOf) };
 }
 
-function draftOf(text: string): DraftSlice {
-  return { stored: null, endpoints: endpointsOf(text).map(deepFreeze) };
+function draftOf(text: string): DraftEndpoints {
+  return { endpoints: endpointsOf(text).map(deepFreeze) };
 }
 
 function storedOf(text: string, number: number): StoredSlice {

@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../kube/types.ts';
 import type { SliceEntry } from './family-slices.ts';
 import { NO_SLICE_PORTS, type SlicePorts } from './slice-ports.ts';
-import type { DraftSlice } from './slice-state.ts';
+import type { DraftEndpoints } from './slice-state.ts';
 
 /** What one write will make of a slice. */
-export interface SliceDraft extends DraftSlice {
+export interface SliceDraft extends DraftEndpoints {
   /**
    * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are. `new`: all is, but for what
    * somebody else put into the metadata of a slice that is recycled.
@@ -17,10 +17,10 @@ export interface SliceDraft extends DraftSlice {
 }
 
 export function changedDraft(entry: SliceEntry, endpoints: Endpoint[], kind: 'changed' | 'hints'): SliceDraft {
-  return { kind, stored: entry.stored, entry, endpoints, ports: NO_SLICE_PORTS };
+  return { kind, entry, endpoints, ports: NO_SLICE_PORTS };
 }
 
 /** @param entry the slice to be recycled; null = none */
 export function newDraft(ports: SlicePorts, endpoints: Endpoint[], entry: SliceEntry | null): SliceDraft {
-  return { kind: 'new', stored: null, entry, endpoints, ports };
+  return { kind: 'new', entry, endpoints, ports };
 }

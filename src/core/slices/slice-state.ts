@@ -16,18 +16,15 @@ export function storeSlice(object: EndpointSlice): StoredSlice {
   return { object, summary: summarizeHints(object.endpoints ?? []) };
 }
 
-/** A slice that will be written. */
-export interface DraftSlice {
-  /** The slice on the server that is changed; null = a new one. */
-  readonly stored: StoredSlice | null;
-  /** May be changed and replaced. */
-  endpoints: Endpoint[];
+/** What a slice that will be written is to hold; hints are put in and taken out in place. */
+export interface DraftEndpoints {
+  readonly endpoints: Endpoint[];
 }
 
 /** All slices that one address family of a service will have. */
 export interface HintSlices {
-  readonly created: readonly DraftSlice[];
-  readonly updated: readonly DraftSlice[];
+  readonly created: readonly DraftEndpoints[];
+  readonly updated: readonly DraftEndpoints[];
   /** Ascending by name. */
   readonly unchanged: readonly StoredSlice[];
 }
