@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { formatDuration, parseDuration } from '../lib/duration.ts';
+import { parseBool } from '../lib/parse-bool.ts';
 import { HelpShown, UsageError } from './usage.ts';
 
 /** Declares one flag with a checked value; `shown` is the default as --help writes it. */
@@ -64,8 +65,8 @@ export function asText(text: string): string {
 
 /** As pflag: what Go's ParseBool takes. */
 export function bool(text: string): boolean {
-  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
-  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
+  const value = parseBool(text);
+  if (value !== null) return value;
   throw new InvalidArgumentError('Allowed: true or false.');
 }
 

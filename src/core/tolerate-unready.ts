@@ -1,6 +1,7 @@
 import { labelsGet } from '../kube/labels.ts';
 import { TOLERATE_UNREADY_ANNOTATION } from '../kube/names.ts';
 import type { ServiceRecord } from '../kube/types.ts';
+import { parseBool } from '../lib/parse-bool.ts';
 import { quoted, type Problem } from './problem.ts';
 
 /** What a planner is told once and for all. */
@@ -33,26 +34,4 @@ export function publishingOf(service: ServiceRecord, config: PlanningConfig): Pu
       message: `not a boolean, ignored: ${quoted(text)}`,
     },
   };
-}
-
-/** The spellings of Go's strconv.ParseBool; null for all others. */
-function parseBool(text: string): boolean | null {
-  switch (text) {
-    case '1':
-    case 't':
-    case 'T':
-    case 'true':
-    case 'TRUE':
-    case 'True':
-      return true;
-    case '0':
-    case 'f':
-    case 'F':
-    case 'false':
-    case 'FALSE':
-    case 'False':
-      return false;
-    default:
-      return null;
-  }
 }
