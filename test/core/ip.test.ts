@@ -59,6 +59,7 @@ for (const text of [
   '::1.2.3',
   '1.2.3.4::',
   '1:2:3:4:5:6:7:1.2.3.4',
+  '1::2:3:4:5:6:7:1.2.3.4',
 ]) {
   test(`"${text}" is no address`, () => assert.equal(parseIp(text), null));
 }

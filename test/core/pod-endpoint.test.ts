@@ -165,6 +165,15 @@ test('an address without a node, a valid node or a valid hostname is written wit
   assert.deepEqual(keys({ hostname: '-a', subdomain: 'web' }), ['ip', 'nodeName', 'targetRef']);
 });
 
+test('the longest hostname and node name that the API server takes are written, longer ones are not', () => {
+  const lengths = (nodeName: string, hostname: string): (number | undefined)[] => {
+    const { address } = podEndpoint(makeService(), 'IPv4', makePod('p', { nodeName, hostname, subdomain: 'web' }));
+    return [address!.nodeName?.length, address!.hostname?.length];
+  };
+  assert.deepEqual(lengths('n'.repeat(253), 'h'.repeat(63)), [253, 63]);
+  assert.deepEqual(lengths('n'.repeat(254), 'h'.repeat(64)), [undefined, undefined]);
+});
+
 test('hostile texts are cut in what is reported', () => {
   const { problem } = podEndpoint(makeService(), 'IPv4', makePod('p', { podIPs: ['x'.repeat(100_000)] }));
   assert.ok(problem!.message.length < 120);
