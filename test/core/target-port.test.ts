@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resolveTargetPort, resolveTargetPorts } from '../../src/core/target-port.ts';
+import { resolveTargetPort, resolveTargetPorts, servicePortsEqual } from '../../src/core/target-port.ts';
 import { makePod, makeServicePort } from '../support/records.ts';
 
 const pod = makePod('p', {
@@ -42,4 +42,23 @@ test('thousands of ports are resolved in one pass, the same way', () => {
     resolveTargetPorts(servicePorts, many).slice(0, 300),
     some.map((port) => resolveTargetPort(port, many)),
   );
+});
+
+const changes: [name: string, change: Parameters<typeof makeServicePort>[0], equal: boolean][] = [
+  ['the port of the service itself', { port: 81 }, true],
+  ['its name', { name: 'web' }, false],
+  ['its protocol', { protocol: 'UDP' }, false],
+  ['the target port', { targetPort: 9090 }, false],
+  ['an appProtocol', { appProtocol: 'h2c' }, false],
+  ['an empty appProtocol', { appProtocol: '' }, false],
+];
+for (const [name, change, equal] of changes) {
+  test(`${name} ${equal ? 'changes nothing for' : 'is another list of ports on'} the pods`, () => {
+    assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort(change)]), equal);
+  });
+}
+
+test('a port more is another list, a copy is none', () => {
+  assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort(), makeServicePort({ name: 'b' })]), false);
+  assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort()]), true);
 });

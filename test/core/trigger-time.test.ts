@@ -185,3 +185,12 @@ test('nothing is kept of pods with nothing to tell', () => {
   notePodTime(times, 'a', 140, 110);
   assert.equal(times.untold.size, 0);
 });
+
+test('nor of one that went back while a write failed', () => {
+  const times = planned({ a: 110 });
+  notePodTime(times, 'a', 110, 140);
+  takeTriggerTime(times, CREATED);
+  notePodTime(times, 'a', 140, 110);
+  revertTriggerTime(times);
+  assert.equal(times.untold.size, 0);
+});

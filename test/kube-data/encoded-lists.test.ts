@@ -88,6 +88,27 @@ describe('an object that is encoded again', () => {
     check([slice(items), slice([...items]), slice(flipped), slice(flipped.slice(30)), slice([]), slice(items)]);
   });
 
+  it('does not look into what it has encoded before', () => {
+    let looks = 0;
+    const watched = count(100).map((n): EndpointAddress => ({
+      get ip() {
+        looks++;
+        return `10.0.0.${n}`;
+      },
+    }));
+    const before = endpoints({ ready: watched, notReady: [] });
+    encodeAgain(before, endpoints());
+    assert.equal(looks, 100);
+    for (const ready of [
+      watched.with(40, address(1)),
+      watched.toSpliced(40, 0, address(1)),
+      watched.toSpliced(40, 1),
+    ]) {
+      encodeAgain(endpoints({ ready, notReady: [] }), before);
+    }
+    assert.equal(looks, 100);
+  });
+
   it('has the bytes of its new state, whatever the changes', () => {
     const steps = fc.array(fc.array(fc.tuple(fc.nat(200), fc.nat(2)), { maxLength: 6 }), { maxLength: 8 });
     const property = fc.property(fc.integer({ min: 60, max: 200 }), steps, (size, changes) => {

@@ -93,6 +93,12 @@ test('headless without ports: addresses alone', () => {
   assert.deepEqual(texts(membership), ['10.0.0.1@a !10.0.0.2@b ->']);
 });
 
+test('without ports: addresses from the moment that it is headless', () => {
+  const membership = membershipOf(makeService({ ports: [] }), [podAt('a')]);
+  setSpec(membership, makeService({ ports: [], clusterIP: 'None' }));
+  assert.deepEqual(texts(membership), ['10.0.0.1@a ->']);
+});
+
 test('no ports and not headless: nothing', () => {
   assert.deepEqual(texts(membershipOf(makeService({ ports: [], clusterIP: '10.0.0.1' }), [podAt('a')])), []);
   assert.deepEqual(texts(membershipOf(makeService({ ports: [], clusterIP: '' }), [podAt('a')])), []);

@@ -333,6 +333,15 @@ for (const [name, ready, notReady, before, expected] of capacity) {
   });
 }
 
+test('a mark that is missing or too much is reason enough to write', () => {
+  const marked = planFor({ pods: manyPods(1001) }).object!;
+  const { [OVER]: _, ...annotations } = marked.metadata.annotations!;
+  const unmarked = { ...marked, metadata: { ...marked.metadata, annotations } };
+  assert.equal(planFor({ pods: manyPods(1001), stored: unmarked }).object!.metadata.annotations![OVER], 'truncated');
+  const surplus = storedEndpoints(right, { annotations: { [OVER]: 'truncated' } });
+  assert.equal('annotations' in planFor({ pods: [pod], stored: surplus }).object!.metadata, false);
+});
+
 test('truncation is told once, by the plan that marks the object', () => {
   const pods = manyPods(1001);
   const first = planFor({ pods });
