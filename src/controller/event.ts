@@ -6,7 +6,7 @@ export type Event =
   | { readonly type: 'start' }
   /** A time that `nextWakeMs` named has come. */
   | { readonly type: 'wake' }
-  /** SIGTERM: plan nothing more, drain the writes, then a `stopped` effect. */
+  /** SIGTERM: begin no sync any more, end those under way, then a `stopped` effect. */
   | { readonly type: 'stop' }
   | TransportEvent
   | ShardsEvent;

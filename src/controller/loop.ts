@@ -24,13 +24,13 @@ export interface LoopConfig {
   readonly host: string;
   readonly log: (line: LogEffect) => void;
   readonly metrics: MetricStore;
-  /** Writes are drained after `stop`; nothing more will happen. */
+  /** The syncs under way have ended after `stop`; nothing more will happen. */
   readonly onStopped: () => void;
 }
 
 export interface Loop {
   start(): void;
-  /** Plans nothing more, drains the writes, then calls `onStopped`. */
+  /** Begins no sync any more, ends those under way within ten seconds, then calls `onStopped`. */
   stop(): void;
   readiness(): HealthCheck[];
   /** For gauges, tests and reports; not to be changed. */
