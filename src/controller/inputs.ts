@@ -8,7 +8,7 @@ import { ensureService, ensureUnit, getService, getUnit, releaseService } from '
 import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { recheckHints } from './topology.ts';
-import { isMirrored, type Unit } from './unit.ts';
+import { hasLeftovers, isMirrored, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode, type NodeChange } from '../core/node-table.ts';
 import { allPods, getPod, putPod, putService, removePod, removeService, servicesOf } from '../core/selector-index.ts';
@@ -159,7 +159,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0)
         return cached;
       service.record = record;
-      ensurePlanningUnits(state, service, record);
+      ensureUnits(state, service);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
       service.specChanged = true;
       if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record, state.options)) {
@@ -196,6 +196,7 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
   service.record = null;
   service.plannerVersion = 0;
   service.changedPods = null;
+  ensureUnits(state, service);
   for (const unit of service.units) {
     const { controller } = unit;
     unit.changedAtMs = -1;
@@ -209,13 +210,19 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
 
 const ORPHAN_GRACE_MS = 2000;
 
-/** The units that every Service with a selector has; mirroring's is made when there is something to mirror. */
-function ensurePlanningUnits(state: ControllerState, service: ServiceState, record: ServiceRecord): void {
+/**
+ * The units that every Service with a selector has; mirroring's is made when there is something to mirror, that of
+ * Endpoints also when there is something to clean up. Slices bring their unit along.
+ */
+function ensureUnits(state: ControllerState, service: ServiceState): void {
+  const { record } = service;
   for (const controller of state.controllers) {
+    const { output, options } = controller;
     const wanted =
-      controller.output === OUTPUT_MIRROR
-        ? isMirrored(service, controller.options)
-        : isPlanned(record, controller.options);
+      output === OUTPUT_MIRROR
+        ? isMirrored(service, options)
+        : (record !== null && isPlanned(record, options)) ||
+          (output === OUTPUT_ENDPOINTS && hasLeftovers(service, options));
     if (wanted) ensureUnit(service, controller);
   }
 }

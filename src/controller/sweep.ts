@@ -5,7 +5,7 @@ import { dropContent, forgetSlices } from './outputs.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
-import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './unit.ts';
+import { fateOfObjects, hasLeftovers, isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { nextFloat } from '../lib/prng.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
@@ -29,9 +29,7 @@ function readsEndpoints(unit: Unit): boolean {
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
   if (controller.output === OUTPUT_MIRROR && isMirrored(service, controller.options))
     return ensureUnit(service, controller);
-  // An Endpoints object without a Service may be this controller's leftover.
-  const isOrphan = service.record === null && service.endpoints.record !== null;
-  if (controller.output === OUTPUT_ENDPOINTS && (isOrphan || isLeftBehind(service, controller.options))) {
+  if (controller.output === OUTPUT_ENDPOINTS && hasLeftovers(service, controller.options)) {
     return ensureUnit(service, controller);
   }
   const unit = getUnit(service, controller.output);

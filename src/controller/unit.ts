@@ -113,6 +113,12 @@ export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolea
   return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
 }
 
+/** Endpoints without a Service, or of one that is not to be planned any more: they may be this controller's leftovers. */
+export function hasLeftovers(service: ServiceState, options: ControllerOptions): boolean {
+  const isOrphan = service.record === null && service.endpoints.record !== null;
+  return isOrphan || isLeftBehind(service, options);
+}
+
 /** Whether a Service that is not to be planned has Endpoints of ours that are to go. */
 export function isLeftBehind({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
   if (!options.cleanUpUnselected || record === null || endpoints.record === null) return false;

@@ -243,6 +243,19 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
+  it('with --clean-up-unselected it is cleaned up when the label goes, also by a process that never knew it otherwise', () => {
+    const sim = settled({ ...OPT_OUT, cleanUpUnselected: true });
+    label(sim, 'web');
+    editService(sim, 'web', { selector: null });
+    sim.kill();
+    sim.start();
+    sim.run(5000);
+    editService(sim, 'web', {}, { labels: {} });
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), []);
+    assert.deepEqual(endpointsTable(sim), []);
+  });
+
   it('nothing is kept of a Service that then goes', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');

@@ -133,6 +133,24 @@ describe('leftovers without a Service', () => {
     ]);
   });
 
+  it('are asked for where a Service without a selector goes and the API server has not removed them', () => {
+    const sim = createSim();
+    createService(sim, { name: 'old', spec: { selector: null } });
+    // A finalizer keeps them there, and what becomes of them is known before their Service is.
+    sim.request('POST', ENDPOINTS, orphan('old', { ...OURS, finalizers: ['example.com/kept'] }));
+    sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream && path.startsWith('/api/v1/services') ? 100 : 0 });
+    sim.start();
+    sim.run(5000);
+    const from = sim.exchanges.length;
+    deleteObject(sim, '/api/v1/namespaces/default/services/old');
+    sim.run(5000);
+    const asked = sim.exchanges.slice(from).map(({ method, path, status }) => `${method} ${path} ${status}`);
+    assert.deepEqual(asked.slice(0, 2), [
+      'GET /api/v1/namespaces/default/services/old 404',
+      'DELETE /api/v1/namespaces/default/endpoints/old 200',
+    ]);
+  });
+
   it('stay, and are reported once, if they do not carry the label', () => {
     const sim = createSim();
     sim.request('POST', ENDPOINTS, orphan('gluster', {}));
