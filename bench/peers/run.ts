@@ -32,7 +32,7 @@ interface Part {
   readonly controllers: readonly string[];
   /** Whether the service's port is the name of one that half of the pods have under another number. */
   readonly namedPort: boolean;
-  /** Of endpointd's CPU, as the divisor of the peer's. `cold`: null = not measured; `coldCpu`: null = no mark is set. */
+  /** Of endpointd's CPU, as the divisor of the peer's. `cold`: null = not measured; its `cpuMark`: null = no mark is set. */
   readonly cold: { readonly cpuMark: number | null } | null;
   readonly flipCpuMark: number;
 }
