@@ -37,7 +37,7 @@ import {
 import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
 
-/** Among them 275: Endpoints that both controllers read while the selector went were never mirrored. */
+/** Among them 275: Endpoints that a Service had left behind were found by the next process alone. */
 const FIRST_SEED = 240;
 const SEEDS = 60;
 const SERVICE_NAMES = ['web', 'two'] as const;
