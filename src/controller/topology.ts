@@ -5,12 +5,14 @@ import type { ControllerState } from './state.ts';
 import type { Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { currentShares } from '../core/node-table.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { overloaded } from '../core/slices/zone-shares.ts';
 
 /**
  * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again (spec/
- * endpointslice.md 4, 9.6); and once there are shares at all, those that want hints and have none (17, D14).
+ * endpointslice.md 4, 9.6); and once there are shares at all, or for other zones, those that want hints and have none
+ * (17, D14).
  */
 export function recheckHints(state: ControllerState, now: Now): void {
   const shares = currentShares(state.nodes);
@@ -22,7 +24,12 @@ export function recheckHints(state: ControllerState, now: Now): void {
     const { families } = unit.facts as SlicesFacts;
     if (families.some(({ hints }) => hints !== null && overloaded(hints, shares))) plan(unit, now);
   }
-  if (before === null) for (const unit of unhinted) plan(unit, now);
+  if (shares !== null && !sameZones(before, shares)) for (const unit of unhinted) plan(unit, now);
+}
+
+/** How many zones there are decides whether few endpoints can be allotted to them at all. */
+function sameZones(a: CpuShares | null, b: CpuShares): boolean {
+  return a !== null && a.zones.length === b.zones.length && a.zones.every(({ zone }, i) => zone === b.zones[i]!.zone);
 }
 
 function plan({ controller, item }: Unit, now: Now): void {

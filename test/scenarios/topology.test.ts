@@ -238,6 +238,23 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.ok(slicesTable(sim)[0]!.includes('>zone-b'));
   });
 
+  it('come when there are no more zones than endpoints, without any change of a pod (17, D14)', () => {
+    const sim = twoZones();
+    createNode(sim, { name: 'node-3', zone: 'zone-c' });
+    createAuto(sim);
+    pods(sim, 1, 2);
+    sim.start();
+    sim.run(2000);
+    const hints = (): (string | undefined)[] =>
+      slicesOf(sim).flatMap(({ endpoints }) =>
+        (endpoints ?? []).map((endpoint) => endpoint.hints?.forZones?.[0]?.name),
+      );
+    assert.deepEqual(hints(), [undefined, undefined]);
+    deleteObject(sim, '/api/v1/nodes/node-3');
+    sim.run(1000);
+    assert.deepEqual(hints(), ['zone-a', 'zone-b']);
+  });
+
   it('of one family fail without those of the other, and without an event for each sync (17, D15)', () => {
     const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
     createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
