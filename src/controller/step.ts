@@ -163,9 +163,8 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
     });
     startSweep(state, controller, now);
   }
-  if (!state.controllers.every(({ running }) => running)) return;
-  state.phase = 'running';
-  scheduleResync(state, now);
+  if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
+  if (state.controllers.every(({ running }) => running)) state.phase = 'running';
 }
 
 function stop(state: ControllerState, now: Now): void {

@@ -47,9 +47,11 @@ export function scheduleResync(state: ControllerState, now: Now): void {
 }
 
 export function resyncIfDue(state: ControllerState, now: Now): void {
-  if (state.phase !== 'running' || now.nowMs < state.resyncAtMs) return;
+  if (now.nowMs < state.resyncAtMs) return;
   for (const { units } of allServices(state)) {
-    for (const { controller, item } of units) addWork(controller.queue, item, 'chore', now.nowMs);
+    for (const { controller, item } of units) {
+      if (controller.running) addWork(controller.queue, item, 'chore', now.nowMs);
+    }
   }
   scheduleResync(state, now);
 }

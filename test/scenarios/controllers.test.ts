@@ -169,6 +169,16 @@ describe('a cache that does not fill', () => {
     });
   }
 
+  it('that stays refused keeps no other controller from its resync', () => {
+    const sim = world({ ...ALL, minResyncPeriodMs: 60_000 });
+    sim.refuse = ({ path }) => (path.includes('/endpointslices?') ? 403 : 0);
+    sim.start();
+    sim.run(5000);
+    const before = metric(sim, 'workqueue_adds_total', { name: 'endpoint' });
+    sim.run(120_000);
+    assert.ok(metric(sim, 'workqueue_adds_total', { name: 'endpoint' }) > before);
+  });
+
   it('of either output, both refused, leaves the inputs unread: they are never older than what is written', () => {
     const sim = world(ALL);
     sim.refuse = ({ path }) => (/\/endpoint(s|slices)\?/.test(path) ? 403 : 0);
