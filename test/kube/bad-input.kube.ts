@@ -91,10 +91,9 @@ describe('bad input on a real API server', () => {
     // Its Endpoints may be so too, sooner or later than its slices.
     const series = `controller="endpointslice",namespace="${NAMESPACE}",service="${service}",class="invalid"`;
     await until(async () => (await endpointd.metrics()).sum('endpointd_stuck_service', series) === 1);
-    assert.match(
-      await readFile(endpointd.logPath, 'utf8'),
-      new RegExp(`"service":"${NAMESPACE}/${service}".*${said.source}`),
-    );
+    // Lines are written some time after they are logged.
+    const line = new RegExp(`"service":"${NAMESPACE}/${service}".*${said.source}`);
+    await until(async () => line.test(await readFile(endpointd.logPath, 'utf8')));
     let events = '';
     await until(async () => {
       events = await kubectl('events', `--for=service/${service}`);

@@ -107,9 +107,10 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID'],
   [/("?resourceVersion"?): ?"\d+"/g, '$1: VERSION'],
   [/\b10\.(9[6-9]|10\d|11[01])\.\d+\.\d+\b/g, 'CLUSTER-IP'],
+  // Before the ports of nodes: a server may listen on one of those.
+  [/https?:\/\/[\d.:]+/g, 'SERVER'],
   [/\b3[0-2]\d{3}\b/g, 'NODE-PORT'],
   [/\b\d+[smhd](\d+[smh])?\b/g, 'AGE'],
-  [/https?:\/\/[\d.:]+/g, 'SERVER'],
   [/ {2,}/g, '  '],
 ];
 
