@@ -6,9 +6,9 @@ import { getSlice, releaseSlice } from './services.ts';
 import { send, type ControllerState, type Purpose } from './state.ts';
 import type { Failure, Unit } from './unit.ts';
 import { classify } from './writes.ts';
-import { endpointsPath, slicesPath } from '../kube/key.ts';
+import { endpointsPath, servicePath, slicesPath } from '../kube/key.ts';
 import { readList, type ListPage } from '../kube/list.ts';
-import { ACCEPT } from '../kube/media-type.ts';
+import { ACCEPT, ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { readObject } from '../kube/object.ts';
 import { projectOutput } from '../kube/project.ts';
@@ -102,12 +102,18 @@ function undecodable(state: ControllerState, resource: string, error: unknown): 
   return { class: 'server', message: error.message, retryAfterMs: -1 };
 }
 
-function read(state: ControllerState, purpose: Purpose, path: string): void {
+/** Asks whether the Service of an orphan exists: the cache of Services may be behind (upstream PR #104062). */
+export function confirmOrphan(state: ControllerState, unit: Unit): void {
+  const { service } = unit;
+  read(state, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
+}
+
+function read(state: ControllerState, purpose: Purpose, path: string, accept = ACCEPT): void {
   send(state, purpose, {
     lane: 'read',
     method: 'GET',
     path,
-    accept: ACCEPT,
+    accept,
     contentType: '',
     body: null,
     stream: false,

@@ -278,12 +278,10 @@ function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'obser
     observed.push({ output: OUTPUT_ENDPOINTS, name: service.name, content });
   }
   for (const unit of service.units) {
-    if (unit.news === null || !isToldNow(service, unit)) continue;
+    if (!isToldNow(service, unit)) continue;
     const { output } = unit.controller;
-    for (const slice of unit.news) observed.push({ output, name: slice.name, content: slice.content });
-  }
-  for (const unit of service.units) {
-    if (unit.relisted && isToldNow(service, unit)) relisted |= unit.controller.output;
+    if (unit.relisted) relisted |= output;
+    for (const slice of unit.news ?? []) observed.push({ output, name: slice.name, content: slice.content });
   }
   return { relisted, observed };
 }

@@ -17,19 +17,17 @@ import {
   undoneWrite,
 } from './outputs.ts';
 import type { OutputState } from './output-state.ts';
-import { readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
+import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from './reports.ts';
 import { ensureSlice, getUnit, releaseService, releaseSlice } from './services.ts';
 import { keyOf, type ServiceState } from './service-state.ts';
-import { forgetInPlanner, lostInPlanner, queuePlan } from './shard-batches.ts';
-import { log, send, type ControllerState } from './state.ts';
+import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { log, type ControllerState } from './state.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addWork, doneWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
-import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
-import { servicePath } from '../kube/key.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
@@ -41,7 +39,6 @@ import {
   type ServiceResult,
 } from '../shard/protocol.ts';
 
-const READ_TIMEOUT_MS = 10_000;
 /** Slices are merged, step by step, in a service that has been quiet for this long. */
 const COMPACT_AFTER_MS = 10_000;
 /** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
@@ -143,7 +140,7 @@ export function onPlanned(
   result: ServiceResult,
   now: Now,
 ): void {
-  const units = service.units.filter(({ controller }) => (asked & controller.output) !== 0);
+  const units = unitsOf(service, asked);
   if (result.error === null && result.needFull) {
     // It has dropped the service, with all that it knew of the objects, while this entry was on its way.
     lostInPlanner(service);
@@ -387,22 +384,8 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  // The cache of Services may be behind: ask the server itself (upstream PR #104062).
   unit.sync!.stage = 'confirming';
-  send(
-    state,
-    { for: 'confirm-orphan', unit },
-    {
-      lane: 'read',
-      method: 'GET',
-      path: servicePath(service.namespace, service.name),
-      accept: ACCEPT_METADATA,
-      contentType: '',
-      body: null,
-      stream: false,
-      timeoutMs: READ_TIMEOUT_MS,
-    },
-  );
+  confirmOrphan(state, unit);
 }
 
 function reportOrphan(state: ControllerState, service: ServiceState, record: OutputRecord): void {
