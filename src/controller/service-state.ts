@@ -2,6 +2,7 @@
 import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
 import type { Unit } from './unit.ts';
+import { selectsPods } from '../core/selects-pods.ts';
 import { serviceKey } from '../kube/key.ts';
 import { labelsGet } from '../kube/labels.ts';
 import type { ServiceRecord } from '../kube/types.ts';
@@ -44,9 +45,9 @@ export function keyOf(service: ServiceState): string {
   return serviceKey(service.namespace, service.name);
 }
 
-/** Upstream leaves the Endpoints and slices of all others alone (spec/endpoints.md 6, steps 3 and 4). */
+/** Whether Endpoints and slices of the Service are this controller's to keep. */
 export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
-  return record.selector !== null && record.type !== 'ExternalName' && !isOptedOut(record, options);
+  return selectsPods(record) && !isOptedOut(record, options);
 }
 
 /** Somebody else cares for the Service: its objects are neither written nor deleted (spec/endpointslice.md 17, D40). */

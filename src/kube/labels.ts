@@ -21,12 +21,6 @@ export function labelsFromRecord(record: Readonly<Record<string, string>> | null
   return record === null || record === undefined ? EMPTY_LABELS : labelsFromPairs(Object.entries(record));
 }
 
-export function labelsToRecord(labels: Labels): Record<string, string> {
-  const record: Record<string, string> = {};
-  for (let i = 0; i < labels.length; i += 2) setKey(record, labels[i]!, labels[i + 1]!);
-  return record;
-}
-
 export function labelsEqual(a: Labels, b: Labels): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

@@ -1,6 +1,5 @@
 import { EMPTY_LABELS, labelsFromPairs, labelsGet } from './labels.ts';
 import { INITIAL_EVENTS_END_ANNOTATION } from './names.ts';
-import { readObject } from './object.ts';
 import {
   createReader,
   DecodeError,
@@ -25,14 +24,6 @@ export interface MetaRecord {
   annotations: Labels;
   /** Of a bookmark: the initial events of a WatchList are complete. */
   initialEventsEnd: boolean;
-}
-
-/**
- * Metadata in the reply to a write: PartialObjectMetadata, or a whole object from a server that does not do that.
- * @throws DecodeError
- */
-export function readObjectMeta(contentType: string, body: Uint8Array): MetaRecord {
-  return projectMeta(readObject(contentType, body));
 }
 
 /**

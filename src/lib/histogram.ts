@@ -27,26 +27,6 @@ export function observe(histogram: Histogram, value: number): void {
   histogram.count++;
 }
 
-/**
- * The value below which the share `q` (0 to 1) of the observed values lies, interpolated within its bucket as
- * PromQL's histogram_quantile does; 0 when nothing was observed, the last bound when it lies above.
- */
-export function quantile(histogram: Histogram, q: number): number {
-  const { bounds, counts, count } = histogram;
-  if (count === 0) return 0;
-  const rank = q * count;
-  let below = 0;
-  for (let bucket = 0; bucket < bounds.length; bucket++) {
-    const inside = counts[bucket]!;
-    if (inside > 0 && below + inside >= rank) {
-      const lower = bucket === 0 ? Math.min(0, bounds[0]!) : bounds[bucket - 1]!;
-      return lower + (bounds[bucket]! - lower) * ((rank - below) / inside);
-    }
-    below += inside;
-  }
-  return bounds.at(-1) ?? 0;
-}
-
 /** `count` bounds, each `factor` times the one before. */
 export function exponentialBounds(first: number, factor: number, count: number): number[] {
   // Rounded to 12 digits: 1e-8 * 10^n must read 0.1, not 0.10000000000000002, for it is printed as a label.

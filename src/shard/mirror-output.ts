@@ -1,7 +1,7 @@
 /** The mirrored slices of one service in a planner: what the server holds of them, and writes under way. */
 import { type MirrorFacts, planMirror } from '../core/mirroring/plan.ts';
 import type { Problem } from '../core/problem.ts';
-import type { SliceWrite } from '../core/slices/slice-write.ts';
+import { appliedSlice, type SliceWrite } from '../core/slices/slice-write.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ack, type Observed, OUTPUT_MIRROR, type PlannedWrite, type PlannerConfig } from './protocol.ts';
@@ -57,10 +57,7 @@ export function takeMirrorAck(output: MirrorOutput, write: SliceWrite, ack: Ack)
   const known = stored.get(name) ?? null;
   if (!markAck(marks, write, known, ack)) return;
   if (object === null) stored.delete(name);
-  else {
-    const { uid, resourceVersion } = ack;
-    stored.set(name, { ...object, metadata: { ...object.metadata, uid, resourceVersion } });
-  }
+  else stored.set(name, appliedSlice(object, ack));
 }
 
 export interface MirrorPlan {

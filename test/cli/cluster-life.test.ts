@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startController } from '../../src/cli/controller-process.ts';
 import type { ControllerProcess } from '../../src/cli/controller-process.ts';
 import { wrongObjects } from '../../src/cli/cluster-check.ts';
-import type { ClusterObjects, WrongObject } from '../../src/cli/cluster-check.ts';
+import type { WrongObject } from '../../src/cli/cluster-check.ts';
+import { readObjects } from '../../src/cli/read-objects.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { ApiError, createApiClient } from '../../src/node/api-client.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { startServe } from '../support/serve-process.ts';
 import type { ServeProcess } from '../support/serve-process.ts';
 
-const SLICES = '/apis/discovery.k8s.io/v1/endpointslices';
 const POLL_MS = 20;
 const TIME_MS_MAX = 20_000;
 
@@ -41,18 +41,6 @@ async function eventually<T>(look: () => Promise<T>, fits: (value: T) => boolean
     if (Date.now() > untilMs) assert.fail(`still ${JSON.stringify(value)}`);
     await sleep(POLL_MS);
   }
-}
-
-async function everything(): Promise<ClusterObjects> {
-  const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
-  const [services, pods, nodes, endpoints, slices] = await Promise.all([
-    listOf('/api/v1/services'),
-    listOf('/api/v1/pods'),
-    listOf('/api/v1/nodes'),
-    listOf('/api/v1/endpoints'),
-    listOf(SLICES),
-  ]);
-  return { services, pods, nodes, endpoints, slices };
 }
 
 async function addressesOf(path: string): Promise<string[]> {
@@ -93,7 +81,7 @@ describe('serve with a controller', () => {
     await client.send({ method: 'DELETE', path: `${core}/shop/pods/web-1` });
     await eventually(endpoints, (addresses) => addresses.length === 1);
 
-    const slices = async (): Promise<readonly KubeObject[]> => (await everything()).slices;
+    const slices = async (): Promise<readonly KubeObject[]> => (await readObjects(client)).slices;
     await eventually(slices, (held) => held.some(({ metadata }) => metadata.namespace === 'shop'));
     await client.send({ method: 'DELETE', path: `${core}/shop/services/web` });
     await eventually(slices, (held) => held.every(({ metadata }) => metadata.namespace !== 'shop'));
@@ -101,7 +89,7 @@ describe('serve with a controller', () => {
     await client.send({ method: 'DELETE', path: `${core}/shop` });
     const names = async (): Promise<string[]> => (await client.list(core)).items.map(({ metadata }) => metadata.name!);
     await eventually(names, (held) => !held.includes('shop'));
-    const left = Object.values(await everything()).flat();
+    const left = Object.values(await readObjects(client)).flat();
     assert.deepEqual(
       left.filter(({ metadata }) => metadata.namespace === 'shop'),
       [],
@@ -124,7 +112,7 @@ describe('serve with a profile that changes, under faults', () => {
     await fetch(`${serve.url}/endpointd/faults`, { method: 'DELETE' });
     // Between two changes there is a moment at which all objects are right.
     const wrong = async (): Promise<readonly WrongObject[]> =>
-      wrongObjects(await everything(), { garbageCollected: true });
+      wrongObjects(await readObjects(client), { garbageCollected: true });
     await eventually(wrong, (objects) => objects.length === 0);
   });
 });

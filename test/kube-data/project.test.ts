@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createInterner } from '../../src/lib/interner.ts';
 import { encodeBare } from '../../src/kube/codec.ts';
-import { projectMeta, readObjectMeta } from '../../src/kube/object-meta.ts';
+import { projectMeta } from '../../src/kube/object-meta.ts';
 import { projectNode, projectOutput, projectPod, projectService } from '../../src/kube/project.ts';
 import { DecodeError } from '../../src/kube/protobuf.ts';
 import { podIPsOf } from '../../src/kube/record.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';
 import type { ServiceRecord } from '../../src/kube/types.ts';
-import { encodeByOracle, envelopeByOracle } from '../support/kube-proto.ts';
+import { encodeByOracle } from '../support/kube-proto.ts';
 import { generatePod } from '../support/pods.ts';
 
 const json = (kind: string, value: object): ObjectSource => ({ encoding: 'json', apiVersion: 'v1', kind, value });
@@ -304,16 +304,11 @@ test('metadata of bookmarks and of replies to writes', () => {
   };
   assert.deepEqual(projectMeta(json('Pod', value)), expected);
   assert.deepEqual(projectMeta(encoded('Pod', value)), expected);
-  const raw = encodeByOracle('PartialObjectMetadata', value);
-  const body = envelopeByOracle('meta.k8s.io/v1', 'PartialObjectMetadata', raw);
-  assert.deepEqual(readObjectMeta('application/vnd.kubernetes.protobuf', body), expected);
-  assert.deepEqual(readObjectMeta('application/json', new Uint8Array(Buffer.from(JSON.stringify(value)))), expected);
   assert.equal(projectMeta(json('Pod', { metadata: {} })).initialEventsEnd, false);
 });
 
 test('a Status is no object with metadata', () => {
-  const body = new Uint8Array(Buffer.from('{"kind":"Status","metadata":{}}'));
-  assert.throws(() => readObjectMeta('application/json', body), /got a Status/);
+  assert.throws(() => projectMeta(json('Status', { metadata: {} })), /got a Status/);
 });
 
 test('a malformed object is named, with the field in JSON', () => {

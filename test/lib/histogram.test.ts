@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHistogram, exponentialBounds, observe, quantile } from '../../src/lib/histogram.ts';
+import { createHistogram, exponentialBounds, observe } from '../../src/lib/histogram.ts';
 
 test('a value counts in the first bucket whose bound it does not exceed', () => {
   const histogram = createHistogram([1, 2, 5]);
   for (const value of [0, 1, 1.5, 2, 5, 6]) observe(histogram, value);
   assert.deepEqual([...histogram.counts], [2, 2, 1, 1]);
   assert.deepEqual([histogram.sum, histogram.count], [15.5, 6]);
-});
-
-test('quantiles are interpolated within their bucket, as PromQL does', () => {
-  const histogram = createHistogram([1, 2, 4]);
-  assert.equal(quantile(histogram, 0.5), 0);
-  for (const value of [0.5, 0.5, 1.5, 1.5]) observe(histogram, value);
-  assert.equal(quantile(histogram, 0.5), 1);
-  assert.equal(quantile(histogram, 0.75), 1.5);
-  observe(histogram, 100);
-  assert.equal(quantile(histogram, 0.99), 4);
 });
 
 test('exponential bounds print as the round numbers they stand for', () => {

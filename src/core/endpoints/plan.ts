@@ -8,6 +8,7 @@ import {
 import { formatTime, TIME_SECONDS_MAX } from '../../kube/time.ts';
 import type { Endpoints, EndpointSubset, ObjectMeta, ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
+import { selectsPods } from '../selects-pods.ts';
 import { subsetsEqual } from './equality.ts';
 import { endpointsLabels, recordsEqual } from './labels.ts';
 import { capAddresses, type Capped } from './over-capacity.ts';
@@ -39,11 +40,6 @@ export interface EndpointsPlan {
   readonly problems: readonly Problem[];
 }
 
-/** Services whose Endpoints are somebody else's business, or nobody's (spec/endpoints.md 6, steps 3 and 4). */
-function hasEndpoints(service: ServiceRecord): boolean {
-  return service.selector !== null && service.type !== 'ExternalName';
-}
-
 /**
  * What to write so that the server holds the right Endpoints for the service. Compares after truncation, and labels and
  * annotations exactly; a trigger time alone is no reason to write. An object of the right content in any order of
@@ -51,7 +47,7 @@ function hasEndpoints(service: ServiceRecord): boolean {
  */
 export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const { service, stored } = input;
-  if (!hasEndpoints(service)) {
+  if (!selectsPods(service)) {
     return { verb: 'none', object: null, ready: 0, notReady: 0, truncated: 0, problems: [] };
   }
   const capped = capAddresses(input.subsets);

@@ -3,6 +3,7 @@ import { assert } from '../../lib/assert.ts';
 import { compareResourceVersions } from '../../kube/resource-version.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
+import { selectsPods } from '../selects-pods.ts';
 import type { CpuShares } from './cpu-shares.ts';
 import type { FamilyFacts, SlicesFacts } from './facts.ts';
 import type { FamilySlices } from './family-slices.ts';
@@ -13,7 +14,7 @@ import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems }
 import { changedDraft } from './slice-draft.ts';
 import { drawSliceName, type SliceName } from './slice-name.ts';
 import { changedObject, createdObject, recycledObject, type SliceObjectInput } from './slice-object.ts';
-import type { SliceAck, SliceWrite } from './slice-write.ts';
+import { appliedSlice, type SliceAck, type SliceWrite } from './slice-write.ts';
 import { hintsMode } from './traffic-distribution.ts';
 import { type SliceChange, sliceWrites } from './write-phases.ts';
 
@@ -43,7 +44,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
   assert(service !== null, 'the service is known when its slices are planned');
   const { spec } = service;
   const problems = takeSlicesProblems(s);
-  if (!hasSlices(spec)) {
+  if (!selectsPods(spec)) {
     const facts = { families: [], topology: false, trafficDistribution: '', waitingForNode: 0 };
     return { writes: [], facts, problems };
   }
@@ -78,15 +79,9 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
     if (stored?.uid === write.uid) observeSlice(s, write.name, null);
     return;
   }
-  const { uid, resourceVersion } = ack;
   // Something newer may have been seen meanwhile.
-  if (stored !== undefined && compareResourceVersions(stored.resourceVersion ?? '', resourceVersion) > 0) return;
-  observeSlice(s, write.name, { ...write.object, metadata: { ...write.object.metadata, uid, resourceVersion } });
-}
-
-/** Slices of other services are somebody else's business, and stay (spec/endpointslice.md 3.5). */
-function hasSlices(spec: ServiceRecord): boolean {
-  return spec.selector !== null && spec.type !== 'ExternalName';
+  if (stored !== undefined && compareResourceVersions(stored.resourceVersion ?? '', ack.resourceVersion) > 0) return;
+  observeSlice(s, write.name, appliedSlice(write.object, ack));
 }
 
 interface FamilyPlan {

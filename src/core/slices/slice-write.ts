@@ -13,6 +13,11 @@ export interface SliceWrite {
   readonly object: EndpointSlice | null;
 }
 
+/** The object as the server holds it after the write was applied. */
+export function appliedSlice(object: EndpointSlice, { uid, resourceVersion }: SliceAck): EndpointSlice {
+  return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
+}
+
 /** What became of a write; `uid` and `resourceVersion` of the object after an applied one, else empty. */
 export interface SliceAck {
   readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
