@@ -70,6 +70,7 @@ interface Scale {
   readonly onens: Profile;
   readonly huge: Profile;
   readonly flips: number;
+  readonly warmUps: number;
   readonly restartMs: number;
   readonly settleMs: number;
 }
@@ -82,7 +83,7 @@ interface Figures {
 const QPS = 5000;
 const LOAD_CONCURRENT = 16;
 
-/** Both are compared as they are shipped: an image holds compiled code, and runs it with these very flags of Node: none. */
+/** Both are compared as they are shipped: an image holds compiled code, and runs it with the flags of Node that `startController` gives. */
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 
 /** @param rest `--only=<part>` measures one part */
@@ -103,7 +104,7 @@ export async function runPeersBench(size: Size, rest: readonly string[]): Promis
       const scene = await sceneOf(client, one, part);
       const figures: Figures[] = [];
       for (const [i, peer] of peersOf(kube, part).entries()) {
-        const flip = await measureFlips(peer, scene, scale.flips, scale.settleMs);
+        const flip = await measureFlips(peer, scene, scale.flips, scale.warmUps, scale.settleMs);
         figures.push({ cold: cold.get(part)?.[i] ?? null, flip });
       }
       print(part, figures, size);
@@ -126,11 +127,12 @@ function scaleOf(size: Size): Scale {
   const onens = findProfile('onens');
   // Half of the pods are of a new revision, which listens on another port.
   const huge = { ...findProfile('huge'), halfUpdatedShare: 1 };
-  if (size === 'full') return { onens, huge, flips: 60, restartMs: 10_000, settleMs: 3000 };
+  if (size === 'full') return { onens, huge, flips: 60, warmUps: 5, restartMs: 10_000, settleMs: 3000 };
   return {
     onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
     huge: { ...huge, sizes: [{ pods: 50, weight: 1 }], nodes: 5 },
     flips: 10,
+    warmUps: 1,
     restartMs: 3000,
     settleMs: 500,
   };

@@ -31,17 +31,18 @@ const FLUSH_MS = 100;
  * are formed here: one path for both formats, and klog's keys are not pino's.
  */
 export function createLog(config: LogConfig): Log {
-  const sink = pino.destination({
-    dest: config.destination,
-    sync: false,
-    minLength: 8192,
-    periodicFlush: FLUSH_MS,
-  });
+  const sink = pino.destination({ dest: config.destination, sync: false, minLength: 8192 });
   const format = config.format === 'json' ? formatJson : formatText;
+  /** Only while a line waits: the sink's own periodic flush wakes two threads each time, also for nothing. */
+  let flushing: NodeJS.Timeout | undefined;
   return {
     write(line) {
       if (line.level === 'info' && line.v > config.verbosity) return;
       sink.write(format(line, Date.now()));
+      flushing ??= setTimeout(() => {
+        flushing = undefined;
+        sink.flush();
+      }, FLUSH_MS).unref();
     },
     flush() {
       sink.flushSync();
