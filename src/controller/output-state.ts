@@ -27,6 +27,8 @@ export interface OutputState {
   held: HeldEvent | null;
   /** An applied write whose echo on the watch has not been compared with it yet. */
   expected: ExpectedEcho | null;
+  /** uid of the object that an own write has deleted, until the watch says so too: what it still tells of it is no news. */
+  deletedUid: string;
   /** For the delay of the repair; null = nobody else has ever edited it, as almost everywhere. */
   foreignEdits: ForeignEdits | null;
 }
@@ -70,6 +72,7 @@ export function createOutput(service: ServiceState, unit: Unit | null, name: str
     sent: null,
     held: null,
     expected: null,
+    deletedUid: '',
     foreignEdits: null,
   };
 }

@@ -157,20 +157,23 @@ export function releaseHeld(state: ControllerState, output: OutputState, now: No
   takeOutput(state, output, held, now);
 }
 
-/** An own write was applied: `record` is what the object is now, and `body` what its echo has to say. */
+/** An own write was applied: `record` is what the object is now (null = deleted), and `body` what its echo has to say. */
 export function ownWrite(
   state: ControllerState,
   output: OutputState,
   record: OutputRecord | null,
   body: Uint8Array,
 ): void {
+  const deletedUid = record === null ? (output.record?.uid ?? '') : '';
   settle(output, record, null);
+  output.deletedUid = deletedUid;
   setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
 /** The planner knows that state already, or will be told `content`. */
 function settle(output: OutputState, record: OutputRecord | null, content: ObjectBytes | null): void {
   output.record = record;
+  if (record !== null) output.deletedUid = '';
   output.content = content;
   output.gone = false;
   output.known = true;
@@ -228,8 +231,11 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   const deleted = event.record === null;
   compareEcho(state, output, event, now);
   if (known !== null && compareResourceVersions(event.resourceVersion, known.resourceVersion) <= 0) return;
+  if (known === null && event.record !== null && event.record.uid === output.deletedUid) return;
+  output.deletedUid = '';
   if (known === null && deleted) {
     releaseSlice(state, output);
+    releaseService(state, output.service);
     return;
   }
   output.record = event.record;

@@ -96,8 +96,8 @@ export function claimSlice(state: ControllerState, unit: Unit, name: string): Ou
 
 /** Forgets a slice that does not exist, once nobody has to be told so any more. */
 export function releaseSlice(state: ControllerState, output: OutputState): void {
-  const { unit, name } = output;
-  if (unit === null || output.record !== null || output.gone || output.inFlight > 0 || output.held !== null) return;
+  const { unit, name, record, gone, inFlight, held, deletedUid } = output;
+  if (unit === null || record !== null || gone || inFlight > 0 || held !== null || deletedUid !== '') return;
   dropExpected(state, output);
   unit.news?.delete(output);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;

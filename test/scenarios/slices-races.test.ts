@@ -171,3 +171,36 @@ describe('at every moment of a sync', () => {
     });
   }
 });
+
+describe('a watch that lags', () => {
+  it('tells nothing new of a slice that was written and then deleted: no request, no edit by others', () => {
+    const sim = settled();
+    sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream && path.includes('endpointslices') ? 5000 : 0 });
+    const web = namesOf(sim).filter((name) => name.startsWith('web-'));
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    setPodStatus(sim, { name: 'web-3', ready: false });
+    sim.run(500);
+    removeLabels(sim, 'web-1');
+    removeLabels(sim, 'web-2');
+    sim.run(500);
+    const left = namesOf(sim).filter((name) => name.startsWith('web-'));
+    assert.equal(left.length, web.length - 1, 'both writes came before their echoes');
+
+    const before = sim.exchanges.length;
+    const lines = sim.logLines.length;
+    sim.run(20_000);
+
+    assert.deepEqual(
+      sim.exchanges.slice(before).filter(({ path }) => !path.includes('watch=')),
+      [],
+    );
+    assert.deepEqual(sim.logLines.slice(lines), []);
+    assert.deepEqual(
+      namesOf(sim).filter((name) => name.startsWith('web-')),
+      left,
+    );
+    // Past the next resync.
+    sim.run(300_000);
+    checkNothingKept(sim, 'once all echoes have come');
+  });
+});
