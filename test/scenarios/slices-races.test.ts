@@ -203,4 +203,18 @@ describe('a watch that lags', () => {
     sim.run(300_000);
     checkNothingKept(sim, 'once all echoes have come');
   });
+
+  it('tells of an own delete while the slices are listed: nothing of it is kept', () => {
+    const sim = settled();
+    sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: !path.includes('endpointslices?') ? 0 : stream ? 5000 : 8000 });
+    removeLabels(sim, 'web-1');
+    removeLabels(sim, 'web-2');
+    // The delete is acked, and the planner lost, before the watch tells of it; the list comes later.
+    sim.at(sim.nowMs() + 1000, () => {
+      sim.shards!.kill(0, 'exit code 1');
+      setPodStatus(sim, { name: 'web-4', ready: false });
+    });
+    sim.run(300_000);
+    checkNothingKept(sim, 'once all echoes have come');
+  });
 });
