@@ -85,6 +85,7 @@ const PROBLEM_EVENTS: Readonly<
   'no-address-of-family': { reason: null, output: OUTPUT_ENDPOINTS },
   'undecodable-object': { reason: null, output: OUTPUT_ENDPOINTS },
   'unknown-field': { reason: null, output: OUTPUT_ENDPOINTS },
+  'reserved-label': { reason: null, output: OUTPUT_SLICES },
   'unknown-node': { reason: 'EndpointOnUnknownNode', output: OUTPUT_SLICES },
   'mirror-bad-address': { reason: 'InvalidIPAddress', output: OUTPUT_MIRROR },
   'mirror-truncated': { reason: 'TooManyAddressesToMirror', output: OUTPUT_MIRROR },

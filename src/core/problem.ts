@@ -5,6 +5,7 @@ export interface Problem {
     | 'no-address-of-family'
     | 'truncated'
     | 'bad-annotation'
+    | 'reserved-label'
     | 'undecodable-object'
     | 'unknown-field'
     | 'unknown-node'

@@ -125,6 +125,17 @@ describe('a service', () => {
     sim.run(1000);
     assert.equal(labels()['team'], 'blue');
     assert.ok(!('service.kubernetes.io/headless' in labels()));
+    assert.deepEqual(
+      sim.logLines.filter(({ level }) => level === 'warning').map(({ fields }) => fields),
+      [
+        {
+          service: 'default/web',
+          problem: 'reserved-label',
+          object: 'service default/web',
+          field: 'metadata.labels[service.kubernetes.io/headless]',
+        },
+      ],
+    );
     editService(sim, 'web', {}, { labels: {} });
     sim.run(1000);
     assert.ok(!('team' in labels()));

@@ -25,7 +25,7 @@ import {
 import { podEndpoints } from './pod-endpoints.ts';
 import { portMapKey, slicePortsInOrder } from './port-map-key.ts';
 import { sliceFamilies } from './slice-families.ts';
-import { sliceIsOurs, sliceLabels } from './slice-labels.ts';
+import { reservedLabelProblem, sliceIsOurs, sliceLabels } from './slice-labels.ts';
 import { fixedSlicePorts, podSlicePorts, type SlicePorts } from './slice-ports.ts';
 import { storeSlice } from './slice-state.ts';
 
@@ -109,6 +109,7 @@ export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
     ports: fixedSlicePorts(spec),
   };
   noteProblem(s.problems, before?.problem ?? null, problem);
+  noteProblem(s.problems, before === null ? null : reservedLabelProblem(before.spec), reservedLabelProblem(spec));
   if (before === null || !placesLike(before, s.service)) placeAll(s, s.service);
   else if (!labelsEqual(spec.labels, before.spec.labels)) for (const family of s.families) markAllEntries(family);
 }

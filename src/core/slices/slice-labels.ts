@@ -6,6 +6,7 @@ import {
   SLICE_MANAGED_BY_VALUE,
 } from '../../kube/names.ts';
 import type { Labels, ServiceRecord } from '../../kube/types.ts';
+import type { Problem } from '../problem.ts';
 
 /** Ours to set, whatever Service or slice say. */
 function isReserved(key: string): boolean {
@@ -23,6 +24,21 @@ export function sliceLabels(service: ServiceRecord): Record<string, string> {
   labels[SERVICE_NAME_LABEL] = service.name;
   labels[SLICE_MANAGED_BY_LABEL] = SLICE_MANAGED_BY_VALUE;
   return labels;
+}
+
+/** The first label of a service that its slices cannot have from it; null = there is none (12.1). */
+export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord): Problem | null {
+  for (let i = 0; i < labels.length; i += 2) {
+    const key = labels[i]!;
+    if (!isReserved(key)) continue;
+    return {
+      kind: 'reserved-label',
+      object: `service ${namespace}/${name}`,
+      field: `metadata.labels[${key}]`,
+      message: 'the label is set by this controller on slices, that of the service is ignored',
+    };
+  }
+  return null;
 }
 
 /** The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write (12.1). */
