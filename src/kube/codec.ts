@@ -548,7 +548,8 @@ export function encodeObject(object: KubeObject | object): Uint8Array {
 
 /**
  * As `encodeObject`, for the next state of an object: what its lists share with those of `before` (the same items, none of
- * which ever changes) is copied from the encoding of that state, which is kept as long as those lists are.
+ * which ever changes) is copied from the encoding of that state, which this one replaces: made of the same state once
+ * more, it is made as if there were none.
  */
 export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
   const again: Again = { before, lists: [] };

@@ -12,7 +12,7 @@ interface EncodedList {
   readonly tails: Uint32Array;
 }
 
-/** As long as somebody holds the list, so much longer than it takes to make the next one of it. */
+/** Until the next one is made of the list, or nobody holds it any more. */
 const encoded = new WeakMap<readonly object[], EncodedList>();
 
 /** Shorter lists are encoded in no time; what is remembered of a list takes as much room as its encoding. */
@@ -20,10 +20,17 @@ const ITEMS_MIN = 64;
 
 /** The lists of one encoding, until there is a body. */
 export interface EncodingLists {
-  readonly lists: { readonly items: readonly object[]; readonly tails: Uint32Array }[];
+  readonly lists: {
+    readonly items: readonly object[];
+    readonly tails: Uint32Array;
+    /** What the list was in the encoding before. */
+    readonly old: readonly object[];
+  }[];
 }
 
+/** What was kept of the lists before goes at once: until all of the heap is marked it would stay otherwise. */
 export function rememberLists({ lists }: EncodingLists, body: Uint8Array): void {
+  for (const { old } of lists) encoded.delete(old);
   for (const { items, tails } of lists) encoded.set(items, { body, tails });
 }
 
@@ -66,7 +73,7 @@ export function prependList(
     tails[i] = lengthOf(writer);
     i--;
   }
-  encoding.lists.push({ items, tails });
+  encoding.lists.push({ items, tails, old });
 }
 
 function commonRun(items: readonly object[], i: number, old: readonly object[], j: number): number {

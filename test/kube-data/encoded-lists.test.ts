@@ -96,17 +96,16 @@ describe('an object that is encoded again', () => {
         return `10.0.0.${n}`;
       },
     }));
-    const before = endpoints({ ready: watched, notReady: [] });
-    encodeAgain(before, endpoints());
-    assert.equal(looks, 100);
-    for (const ready of [
-      watched.with(40, address(1)),
-      watched.toSpliced(40, 0, address(1)),
-      watched.toSpliced(40, 1),
-    ]) {
-      encodeAgain(endpoints({ ready, notReady: [] }), before);
+    const replaced = watched.with(40, address(1));
+    const grown = replaced.toSpliced(40, 0, address(2));
+    const shrunk = grown.toSpliced(50, 1);
+    let before = endpoints();
+    for (const ready of [watched, replaced, grown, shrunk]) {
+      const next = endpoints({ ready, notReady: [] });
+      encodeAgain(next, before);
+      assert.equal(looks, 100);
+      before = next;
     }
-    assert.equal(looks, 100);
   });
 
   it('has the bytes of its new state, whatever the changes', () => {
