@@ -78,27 +78,17 @@ export async function measureCold(peer: Peer, scene: Scene, restartMs: number): 
 
 /**
  * One pod after the other of the first service, unready and then ready again. Leaves nothing behind.
- * What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used, so as many flips
- * as it takes come first and don't count.
- * @param flips even
- * @param warmUps how many times as many flips come first
+ * @param flips even; as many come first and don't count
  * @param settleMs waited before and after
  */
-export async function measureFlips(
-  peer: Peer,
-  scene: Scene,
-  flips: number,
-  warmUps: number,
-  settleMs: number,
-): Promise<FlipFigures> {
+export async function measureFlips(peer: Peer, scene: Scene, flips: number, settleMs: number): Promise<FlipFigures> {
   const { client, cluster, expected } = scene;
   const outputs = await watchOutputs(client);
   const controller = await peer.start();
   await becomesRight(peer, controller, outputs, expected);
-  for (let i = 0; i < warmUps; i++) {
-    await flipInTurn(scene, outputs, flips, { endpointsMs: [], slicesMs: [] });
-    await becomesRight(peer, controller, outputs, expected);
-  }
+  // What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used.
+  await flipInTurn(scene, outputs, flips, { endpointsMs: [], slicesMs: [] });
+  await becomesRight(peer, controller, outputs, expected);
   await sleep(settleMs);
   const writesBefore = writesOf(outputs);
   const cpuBefore = usageOf(controller.pid).cpuSeconds;

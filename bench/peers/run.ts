@@ -69,8 +69,8 @@ const PARTS: readonly Part[] = [
 interface Scale {
   readonly onens: Profile;
   readonly huge: Profile;
+  /** Enough of them that garbage collections count with their share. */
   readonly flips: number;
-  readonly warmUps: number;
   readonly restartMs: number;
   readonly settleMs: number;
 }
@@ -104,7 +104,7 @@ export async function runPeersBench(size: Size, rest: readonly string[]): Promis
       const scene = await sceneOf(client, one, part);
       const figures: Figures[] = [];
       for (const [i, peer] of peersOf(kube, part).entries()) {
-        const flip = await measureFlips(peer, scene, scale.flips, scale.warmUps, scale.settleMs);
+        const flip = await measureFlips(peer, scene, scale.flips, scale.settleMs);
         figures.push({ cold: cold.get(part)?.[i] ?? null, flip });
       }
       print(part, figures, size);
@@ -127,12 +127,11 @@ function scaleOf(size: Size): Scale {
   const onens = findProfile('onens');
   // Half of the pods are of a new revision, which listens on another port.
   const huge = { ...findProfile('huge'), halfUpdatedShare: 1 };
-  if (size === 'full') return { onens, huge, flips: 60, warmUps: 5, restartMs: 10_000, settleMs: 3000 };
+  if (size === 'full') return { onens, huge, flips: 300, restartMs: 10_000, settleMs: 3000 };
   return {
     onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
     huge: { ...huge, sizes: [{ pods: 50, weight: 1 }], nodes: 5 },
     flips: 10,
-    warmUps: 1,
     restartMs: 3000,
     settleMs: 500,
   };

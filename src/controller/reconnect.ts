@@ -15,9 +15,14 @@ export function createReconnect(): Reconnect {
   return { baseMs: FIRST_MS, lastMs: -Infinity };
 }
 
+/** The next failure counts as the first. */
+export function resetReconnect(reconnect: Reconnect): void {
+  reconnect.baseMs = FIRST_MS;
+}
+
 /** A pause of [base, 2 base) milliseconds; the base doubles up to 30 s. */
 export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number): number {
-  if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;
+  if (nowMs - reconnect.lastMs > RESET_MS) resetReconnect(reconnect);
   const pauseMs = reconnect.baseMs * (1 + nextFloat(prng));
   reconnect.lastMs = nowMs + pauseMs;
   reconnect.baseMs = Math.min(reconnect.baseMs * 2, CAP_MS);

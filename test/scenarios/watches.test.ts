@@ -114,6 +114,20 @@ describe('a watch that ends', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
   });
 
+  it('because the server is gone again, having run well in between, does not wait the longer for it', () => {
+    const sim = settled();
+    for (let outage = 0; outage < 8; outage++) {
+      sim.down();
+      sim.run(5000);
+      sim.up();
+      sim.run(20_000);
+      setPodStatus(sim, { name: 'web-1', ready: outage % 2 === 0 });
+      sim.run(1000);
+      const line = outage % 2 === 0 ? '10.0.0.1 10.0.0.2' : '10.0.0.2 | 10.0.0.1';
+      assert.deepEqual(endpointsTable(sim), [`default/web ${line} : http:8080/TCP`], `after outage ${outage + 1}`);
+    }
+  });
+
   it('again and again as soon as it opens does not become a storm of requests', () => {
     const sim = settled();
     const from = sim.exchanges.length;
