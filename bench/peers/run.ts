@@ -83,7 +83,7 @@ interface Figures {
 const QPS = 5000;
 const LOAD_CONCURRENT = 16;
 
-/** Both are compared as they are shipped: an image holds compiled code, and runs it with the flags of Node that `startController` gives. */
+/** Both are compared as they are shipped: an image holds compiled code, and the flags of Node are those of the image. */
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 
 /** @param rest `--only=<part>` measures one part */

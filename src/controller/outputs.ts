@@ -233,7 +233,7 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   const deleted = event.record === null;
   compareEcho(state, output, event, now);
   if (known !== null && compareResourceVersions(event.resourceVersion, known.resourceVersion) <= 0) return;
-  if (known === null && event.record !== null && event.record.uid === output.deletedUid) return;
+  if (known === null && output.deletedUid !== '' && event.record?.uid === output.deletedUid) return;
   output.deletedUid = '';
   if (known === null && deleted) {
     releaseSlice(state, output);

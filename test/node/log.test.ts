@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pid } from 'node:process';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, formatJson, formatText, type LogLine } from '../../src/node/log.ts';
 
 const WALL_MS = Date.UTC(2026, 10, 21, 9, 8, 7, 65);
@@ -41,10 +42,18 @@ test('json has the keys of component-base', () => {
   });
 });
 
-test('information is written up to the verbosity, errors and warnings always', () => {
+/** Calls `use` with the path of a log that does not exist yet. */
+async function withPath(use: (path: string) => void | Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-log-'));
   try {
-    const path = join(directory, 'log');
+    await use(join(directory, 'log'));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test('information is written up to the verbosity, errors and warnings always', () =>
+  withPath((path) => {
     const log = createLog({ verbosity: 2, format: 'json', destination: openSync(path, 'w') });
     for (const v of [0, 2, 3]) log.write(line({ v }));
     log.write(line({ level: 'error', v: 9 }));
@@ -55,7 +64,14 @@ test('information is written up to the verbosity, errors and warnings always', (
       written.map((text) => (JSON.parse(text) as LogLine).v ?? (JSON.parse(text) as LogLine).level),
       [0, 2, 'error', 'warning'],
     );
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-});
+  }));
+
+test('a line is written soon without a flush, and so is one that comes long after it', { timeout: 10_000 }, () =>
+  withPath(async (path) => {
+    const log = createLog({ verbosity: 0, format: 'text', destination: openSync(path, 'w') });
+    for (const message of ['first', 'second']) {
+      log.write(line({ message }));
+      while (!readFileSync(path, 'utf8').includes(message)) await sleep(20);
+    }
+  }),
+);
