@@ -153,7 +153,7 @@ function tellOutput(state: ControllerState, output: OutputState, event: HeldEven
 export function releaseHeld(state: ControllerState, output: OutputState, now: Now, readVersion = ''): void {
   const { held } = output;
   output.held = null;
-  // The watch has said so, also where the list has said it before.
+  // The watch has told of the deletion, be it that a list was faster and the event is dropped here.
   if (held?.record === null) output.deletedUid = '';
   if (held === null || compareResourceVersions(held.resourceVersion, readVersion) <= 0) return;
   takeOutput(state, output, held, now);

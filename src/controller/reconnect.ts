@@ -1,10 +1,15 @@
-/** The pause before a list or watch is tried again: client-go's constants (spec/wire.md 2.4). */
+/** The pause before a list or watch is tried again: client-go's constants (spec/wire.md 2.4), but for `GOOD_WATCH_MS`. */
 import { nextFloat, type Prng } from '../lib/prng.ts';
 
 const FIRST_MS = 800;
 const CAP_MS = 30_000;
 /** Quiet for this long, and the next failure counts as the first. */
 const RESET_MS = 120_000;
+/**
+ * A watch that ran for so long shows that the server was back: the pauses of an outage before are over. By client-go's rule
+ * alone, caches are a minute old after the third restart of a server within a few minutes.
+ */
+const GOOD_WATCH_MS = 10_000;
 
 export interface Reconnect {
   baseMs: number;
@@ -15,14 +20,17 @@ export function createReconnect(): Reconnect {
   return { baseMs: FIRST_MS, lastMs: -Infinity };
 }
 
-/** The next failure counts as the first. */
-export function resetReconnect(reconnect: Reconnect): void {
-  reconnect.baseMs = FIRST_MS;
+/**
+ * A watch has ended: after a good one the next failure counts as the first. Not to be told of an error within the watch:
+ * the list that it asks for is dear.
+ */
+export function noteWatch(reconnect: Reconnect, ranMs: number): void {
+  if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;
 }
 
 /** A pause of [base, 2 base) milliseconds; the base doubles up to 30 s. */
 export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number): number {
-  if (nowMs - reconnect.lastMs > RESET_MS) resetReconnect(reconnect);
+  if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;
   const pauseMs = reconnect.baseMs * (1 + nextFloat(prng));
   reconnect.lastMs = nowMs + pauseMs;
   reconnect.baseMs = Math.min(reconnect.baseMs * 2, CAP_MS);

@@ -6,7 +6,7 @@
  * are not newer than it are removed. So there is never a second copy of a cache, and never an emptied one.
  */
 import { retryAfterMs } from './backoff.ts';
-import { createReconnect, nextReconnectMs, resetReconnect, type Reconnect } from './reconnect.ts';
+import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
 import type { Now } from './event.ts';
 import { log, send, type ControllerState } from './state.ts';
 import type { TransportEvent } from '../ports/transport.ts';
@@ -80,12 +80,6 @@ const PAGE_TIMEOUT_MS = 60_000;
 /** The server sends bookmarks about every 60 s: twice that and a margin in silence is a dead connection. */
 const STREAM_SILENCE_MS = 150_000;
 const WATCH_SECONDS_MIN = 300;
-/**
- * A watch that ends after so long was a good one: the server was back, and the pauses of an outage before are over with
- * it. client-go remembers them for two minutes, so that after the third restart of a server within a few minutes caches
- * are a minute old. Not so after an error that the server tells in the watch: the list that it asks for is dear.
- */
-const GOOD_WATCH_MS = 10_000;
 /** A stream that ends sooner and brought nothing is an error (spec/wire.md 2.4 "very short watch"). */
 const SHORT_WATCH_MS = 1000;
 
@@ -410,8 +404,7 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
 }
 
 function onEnded(state: ControllerState, reflector: Reflector, error: string | null, now: Now): void {
-  const wasGood = reflector.phase === 'watching' && now.nowMs - reflector.openedAtMs >= GOOD_WATCH_MS;
-  if (wasGood) resetReconnect(reflector.reconnect);
+  if (reflector.phase === 'watching') noteWatch(reflector.reconnect, now.nowMs - reflector.openedAtMs);
   if (reflector.phase === 'initial') {
     // What does not know WatchList and refuses nothing streams on, and never says that the list is complete.
     if (now.nowMs - reflector.openedAtMs >= STREAM_SILENCE_MS) reflector.watchListSupported = false;
