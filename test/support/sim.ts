@@ -2,9 +2,12 @@
  * A whole world in one thread and in virtual time: the real controller, the real planners and codecs, the embedded API
  * server's `apply`, and a network between them that delays, loses and refuses as the seed and the faults say.
  */
+import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
+import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
 import { faultStatus, NO_FAULTS } from '../../src/apiserver/faults.ts';
 import type { FaultChances } from '../../src/apiserver/faults.ts';
+import { tooLargeResourceVersion } from '../../src/apiserver/api-error.ts';
 import {
   apply,
   closeWatches,
@@ -90,6 +93,16 @@ export interface SimConfig {
   readonly serviceClusterIPRanges?: readonly string[];
   /** Admission on the server adds an address to whatever the controller writes. */
   readonly mutateEndpoints?: boolean;
+  /** Default: one, whose watches are at once up to date. */
+  readonly servers?: ServersConfig;
+}
+
+/** What becomes of the open streams of watches. */
+export interface RestoreOptions {
+  /** Of `--bump-revision`, with `--mark-compacted`; default 0 = without. */
+  readonly bump?: number;
+  /** cut: each ends with an error, the default; mute: nothing ever comes through them again, but their end is not seen. */
+  readonly streams?: 'cut' | 'mute';
 }
 
 /** A number is answered in plain text, as flow control and proxies do it; a Status as the API server does. */
@@ -148,6 +161,10 @@ export interface Sim {
   up(): void;
   /** The history of the server is dropped, and watches are cut: those that come back are too old (410). */
   compact(): void;
+  /** Copies all that the server holds, as a snapshot of etcd does. */
+  backup(): Backup;
+  /** The server goes on from a backup, as if nothing had happened since. */
+  restore(backup: Backup, options?: RestoreOptions): void;
   /** The controller's shards, for killing them. */
   readonly shards: SimShards | null;
   /** The planner in that shard's thread now. */
@@ -156,7 +173,19 @@ export interface Sim {
   at(atMs: number, act: () => void): void;
 }
 
+/** A stream between the server and the controller, as the network has it. */
+interface OpenStream {
+  /** Ends with an error. */
+  reset(): void;
+  /** The server has gone, and nobody tells. */
+  mute(): void;
+}
+
 const START_WALL_MS = Date.UTC(2026, 0, 1);
+/** So that the lag of servers does not hang on what else a seed draws. */
+const SERVERS_SEED = 2_000_000;
+/** A server waits this long for its cache to reach the version that a watch starts from. */
+const REACH_MS_MAX = 3000;
 const LATENCY_MS = 1;
 
 export function createSim(config: SimConfig = {}): Sim {
@@ -196,6 +225,13 @@ export function createSim(config: SimConfig = {}): Sim {
   const exchanges: Exchange[] = [];
   const logLines: LogEffect[] = [];
   const planners: Planner[] = [];
+  const streams = new Set<OpenStream>();
+  const servers: Servers | null =
+    config.servers === undefined ? null : createServers(config.servers, (config.seed ?? 1) + SERVERS_SEED);
+  const changed = (): void => {
+    servers?.note(now, server.revision);
+    tickServer();
+  };
 
   const sim = {
     server,
@@ -274,7 +310,7 @@ export function createSim(config: SimConfig = {}): Sim {
         headers: { accept: JSON_TYPE, contentType },
         body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
       });
-      tickServer();
+      changed();
       if ('watch' in reply) throw new Error('a script does not watch');
       return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString('utf8')) as KubeObject };
     },
@@ -305,6 +341,15 @@ export function createSim(config: SimConfig = {}): Sim {
     compact() {
       compact(server);
       closeWatches(server);
+    },
+    backup: () => takeBackup(server),
+    restore(backup: Backup, { bump = 0, streams: fate = 'cut' }: RestoreOptions = {}) {
+      for (const open of streams) {
+        if (fate === 'mute') open.mute();
+        else open.reset();
+      }
+      restoreBackup(server, backup, bump);
+      changed();
     },
   };
 
@@ -367,6 +412,11 @@ export function createSim(config: SimConfig = {}): Sim {
         const retryAfterSeconds = typeof refused === 'number' ? undefined : refused.details?.retryAfterSeconds;
         return respond(id, status, retryAfterSeconds ?? (status === 429 ? 1 : -1), delay() + backMs, refused);
       }
+      const from = servers === null || !request.stream ? null : reachOn(servers, request);
+      if (from !== null && from.waitMs > REACH_MS_MAX) {
+        const { status } = tooLargeResourceVersion(from.wanted, from.reached);
+        return respond(id, status.code, 1, REACH_MS_MAX, status);
+      }
       const reply = apply(server, wallMs(), {
         method: request.method,
         path: request.path,
@@ -376,9 +426,9 @@ export function createSim(config: SimConfig = {}): Sim {
         },
         body: config.mutateEndpoints === true ? mutated(request) : request.body,
       });
-      tickServer();
+      changed();
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
-      if ('watch' in reply) return stream(request, reply);
+      if ('watch' in reply) return stream(request, reply, from?.server ?? 0);
       if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
       const retryAfter = reply.headers['retry-after'];
       at(now + delay() + backMs, () =>
@@ -406,14 +456,15 @@ export function createSim(config: SimConfig = {}): Sim {
       at(now + afterMs, () => answer(id, { type: 'response', id, status, contentType, retryAfterSeconds, body }));
     }
 
-    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }): void {
+    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number): void {
       const { id } = request;
       const { watch } = reply;
       watches.set(id, watch);
       // In order, as on one connection: nothing overtakes what was sent before.
       let lastAtMs = now;
       const inOrder = (run: () => void): void => {
-        lastAtMs = Math.max(lastAtMs, now + delay() + lagOf(request).backMs);
+        const behindMs = servers?.lagMs(from, now) ?? 0;
+        lastAtMs = Math.max(lastAtMs, now + delay() + behindMs + lagOf(request).backMs);
         at(lastAtMs, run);
       };
       inOrder(() =>
@@ -431,10 +482,19 @@ export function createSim(config: SimConfig = {}): Sim {
       const end = (error: string | null): void => {
         if (ended) return;
         ended = true;
+        streams.delete(open);
         if (silence !== null) heapRemove(tasks, silence);
         watches.delete(id);
         inOrder(() => answer(id, { type: 'ended', id, error }));
       };
+      const open: OpenStream = {
+        reset() {
+          watch.close();
+          end('simulated reset');
+        },
+        mute: () => watch.close(),
+      };
+      streams.add(open);
       /** The transport's own silence timer. */
       let silence: Task | null = null;
       const listen = (): void => {
@@ -462,6 +522,17 @@ export function createSim(config: SimConfig = {}): Sim {
       };
       watch.onReady = () => at(now, pump);
       pump();
+    }
+
+    /** The server that a stream reaches, and how long its cache needs to get where the stream is to start. */
+    function reachOn(
+      all: Servers,
+      request: HttpRequest,
+    ): { server: number; wanted: number; reached: number; waitMs: number } {
+      const chosen = all.pick();
+      const wanted = Number(new URLSearchParams(request.path.split('?')[1]).get('resourceVersion') ?? '');
+      const reached = all.reached(chosen, now);
+      return { server: chosen, wanted, reached, waitMs: wanted > reached ? all.lagMs(chosen, now) : 0 };
     }
 
     return {
