@@ -1,0 +1,120 @@
+/**
+ * `npm run mutants`: changes the code in one place, again and again, and sees whether a test fails. Ends with status 1 when
+ * less than 95 % of the changes that can be told from the program were noticed.
+ */
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+import { openCompiler } from './compiler.ts';
+import { EQUIVALENTS } from './equivalents.ts';
+import { asData, progressLine, summary, survivorText } from './report.ts';
+import { chooseMutants, isSurvivor, percentKilled, type Project, type Result, testMutants } from './test-mutants.ts';
+
+const USAGE = `npm run mutants -- [options]
+  --seed=N      draws other mutants (1)
+  --count=N     how many, of those that type-check (400)
+  --from=N      passes over the first N of the seed's order: a sample in slices (0)
+  --files=TEXT  only files whose path contains it
+  --only=ID,ID  just these mutants
+  --survivors   just those that survived in the last run, by its results
+  --list        says which mutants, without a test
+  --workers=N   processes at a time (all processors)
+  --out=PATH    where the results go, as JSON (.cache/mutants/results.json)`;
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const TARGET_PERCENT = 95;
+/** CPU seconds that tests have at least: an endless loop is noticed after them. */
+const LIMIT_SECONDS = 5;
+
+const project: Project = {
+  root: ROOT,
+  // The list of differences is text for people.
+  sources: globSync('src/{core,shard,controller,kube}/**/*.ts', { cwd: ROOT })
+    .filter((file) => file !== 'src/core/differences.ts')
+    .sort(),
+  // This tool's own test and those of the text, the packages and the layers say nothing about what the code does.
+  tests: globSync('test/**/*.test.ts', { cwd: ROOT })
+    .filter((file) => !/^test\/(mutants\/.*|packaging|docs|deploy|architecture)/.test(file))
+    .sort(),
+  equivalents: EQUIVALENTS,
+  cache: join(ROOT, '.cache/mutants'),
+};
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '400' },
+    from: { type: 'string', default: '0' },
+    files: { type: 'string', default: '' },
+    only: { type: 'string', default: '' },
+    survivors: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    out: { type: 'string', default: join(project.cache, 'results.json') },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+function whole(name: 'seed' | 'count' | 'from' | 'workers'): number {
+  const number = Number(values[name]);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name}: ${values[name]} is no whole number`);
+  return number;
+}
+
+/** The ids that survived in the results at `path`. */
+function lastSurvivors(path: string): string[] {
+  const { results } = JSON.parse(readFileSync(path, 'utf8')) as {
+    results: readonly (Pick<Result, 'status'> & { id: string })[];
+  };
+  return results.filter(({ status }) => /^survived|^not run/.test(status)).map(({ id }) => id);
+}
+
+async function main(): Promise<boolean> {
+  const choice = {
+    seed: whole('seed'),
+    count: whole('count'),
+    from: whole('from'),
+    files: values.files,
+    only: values.survivors ? lastSurvivors(values.out) : values.only.split(',').filter((id) => id !== ''),
+  };
+  const compiler = openCompiler(ROOT);
+  const mutants = chooseMutants(project, choice, compiler);
+  compiler.close();
+  if (values.list) {
+    for (const mutant of mutants) {
+      console.log(
+        `${mutant.id} ${mutant.file}:${mutant.line} ${mutant.within}: ${mutant.original} -> ${mutant.replacement}`,
+      );
+    }
+    return true;
+  }
+  const done: Result[] = [];
+  const keep = (): void => {
+    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
+    mkdirSync(dirname(values.out), { recursive: true });
+    const data = asData(done, { commit, date: new Date().toISOString(), seed: choice.seed });
+    writeFileSync(values.out, `${JSON.stringify(data, undefined, 2)}\n`);
+  };
+  const results = await testMutants(project, mutants, {
+    workers: whole('workers'),
+    limit: LIMIT_SECONDS,
+    tell: console.log,
+    done: (result, index) => {
+      console.log(progressLine(result, index, mutants.length));
+      done.push(result);
+      keep();
+    },
+  });
+  for (const result of results.filter(isSurvivor)) {
+    console.log(`\n${survivorText(result, readFileSync(join(ROOT, result.mutant.file), 'utf8'))}`);
+  }
+  console.log(`\nseed ${choice.seed}, ${summary(results)}\n${values.out}`);
+  return percentKilled(results) >= TARGET_PERCENT;
+}
+
+if (values.help) console.log(USAGE);
+else if (!(await main())) process.exitCode = 1;
