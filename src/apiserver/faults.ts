@@ -2,6 +2,7 @@
  * Faults on demand, as data: which requests they meet, how likely each is, how late what is late comes. The HTTP shell and
  * the simulated network play them; nothing here does anything.
  */
+import { JSON_TYPE } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
 import { expired, failure } from './api-error.ts';
 
@@ -13,7 +14,7 @@ export interface FaultChances {
   loseReply: number;
   /** 500 or 503 without being done. */
   serverError: number;
-  /** 429 with Retry-After: 1. */
+  /** 429 with Retry-After: 1, from priority and fairness. */
   tooMany: number;
   /** 410 to a list or watch, as if the history it asks for had been dropped. */
   gone: number;
@@ -107,18 +108,43 @@ export function drawDelayMs(delay: Delay, random: () => number): number {
   }
 }
 
+/** An answer instead of the one that the request would have had. */
+export interface FaultReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** The answer of a server that refuses for that reason. */
-export function faultStatus(fault: 'serverError' | 'tooMany' | 'gone', random: () => number): Status {
+export function faultReply(fault: 'serverError' | 'tooMany' | 'gone', random: () => number): FaultReply {
   switch (fault) {
     case 'gone':
-      return expired('too old resource version: fault on demand').status;
-    case 'tooMany': {
-      const message = 'Too many requests, please try again later.';
-      return failure(429, 'TooManyRequests', message, { retryAfterSeconds: 1 });
-    }
+      return statusAsReply(expired('too old resource version: fault on demand').status);
+    case 'tooMany':
+      return turnedAway(1);
     case 'serverError':
-      return random() < 0.5
-        ? failure(500, 'InternalError', 'Internal error occurred: fault on demand')
-        : failure(503, 'ServiceUnavailable', 'fault on demand');
+      return statusAsReply(
+        random() < 0.5
+          ? failure(500, 'InternalError', 'Internal error occurred: fault on demand')
+          : failure(503, 'ServiceUnavailable', 'fault on demand'),
+      );
   }
+}
+
+/** As priority and fairness turns a request away: in plain text, and with the ids of what has limited it. */
+export function turnedAway(retryAfterSeconds: number): FaultReply {
+  return {
+    status: 429,
+    headers: {
+      'content-type': 'text/plain; charset=utf-8',
+      'retry-after': String(retryAfterSeconds),
+      'x-kubernetes-pf-flowschema-uid': '5a2f5d4e-3d39-4d58-9b44-1a3c58ad3a10',
+      'x-kubernetes-pf-prioritylevel-uid': 'f0a3f5cf-8a2a-4f5a-8c0e-5d60a0a6f2f1',
+    },
+    body: 'Too many requests: fault on demand\n',
+  };
+}
+
+function statusAsReply(status: Status): FaultReply {
+  return { status: status.code, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(status) };
 }

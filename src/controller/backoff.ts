@@ -6,10 +6,9 @@ import { nextFloat, type Prng } from '../lib/prng.ts';
 
 /**
  * conflict: somebody else wrote, the object is read again. throttled: 429. server: 5xx, timeout, connection.
- * invalid: 422, body too large. forbidden: 403. poison: planning ends the thread. foreign: no failure, but the repair of
- * a foreign edit.
+ * invalid: 422, body too large. forbidden: 403. poison: planning ends the thread.
  */
-export type FailureClass = 'conflict' | 'throttled' | 'server' | 'invalid' | 'forbidden' | 'poison' | 'foreign';
+export type FailureClass = 'conflict' | 'throttled' | 'server' | 'invalid' | 'forbidden' | 'poison';
 
 export interface Backoff {
   readonly firstMs: number;
@@ -25,20 +24,19 @@ const MINUTE_MS = 60_000;
 
 export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
-  throttled: { firstMs: 1000, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
+  throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
   forbidden: { firstMs: 5000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
   poison: { firstMs: 10_000, factor: 3, capMs: 5 * MINUTE_MS, jitter: 0.2 },
-  foreign: { firstMs: 1000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
 };
 
-/** Nothing waits longer, whatever Retry-After says: it pauses all writes, and may be a proxy's or a mistake. */
-const DELAY_MS_MAX = 5 * MINUTE_MS;
+/** No Retry-After delays anything for longer: it may be a webhook's, a proxy's, or a mistake. */
+const RETRY_AFTER_MS_MAX = 30_000;
 
 /** @param seconds the server's Retry-After; negative = none, as the result is then */
 export function retryAfterMs(seconds: number): number {
-  return seconds < 0 ? -1 : Math.min(seconds * 1000, DELAY_MS_MAX);
+  return seconds < 0 ? -1 : Math.min(seconds * 1000, RETRY_AFTER_MS_MAX);
 }
 
 /**
@@ -48,5 +46,6 @@ export function retryAfterMs(seconds: number): number {
 export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
   const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];
   const ownMs = Math.min(firstMs * factor ** failures, capMs / (1 + jitter));
-  return Math.min(Math.max(ownMs, leastMs) * (1 + jitter * nextFloat(prng)), DELAY_MS_MAX);
+  const spread = 1 + jitter * nextFloat(prng);
+  return Math.max(ownMs * spread, Math.min(leastMs * spread, RETRY_AFTER_MS_MAX));
 }

@@ -8,6 +8,7 @@ import { createTokenBucket } from './rate-limit.ts';
 import type { ServiceState } from './service-state.ts';
 import { createShardState } from './shard-batches.ts';
 import type { ControllerState } from './state.ts';
+import { createWritePause } from './write-pause.ts';
 import { createWriteQueue } from './writes.ts';
 import { createNodeTable } from '../core/node-table.ts';
 import { createSelectorIndex } from '../core/selector-index.ts';
@@ -49,6 +50,7 @@ export function createState(
     nextBatch: 1,
     writes: createWriteQueue(),
     tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
+    pause: createWritePause(),
     recorder: createEventRecorder(options.eventQueueMax),
     sums: createFactSums(),
     mirrorZones: options.mirroring && options.mirroringZones ? createMirrorZones() : null,

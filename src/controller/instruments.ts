@@ -3,6 +3,7 @@ import type { Controller, ControllerName } from './controllers.ts';
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
 import { allServices, allSlices } from './services.ts';
+import { pauseSecondsLeft } from './write-pause.ts';
 import type { SliceSums } from './facts.ts';
 import { allNodes } from '../core/node-table.ts';
 import { podCount } from '../core/selector-index.ts';
@@ -127,6 +128,7 @@ function createMirrorInstruments(store: MetricStore): MirrorInstruments {
 export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(store, state.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
+  readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.pause, nowMs));
   for (const controller of state.controllers) readController(store, state, controller);
 
   readSeries(store, 'endpointd_stuck_service', function* () {

@@ -12,6 +12,7 @@ import type { Reflector } from './reflector.ts';
 import type { ServiceState } from './service-state.ts';
 import type { ShardState } from './shard-batches.ts';
 import type { Unit } from './unit.ts';
+import type { WritePause } from './write-pause.ts';
 import type { QueuedWrite, WriteQueue } from './writes.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { NodeTable } from '../core/node-table.ts';
@@ -52,6 +53,7 @@ export interface ControllerState {
   nextBatch: number;
   readonly writes: WriteQueue;
   readonly tokens: TokenBucket;
+  readonly pause: WritePause;
   readonly recorder: EventRecorder;
   readonly sums: FactSums;
   /** null = mirrored endpoints have no zones. */

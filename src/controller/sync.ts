@@ -45,7 +45,7 @@ const COMPACT_AFTER_MS = 10_000;
 const STUCK_FAILURES = 6;
 /**
  * A service that changes is tried again at once, even while it backs off; but not sooner than this after a failure that
- * costs others something: a thread, or a token for a write that will be refused.
+ * costs others something: a thread, or a token for a write that will be refused. Nor sooner than the server's Retry-After.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 /** Of writes that no planner has planned, so none waits for their ack. */
@@ -298,7 +298,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     return;
   }
   if (sync.changedAtMs >= 0) unit.changedAtMs = sync.changedAtMs;
-  unit.notBeforeMs = now.nowMs + (HOLD_MS[failure.class] ?? 0);
+  unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs);
   const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
   const expected = failure.class === 'conflict';

@@ -12,11 +12,12 @@ import {
   type LaneShare,
   type WorkLane,
 } from './lane-share.ts';
-import { nextTokenMs, pauseTokens, tryTakeToken } from './rate-limit.ts';
+import { nextTokenMs, tryTakeToken } from './rate-limit.ts';
 import type { OutputState } from './output-state.ts';
 import { keyOf } from './service-state.ts';
 import { log, send, type ControllerState } from './state.ts';
 import type { Failure, Unit } from './unit.ts';
+import { nextWriteMs, noteWriteAnswered, noteWriteSent } from './write-pause.ts';
 import { endpointsPath, slicesPath } from '../kube/key.ts';
 import { readObject } from '../kube/object.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
@@ -69,7 +70,8 @@ export function queueWrite(state: ControllerState, queued: QueuedWrite): void {
 }
 
 /**
- * Sends what the bucket and the bound allow. Returns when a token lets the next one go; Infinity = none waits for that.
+ * Sends what the bucket, the bound and the API server allow. Returns when the next one may go; Infinity = none waits for
+ * a time.
  * One that is `isMoot` by then goes to `withdraw` instead.
  */
 export function flushWrites(
@@ -78,7 +80,7 @@ export function flushWrites(
   isMoot: (queued: QueuedWrite) => boolean,
   withdraw: (state: ControllerState, queued: QueuedWrite, now: Now) => void,
 ): number {
-  const { writes, tokens } = state;
+  const { writes, tokens, pause } = state;
   for (;;) {
     const choreWaits = writes.chore.length > 0;
     const lane = pickLane(writes.share, writes.fresh.length > 0, choreWaits);
@@ -90,6 +92,8 @@ export function flushWrites(
       continue;
     }
     if (writes.inFlight >= state.options.writesInFlightMax) return Infinity;
+    const pausedUntilMs = nextWriteMs(pause);
+    if (now.nowMs < pausedUntilMs) return pausedUntilMs;
     if (!tryTakeToken(tokens, now.nowMs)) return nextTokenMs(tokens);
     noteLane(writes.share, lane, choreWaits);
     writes[lane].shift();
@@ -102,6 +106,7 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   const { verb, body } = write;
   const { instruments } = unit.controller;
   state.writes.inFlight++;
+  noteWriteSent(state.pause, queued);
   queued.sentAtMs = now.nowMs;
   if (verb !== 'delete') queued.output.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
@@ -139,7 +144,7 @@ function deleteOptions(write: PlannedWrite): Uint8Array {
   return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }), 'utf8');
 }
 
-/** The answer to a write: counts it, pauses the client where the server asks for it, and says what it means. */
+/** The answer to a write: counts it, pauses all writes where the server asks for that, and says what it means. */
 export function onWriteAnswered(
   state: ControllerState,
   queued: QueuedWrite,
@@ -164,9 +169,7 @@ export function onWriteAnswered(
     ms: Math.round(now.nowMs - queued.sentAtMs),
   });
   if (outcome.failure?.class === 'conflict') state.instruments.conflicts.inc();
-  if (outcome.failure !== null && outcome.failure.retryAfterMs > 0) {
-    pauseTokens(state.tokens, now.nowMs + outcome.failure.retryAfterMs);
-  }
+  noteWriteAnswered(state, queued, event, now);
   return outcome;
 }
 

@@ -157,6 +157,10 @@ export const CATALOGUE = [
   ),
   counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['controller', 'verb', 'result']),
   counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['controller', 'verb']),
+  gauge(
+    'endpointd_write_pause_seconds',
+    'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
+  ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter('endpointd_foreign_edits_total', 'Changes of our objects by somebody else, admission included'),
   counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),

@@ -48,7 +48,7 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
     }
     if (answersAdmin(faults, request, response)) return;
     readBody(request, response, (body) => {
-      playFaults(faults, request, response, sendStatus, (passage) => {
+      playFaults(faults, request, response, (passage) => {
         answer(api, ticker, request, response, body, passage);
       });
     });
@@ -231,8 +231,6 @@ function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults
 
 function sendStatus(response: ServerResponse, status: Status): void {
   const body = JSON.stringify(status);
-  const retryAfter = status.details?.retryAfterSeconds;
-  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   response.writeHead(status.code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }

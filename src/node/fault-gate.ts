@@ -2,10 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { formatFaultRule, parseFaultRule } from '../apiserver/fault-text.ts';
-import { drawDelayMs, drawFate, faultStatus, ruleFor } from '../apiserver/faults.ts';
-import type { Fate, FaultRule, FaultTarget, Verb } from '../apiserver/faults.ts';
+import { drawDelayMs, drawFate, faultReply, ruleFor } from '../apiserver/faults.ts';
+import type { Fate, FaultReply, FaultRule, FaultTarget, Verb } from '../apiserver/faults.ts';
 import { parseTarget } from '../apiserver/request.ts';
-import type { Status } from '../kube/types.ts';
 
 /** GET shows the rules, PUT replaces them, DELETE ends them: one rule a line. */
 export const FAULTS_PATH = '/endpointd/faults';
@@ -45,7 +44,6 @@ export function playFaults(
   gate: FaultGate,
   request: IncomingMessage,
   response: ServerResponse,
-  refuse: (response: ServerResponse, status: Status) => void,
   pass: (passage: Passage) => void,
 ): void {
   const target = gate.rules.length === 0 ? null : targetOf(request);
@@ -64,9 +62,14 @@ export function playFaults(
     const { fault } = fate;
     if (fault === 'loseRequest') request.socket.destroy();
     else if (fault === 'none' || fault === 'loseReply') pass({ loseReply: fault === 'loseReply', watchFaults });
-    else refuse(response, faultStatus(fault, random));
+    else refuse(response, faultReply(fault, random));
   };
   delayed(fate, arrive);
+}
+
+function refuse(response: ServerResponse, { status, headers, body }: FaultReply): void {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
 }
 
 function delayed({ delayMs }: Fate, run: () => void): void {

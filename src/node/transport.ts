@@ -186,6 +186,7 @@ export function createTransport(
       status: call.status,
       contentType: headerText(call.headers['content-type']),
       retryAfterSeconds: retryAfterSeconds(call.headers['retry-after']),
+      priorityLevel: headerText(call.headers['x-kubernetes-pf-prioritylevel-uid']),
       body: call.chunks.length === 1 ? call.chunks[0]! : Buffer.concat(call.chunks),
     };
   }

@@ -37,6 +37,8 @@ export type TransportEvent =
       readonly contentType: string;
       /** The Retry-After header in seconds; -1 = none. */
       readonly retryAfterSeconds: number;
+      /** The header X-Kubernetes-PF-PriorityLevel-UID: priority and fairness has let the request in, or turned it away; '' = none. */
+      readonly priorityLevel: string;
       readonly body: Uint8Array;
     }
   | { readonly type: 'chunk'; readonly id: number; readonly bytes: Uint8Array }

@@ -50,11 +50,19 @@ describe('faults on demand', () => {
     assert.equal(isThere(), true);
   });
 
-  it('429 says when to come again', async () => {
+  it('429 is as of priority and fairness: plain text, its header, when to come again', async () => {
     await start(['too-many=1']);
     const { statusCode, headers, body } = await request(http.url + PATH);
-    const status = (await body.json()) as { reason: string };
-    assert.deepEqual([statusCode, headers['retry-after'], status.reason], [429, '1', 'TooManyRequests']);
+    await body.dump();
+    assert.deepEqual(
+      [
+        statusCode,
+        headers['retry-after'],
+        headers['content-type'],
+        headers['x-kubernetes-pf-prioritylevel-uid'] !== undefined,
+      ],
+      [429, '1', 'text/plain; charset=utf-8', true],
+    );
   });
 
   it('410 to a list, as after compaction', async () => {

@@ -11,7 +11,6 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -63,18 +62,6 @@ describe('a reply that is lost', () => {
     const gets = sim.exchanges.filter(({ method, path }) => method === 'GET' && path === `${ENDPOINTS}/web`);
     assert.equal(gets.length, 1);
     assert.deepEqual(eventsOf(sim), []);
-  });
-
-  it('with a Retry-After of a day does not stop all writes for a day', () => {
-    const sim = settled();
-    let refused = 0;
-    sim.refuse = ({ method, path }) =>
-      method === 'PUT' && path.startsWith(ENDPOINTS) && refused++ === 0
-        ? makeStatus(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 })
-        : 0;
-    setPodStatus(sim, { name: 'web-1', ready: false });
-    sim.run(10 * 60_000);
-    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
   });
 });
 
@@ -129,21 +116,6 @@ describe('a refusal', () => {
     assert.deepEqual(writesOf(sim), ['POST /api/v1/namespaces/going/endpoints 403']);
     assert.deepEqual(eventsOf(sim), []);
     assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
-  });
-
-  it('with Retry-After pauses all writes for that long', () => {
-    const sim = settled();
-    let refused = 0;
-    sim.refuse = ({ method, path }) => (method === 'PUT' && path.startsWith(ENDPOINTS) && refused++ === 0 ? 429 : 0);
-    const startMs = sim.nowMs();
-    setPodStatus(sim, { name: 'web-1', ready: false });
-    sim.run(900);
-    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
-    sim.run(2000);
-    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
-    const done = sim.exchanges.findLast(({ method, status }) => method === 'PUT' && status === 200)!;
-    assert.ok(done.atMs - startMs >= 1000, `written ${done.atMs - startMs} ms after the refusal`);
-    assert.deepEqual(eventsOf(sim), []);
   });
 });
 

@@ -108,6 +108,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
           status: 200,
           contentType: 'application/json',
           retryAfterSeconds: -1,
+          priorityLevel: '',
           body: '{"kind":"PodList"}',
         },
       );
@@ -135,7 +136,11 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
 
   contract(
     'an error status is a response with its body, also of a stream request',
-    () => ({ status: 429, headers: { 'retry-after': '7', 'content-type': 'text/plain' }, body: 'too many' }),
+    () => ({
+      status: 429,
+      headers: { 'retry-after': '7', 'content-type': 'text/plain', 'X-Kubernetes-PF-PriorityLevel-UID': 'p-1' },
+      body: 'too many',
+    }),
     async (world) => {
       const requests = [httpRequest(), httpRequest({ lane: 'watch', stream: true })];
       for (const request of requests) world.transport.send(request);
@@ -147,6 +152,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
         assert.ok(response?.type === 'response');
         assert.equal(response.status, 429);
         assert.equal(response.retryAfterSeconds, 7);
+        assert.equal(response.priorityLevel, 'p-1');
         assert.equal(text(response.body), 'too many');
       }
     },

@@ -5,9 +5,9 @@
 import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
-import { faultStatus, NO_FAULTS } from '../../src/apiserver/faults.ts';
-import type { FaultChances } from '../../src/apiserver/faults.ts';
 import { tooLargeResourceVersion } from '../../src/apiserver/api-error.ts';
+import { faultReply, NO_FAULTS, turnedAway } from '../../src/apiserver/faults.ts';
+import type { FaultChances, FaultReply } from '../../src/apiserver/faults.ts';
 import {
   apply,
   closeWatches,
@@ -105,8 +105,11 @@ export interface RestoreOptions {
   readonly streams?: 'cut' | 'mute';
 }
 
-/** A number is answered in plain text, as flow control and proxies do it; a Status as the API server does. */
-export type Refuse = (request: HttpRequest) => number | Status;
+/**
+ * 0 lets the request through. Any other number is answered in plain text, as proxies do it (429 with Retry-After: 1); a
+ * Status as the API server does.
+ */
+export type Refuse = (request: HttpRequest) => number | Status | FaultReply;
 
 interface Task {
   readonly atMs: number;
@@ -394,28 +397,26 @@ export function createSim(config: SimConfig = {}): Sim {
       const { id } = request;
       if (isDown) return fail(id, 'refused', false, delay());
       if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
-      if (chance(faults.serverError)) return respond(id, 500, -1, delay());
-      if (chance(faults.tooMany)) return respond(id, 429, 1, delay());
+      if (chance(faults.serverError)) return respond(id, textReply(500), delay());
+      if (chance(faults.tooMany)) return respond(id, turnedAway(1), delay());
       const reads = request.stream || request.lane === 'list';
-      if (reads && chance(faults.gone))
+      if (reads && chance(faults.gone)) {
         return respond(
           id,
-          410,
-          -1,
+          faultReply('gone', () => nextFloat(prng)),
           delay(),
-          faultStatus('gone', () => nextFloat(prng)),
         );
+      }
       const refused = sim.refuse(request);
       if (refused !== 0) {
-        const status = typeof refused === 'number' ? refused : refused.code;
-        exchanges.push({ atMs: now, method: request.method, path: request.path, status });
-        const retryAfterSeconds = typeof refused === 'number' ? undefined : refused.details?.retryAfterSeconds;
-        return respond(id, status, retryAfterSeconds ?? (status === 429 ? 1 : -1), delay() + backMs, refused);
+        const reply = replyOf(refused);
+        exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
+        return respond(id, reply, delay() + backMs);
       }
       const from = servers === null || !request.stream ? null : reachOn(servers, request);
       if (from !== null && from.waitMs > REACH_MS_MAX) {
         const { status } = tooLargeResourceVersion(from.wanted, from.reached);
-        return respond(id, status.code, 1, REACH_MS_MAX, status);
+        return respond(id, replyOf(status), REACH_MS_MAX);
       }
       const reply = apply(server, wallMs(), {
         method: request.method,
@@ -430,30 +431,23 @@ export function createSim(config: SimConfig = {}): Sim {
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
       if ('watch' in reply) return stream(request, reply, from?.server ?? 0);
       if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
-      const retryAfter = reply.headers['retry-after'];
-      at(now + delay() + backMs, () =>
+      const body = request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body;
+      respond(id, { ...reply, body }, delay() + backMs);
+    }
+
+    function respond(id: number, reply: Answer, afterMs: number): void {
+      const { status, headers, body } = reply;
+      at(now + afterMs, () =>
         answer(id, {
           type: 'response',
           id,
-          status: reply.status,
-          contentType: reply.headers['content-type'] ?? '',
-          retryAfterSeconds: retryAfter === undefined ? -1 : Number(retryAfter),
-          body: request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body,
+          status,
+          contentType: headers['content-type'] ?? '',
+          retryAfterSeconds: Number(headers['retry-after'] ?? -1),
+          priorityLevel: headers['x-kubernetes-pf-prioritylevel-uid'] ?? '',
+          body: typeof body === 'string' ? Buffer.from(body) : body,
         }),
       );
-    }
-
-    function respond(
-      id: number,
-      status: number,
-      retryAfterSeconds: number,
-      afterMs: number,
-      said: number | Status = status,
-    ): void {
-      const isText = typeof said === 'number';
-      const contentType = isText ? 'text/plain' : JSON_TYPE;
-      const body = Buffer.from(isText ? 'simulated fault' : JSON.stringify(said));
-      at(now + afterMs, () => answer(id, { type: 'response', id, status, contentType, retryAfterSeconds, body }));
     }
 
     function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number): void {
@@ -474,6 +468,7 @@ export function createSim(config: SimConfig = {}): Sim {
           status: 200,
           contentType: reply.headers['content-type'] ?? '',
           retryAfterSeconds: -1,
+          priorityLevel: '',
           body: new Uint8Array(0),
         }),
       );
@@ -564,6 +559,28 @@ export function createSim(config: SimConfig = {}): Sim {
   }
 
   return sim;
+}
+
+/** The headers in lower case. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+function replyOf(refused: number | Status | FaultReply): Answer {
+  if (typeof refused === 'number') return textReply(refused);
+  if ('headers' in refused) return refused;
+  const retryAfter = refused.details?.retryAfterSeconds;
+  const headers: Record<string, string> = { 'content-type': JSON_TYPE };
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+  return { status: refused.code, headers, body: JSON.stringify(refused) };
+}
+
+function textReply(status: number): Answer {
+  const headers: Record<string, string> = { 'content-type': 'text/plain' };
+  if (status === 429) headers['retry-after'] = '1';
+  return { status, headers, body: 'simulated fault' };
 }
 
 /** What an admission webhook may do to a write. */
