@@ -23,8 +23,8 @@ export interface Controller {
   readonly instruments: ControllerInstruments;
   /** After a change of a pod. */
   readonly batchPeriodMs: number;
-  /** After somebody else has changed one of its objects, at least. */
-  readonly repairMsMin: number;
+  /** After a change of one of its objects by somebody else, at least; 0 = there is no such period. */
+  readonly objectBatchPeriodMs: number;
   /** `source.component` of its events. */
   readonly component: string;
   /** What marks an EndpointSlice as its own; '' = it writes Endpoints. */
@@ -35,21 +35,18 @@ export interface Controller {
   readonly stuck: Map<Unit, FailureClass>;
 }
 
-/** An event of a slice is followed no sooner, whatever the batch period (spec/endpointslice.md 3.2). */
-const REPAIR_MS_MIN = 1000;
-
 /** Those that the options enable. */
 export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
   const controllers: Controller[] = [];
   const add = (controller: Pick<Controller, 'name' | 'output' | 'component' | 'managedBy'>, more: Timing): void => {
-    const { queueName, concurrent, batchPeriodMs, repairMsMin } = more;
+    const { queueName, concurrent, batchPeriodMs, objectBatchPeriodMs } = more;
     controllers.push({
       ...controller,
       options,
       queue: createWorkQueue<Unit>(queueName, concurrent),
       instruments: createControllerInstruments(metrics, controller.name),
       batchPeriodMs,
-      repairMsMin,
+      objectBatchPeriodMs,
       running: false,
       stuck: new Map(),
     });
@@ -61,7 +58,7 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
         queueName: 'endpoint',
         concurrent: options.concurrentEndpointSyncs,
         batchPeriodMs: options.endpointUpdatesBatchPeriodMs,
-        repairMsMin: REPAIR_MS_MIN,
+        objectBatchPeriodMs: 0,
       },
     );
   }
@@ -77,7 +74,7 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
         queueName: 'endpoint_slice',
         concurrent: options.concurrentServiceEndpointSyncs,
         batchPeriodMs: options.endpointSliceUpdatesBatchPeriodMs,
-        repairMsMin: Math.max(REPAIR_MS_MIN, options.endpointSliceUpdatesBatchPeriodMs),
+        objectBatchPeriodMs: options.endpointSliceUpdatesBatchPeriodMs,
       },
     );
   }
@@ -93,7 +90,7 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
         queueName: 'endpoint_slice_mirroring',
         concurrent: options.mirroringConcurrentSyncs,
         batchPeriodMs: 0,
-        repairMsMin: Math.max(REPAIR_MS_MIN, options.mirroringBatchPeriodMs),
+        objectBatchPeriodMs: options.mirroringBatchPeriodMs,
       },
     );
   }
@@ -104,5 +101,5 @@ interface Timing {
   readonly queueName: string;
   readonly concurrent: number;
   readonly batchPeriodMs: number;
-  readonly repairMsMin: number;
+  readonly objectBatchPeriodMs: number;
 }

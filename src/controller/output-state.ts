@@ -29,15 +29,6 @@ export interface OutputState {
   expected: ExpectedEcho | null;
   /** uid of the object that an own write has deleted, until the watch says so too: what it still tells of it is no news. */
   deletedUid: string;
-  /** For the delay of the repair; null = nobody else has ever edited it, as almost everywhere. */
-  foreignEdits: ForeignEdits | null;
-}
-
-/** Edits by others without a quiet minute between them. */
-export interface ForeignEdits {
-  /** How many came before the last one. */
-  readonly before: number;
-  readonly lastAtMs: number;
 }
 
 /** A state of the object as the watch or a list tells it. */
@@ -73,6 +64,5 @@ export function createOutput(service: ServiceState, unit: Unit | null, name: str
     held: null,
     expected: null,
     deletedUid: '',
-    foreignEdits: null,
   };
 }

@@ -8,6 +8,7 @@
  */
 import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
+import { firstRepairMs, noteDamage } from './fights.ts';
 import { AS_SENT, type ExpectedEcho, type HeldEvent, type OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import {
@@ -23,7 +24,7 @@ import {
   releaseService,
   releaseSlice,
 } from './services.ts';
-import { isPlanned, keyOf, type ServiceState } from './service-state.ts';
+import { isPlanned, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
@@ -36,10 +37,6 @@ import type { ObjectSource } from '../kube/source.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../shard/protocol.ts';
 
-/** A foreign edit is repaired no sooner, and later while the same happens again (design, section 6). */
-const REPAIR_MS_MIN = 1000;
-const REPAIR_MS_MAX = 300_000;
-const QUIET_MS = 60_000;
 /** Bodies kept for the comparison with their echo. */
 const ECHOES_EXPECTED_MAX = 256;
 
@@ -198,7 +195,7 @@ function setExpected(state: ControllerState, output: OutputState, expected: Expe
 
 /**
  * What came back is compared with what was sent. A difference is the doing of admission: the planner is told, and the
- * repair waits like that of any foreign edit, so that two writers never chase each other.
+ * repair waits, longer each time, so that two writers never chase each other.
  */
 function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const { expected } = output;
@@ -210,7 +207,7 @@ function compareEcho(state: ControllerState, output: OutputState, event: HeldEve
   if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
   output.content = content;
   noteNews(output);
-  noteForeignEdit(state, output, 'what was written came back changed', now);
+  noteAltered(state, output, 'what was written came back changed', now);
 }
 
 /** The server's answer to what it holds: null = the object does not exist. Settles what was uncertain. */
@@ -264,15 +261,18 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
   if (controller?.running === true) {
     if (record === null) {
       // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
-      if (!deleted) addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
+      if (!deleted) lookLater(ensureUnit(service, controller), now);
     } else if (isPlanned(record, state.options)) {
       const unit = ensureUnit(service, controller);
-      // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
-      if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
       // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
-      else if (!output.uncertain) noteForeignEdit(state, output, 'endpoints were changed by another writer', now);
+      if (output.uncertain) {
+        if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+      } else if (deleted) {
+        // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
+        noteDamage(state, unit, output, 'missing', 'endpoints were deleted by another writer', now);
+      } else noteDamage(state, unit, output, 'wrong', 'endpoints were changed by another writer', now);
     } else if (isLeftBehind(service, state.options)) {
-      addWork(controller.queue, ensureUnit(service, controller).item, 'chore', now.nowMs, REPAIR_MS_MIN);
+      lookLater(ensureUnit(service, controller), now);
     }
   }
   const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
@@ -311,18 +311,15 @@ function takeSlice(state: ControllerState, output: OutputState, unit: Unit, dele
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
-    if (fateOfObjects(unit) === 'go' && !deleted) {
-      addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.repairMsMin);
-    }
+    if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
-  } else if (deleted) {
-    addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.repairMsMin);
-  } else if (unit.known) {
-    noteForeignEdit(state, output, 'a slice was changed by another writer', now);
-  } else {
+  } else if (!unit.known) {
     // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
-    addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.repairMsMin);
-  }
+    if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
+    else lookLater(unit, now);
+  } else if (deleted) {
+    noteDamage(state, unit, output, 'missing', 'a slice was deleted by another writer', now);
+  } else noteDamage(state, unit, output, 'wrong', 'a slice was changed by another writer', now);
 }
 
 /** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
@@ -338,28 +335,15 @@ export function forgetSlices(state: ControllerState, unit: Unit): void {
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
 export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
-  noteForeignEdit(state, output, 'an update changed nothing on the server', now);
+  noteAltered(state, output, 'an update changed nothing on the server', now);
 }
 
-/** Another writer's content will be repaired, later each time while that goes on. */
-function noteForeignEdit(state: ControllerState, output: OutputState, message: string, now: Now): void {
+function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
-  if (unit === undefined) return;
-  state.instruments.foreignEdits.inc();
-  const last = output.foreignEdits;
-  const again = last !== null && now.nowMs - last.lastAtMs < QUIET_MS + repairMs(last.before);
-  const before = again ? last.before + 1 : 0;
-  output.foreignEdits = { before, lastAtMs: now.nowMs };
-  log(state, 'info', 2, message, {
-    service: keyOf(output.service),
-    object: output.name,
-    resourceVersion: output.record?.resourceVersion ?? '',
-    inARow: before + 1,
-  });
-  const delayMs = Math.max(repairMs(before), unit.controller.repairMsMin);
-  addWork(unit.controller.queue, unit.item, 'chore', now.nowMs, delayMs);
+  if (unit !== undefined) noteDamage(state, unit, output, 'altered', message, now);
 }
 
-function repairMs(edits: number): number {
-  return Math.min(REPAIR_MS_MIN * 2 ** edits, REPAIR_MS_MAX);
+/** An object of somebody else's making, or whose making cannot be told: no repair, but a look. */
+function lookLater({ controller, item }: Unit, now: Now): void {
+  addWork(controller.queue, item, 'chore', now.nowMs, firstRepairMs(controller));
 }

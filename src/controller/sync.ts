@@ -5,6 +5,7 @@
 import { BACKOFFS, nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
+import { beginRepair, forgetFight } from './fights.ts';
 import { recheckZones } from './mirror-zones.ts';
 import {
   becomeUncertain,
@@ -76,8 +77,10 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     applied: 0,
   };
   unit.changedAtMs = -1;
-  if (isWanted(unit)) beginPlan(state, unit, now);
-  else startUnwanted(state, unit, now);
+  if (isWanted(unit)) {
+    beginRepair(state, unit, now);
+    beginPlan(state, unit, now);
+  } else startUnwanted(state, unit, now);
 }
 
 /** Plans, after a look at the objects where only the server knows what it holds. Also how a plan starts over. */
@@ -238,6 +241,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
   // Its echo is no news, and no Service without selector was known to have Endpoints before.
   if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
+  // The namespace goes away, and takes the objects with it.
+  if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(output);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
@@ -327,6 +332,7 @@ function isFragmented({ controller, facts }: Unit): boolean {
 function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   setFacts(state, unit, undefined);
+  forgetFight(unit);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
   // Nor is the planner told of slices that are gone.
   if (!service.inPlanner) forgetSlices(state, unit);

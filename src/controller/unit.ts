@@ -2,6 +2,7 @@
 import type { FailureClass } from './backoff.ts';
 import type { Pace } from './batch-pace.ts';
 import type { Controller } from './controllers.ts';
+import type { Fight } from './fights.ts';
 import type { ControllerOptions } from './options.ts';
 import type { OutputState } from './output-state.ts';
 import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
@@ -33,6 +34,8 @@ export interface Unit {
   failures: number;
   /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
   notBeforeMs: number;
+  /** With who else writes its objects; null = nobody ever did, as almost everywhere. */
+  fight: Fight | null;
   /** Of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
   pace: Pace | null;
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
@@ -83,6 +86,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     sync: null,
     failures: 0,
     notBeforeMs: -Infinity,
+    fight: null,
     pace: null,
     changedAtMs: -1,
     facts: undefined,

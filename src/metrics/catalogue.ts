@@ -162,7 +162,7 @@ export const CATALOGUE = [
     'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
   ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
-  counter('endpointd_foreign_edits_total', 'Changes of our objects by somebody else, admission included'),
+  counter('endpointd_foreign_edits_total', 'Changes and deletions of our objects by somebody else, admission included'),
   counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),
   counter('endpointd_problems_total', 'Parts of objects that planning had to leave out, by kind', ['kind']),
 

@@ -52,17 +52,6 @@ describe('foreign edits', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('are repaired ever more slowly while the same writer comes back at once', () => {
-    const sim = settled();
-    const before = writesOf(sim).length;
-    for (let i = 0; i < 600; i++) {
-      sim.run(1000);
-      if (endpointsTable(sim)[0] === 'default/web 10.0.0.1 : http:8080/TCP') editSubsets(sim);
-    }
-    const repairs = writesOf(sim).length - before;
-    assert.ok(repairs >= 5 && repairs <= 12, `${repairs} repairs in ten minutes`);
-  });
-
   it('do not hold up a change of a pod', () => {
     const sim = settled();
     editSubsets(sim);

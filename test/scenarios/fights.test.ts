@@ -1,0 +1,242 @@
+/** Somebody else undoes what is written, again and again (D39): how often that is repaired, and what is no fight. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  endpointsTable,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS, metric, namesOf, SERVICES, SLICES, slicesTable } from '../support/slice-sim.ts';
+import type { LogEffect } from '../../src/controller/effect.ts';
+import { endNamespace } from '../../src/workload/end-namespace.ts';
+
+const RIGHT = 'default/web 10.0.0.1 : http:8080/TCP';
+const RIGHT_SLICE = 'default/web IPv4 10.0.0.1 : http:8080/TCP';
+const WARNING = 'another writer keeps undoing what is written for a service';
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim({ ...config, options: { slices: true, ...config.options } });
+  createNode(sim, { name: 'node-1', zone: 'zone-a' });
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+/** A kind of objects: what somebody may do to those of the service, and how one sees that it is repaired. */
+interface Kind {
+  readonly title: string;
+  readonly path: string;
+  readonly isRight: (sim: Sim) => boolean;
+  readonly delete: (sim: Sim) => void;
+  readonly edit: (sim: Sim) => void;
+}
+
+const ENDPOINTS_KIND: Kind = {
+  title: 'Endpoints',
+  path: '/endpoints',
+  isRight: (sim) => endpointsTable(sim).includes(RIGHT),
+  delete: (sim) => deleteObject(sim, `${ENDPOINTS}/web`),
+  edit: (sim) => void edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] }),
+};
+
+const SLICES_KIND: Kind = {
+  title: 'a slice',
+  path: '/endpointslices',
+  isRight: (sim) => slicesTable(sim).includes(RIGHT_SLICE),
+  delete: (sim) => {
+    for (const name of namesOf(sim)) deleteObject(sim, `${SLICES}/${name}`);
+  },
+  edit: (sim) => {
+    for (const name of namesOf(sim)) edit(sim, `${SLICES}/${name}`, {}, { endpoints: [] });
+  },
+};
+
+const KINDS = [ENDPOINTS_KIND, SLICES_KIND] as const;
+
+/** For so long `act` follows each repair within `stepMs`. Returns after which time each repair came, in ms. */
+function fight(sim: Sim, { path, isRight }: Kind, act: (sim: Sim) => void, seconds: number, stepMs = 50): number[] {
+  const untilMs = sim.nowMs() + seconds * 1000;
+  const waits: number[] = [];
+  act(sim);
+  let actedMs = sim.nowMs();
+  while (sim.nowMs() < untilMs) {
+    sim.run(stepMs);
+    if (!isRight(sim)) continue;
+    const repair = sim.exchanges.findLast((done) => done.method !== 'GET' && done.path.includes(path))!;
+    waits.push(repair.atMs - actedMs);
+    act(sim);
+    actedMs = sim.nowMs();
+  }
+  return waits;
+}
+
+const rounded = (waits: readonly number[]): number[] => waits.map((ms) => Math.round(ms / 100) / 10);
+
+function warnings(sim: Sim): LogEffect[] {
+  return sim.logLines.filter(({ level, v, message }) => level === 'warning' && v === 0 && message === WARNING);
+}
+
+describe('objects that somebody deletes as soon as they are there', () => {
+  it('Endpoints are made again nearly at once, then after ever more seconds, ten at most', () => {
+    const waits = rounded(fight(settled(), ENDPOINTS_KIND, ENDPOINTS_KIND.delete, 300));
+    assert.deepEqual(waits.slice(0, 7), [0.1, 1.8, 3.6, 7.2, 10, 10, 10]);
+    assert.equal(waits.length, 32, 'writes in 300 s');
+  });
+
+  it('a slice is made again within a second, whatever its new name, then ever later, ten seconds at most', () => {
+    const waits = rounded(fight(settled(), SLICES_KIND, SLICES_KIND.delete, 300));
+    assert.deepEqual(waits.slice(0, 7), [0.9, 1.8, 3.6, 7.2, 10, 10, 10]);
+    assert.equal(waits.length, 32, 'writes in 300 s');
+  });
+
+  it('many slices deleted together are one round', () => {
+    const sim = settled({ options: { endpointsPerSliceMax: 1 } });
+    for (let i = 2; i <= 5; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    sim.run(5000);
+    const full = (): boolean => slicesTable(sim).length === 5;
+    for (const waitMs of [1000, 1900, 3700]) {
+      SLICES_KIND.delete(sim);
+      sim.run(waitMs);
+      assert.ok(full(), `all are there again after ${waitMs} ms`);
+    }
+  });
+});
+
+for (const kind of KINDS) {
+  describe(`${kind.title} that somebody edits`, () => {
+    it('as soon as it is right: repaired within a second, then ever later, half a minute at most', () => {
+      const waits = rounded(fight(settled(), kind, kind.edit, 300));
+      assert.deepEqual(waits.slice(0, 8), [0.9, 1.8, 3.6, 7.2, 14.4, 28.8, 30, 30]);
+      assert.equal(waits.length, 14, 'writes in 300 s');
+    });
+
+    it('and then deletes: what is missing does not wait for what was wrong', () => {
+      const sim = settled();
+      fight(sim, kind, kind.edit, 80);
+      kind.delete(sim);
+      sim.run(1000);
+      assert.ok(kind.isRight(sim));
+    });
+  });
+
+  describe(`a fight over ${kind.title}`, () => {
+    it('is forgotten after a quiet minute', () => {
+      const sim = settled();
+      fight(sim, kind, kind.edit, 100);
+      sim.run(31_000);
+      assert.ok(kind.isRight(sim));
+      sim.run(59_000);
+      kind.edit(sim);
+      sim.run(1000);
+      assert.ok(kind.isRight(sim));
+    });
+
+    it('goes on where it was after less than a minute', () => {
+      const sim = settled();
+      fight(sim, kind, kind.edit, 100);
+      sim.run(31_000);
+      sim.run(25_000);
+      kind.edit(sim);
+      sim.run(10_000);
+      assert.ok(!kind.isRight(sim));
+    });
+
+    it('starts afresh with another Service of the same name', () => {
+      const sim = settled();
+      fight(sim, kind, kind.delete, 60);
+      deleteObject(sim, `${SERVICES}/web`);
+      createService(sim, { name: 'web' });
+      sim.run(5000);
+      kind.edit(sim);
+      sim.run(1000);
+      assert.ok(kind.isRight(sim));
+    });
+
+    it('is one warning an hour, which names the service and the kind', () => {
+      const sim = settled();
+      kind.edit(sim);
+      sim.run(5000);
+      kind.edit(sim);
+      sim.run(5000);
+      assert.deepEqual(warnings(sim), [], 'two edits are no fight');
+      fight(sim, kind, kind.edit, 3500, 1000);
+      const [warning, ...more] = warnings(sim);
+      assert.deepEqual(more, []);
+      assert.equal(warning!.fields['service'], 'default/web');
+      assert.equal(warning!.fields['kind'], kind === SLICES_KIND ? 'EndpointSlice' : 'Endpoints');
+      fight(sim, kind, kind.edit, 300, 1000);
+      assert.equal(warnings(sim).length, 2);
+    });
+  });
+}
+
+describe('no fight is', () => {
+  const counted = (sim: Sim): number => metric(sim, 'endpointd_foreign_edits_total');
+
+  /** Deletes everything of a kind in the namespace `going`, in this order, as the namespace controller does. */
+  function goes(sim: Sim, collections: readonly string[]): void {
+    const path = '/api/v1/namespaces/going';
+    sim.request('DELETE', path);
+    const steps = endNamespace('going', collections);
+    for (let step = steps.next(null); step.done !== true;) {
+      sim.run(200);
+      const { value } = step;
+      const done = value === null ? null : sim.tryRequest(value.method, value.path, value.body ?? undefined);
+      step = steps.next(done !== null && done.status < 300 ? done.body : null);
+    }
+  }
+
+  it('the end of a namespace, in whatever order its objects go', () => {
+    const resources = [
+      '/apis/discovery.k8s.io/v1/namespaces/going/endpointslices',
+      '/api/v1/namespaces/going/endpoints',
+    ];
+    const last = ['/api/v1/namespaces/going/services', '/api/v1/namespaces/going/pods'];
+    const sim = settled();
+    sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
+    for (let i = 1; i <= 3; i++) createService(sim, { name: `web-${i}`, namespace: 'going' });
+    sim.run(5000);
+    // Our objects go twice before their Services: what was made again between would be a second round.
+    goes(sim, [...resources, ...resources, ...last]);
+    sim.run(120_000);
+    assert.deepEqual(warnings(sim), []);
+    const made = writesOf(sim).filter((line) => line.includes('/going/') && line.endsWith(' 403')).length;
+    assert.ok(made <= 6, `${made} vain tries`);
+    assert.equal(sim.loop!.state.services.get('going'), undefined, 'nothing is kept');
+  });
+
+  it('the deletion of a Service: its objects are not counted', () => {
+    const sim = settled();
+    deleteObject(sim, `${SERVICES}/web`);
+    SLICES_KIND.delete(sim);
+    sim.run(10_000);
+    assert.equal(counted(sim), 0);
+  });
+
+  it('the deletion of a Service in the foreground, which takes its slices first', () => {
+    const sim = settled();
+    edit(sim, `${SERVICES}/web`, { finalizers: ['foregroundDeletion'] });
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(100);
+    SLICES_KIND.delete(sim);
+    sim.run(10_000);
+    assert.equal(counted(sim), 0);
+  });
+
+  it('what we delete ourselves', () => {
+    const sim = settled({ options: { compactSlices: true, endpointsPerSliceMax: 2 } });
+    for (let i = 2; i <= 6; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    sim.run(5000);
+    for (let i = 2; i <= 6; i++) deleteObject(sim, `/api/v1/namespaces/default/pods/web-${i}`);
+    sim.run(60_000);
+    assert.ok(writesOf(sim).some((line) => line.startsWith('DELETE') && line.includes('/endpointslices/')));
+    assert.equal(counted(sim), 0);
+  });
+});
