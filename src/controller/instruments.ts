@@ -3,6 +3,7 @@ import type { Controller, ControllerName } from './controllers.ts';
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { ControllerState } from './state.ts';
 import { allServices, allSlices } from './services.ts';
+import { oldestChangeMs } from './workqueue.ts';
 import { pauseSecondsLeft } from './write-pause.ts';
 import type { SliceSums } from './facts.ts';
 import { allNodes } from '../core/node-table.ts';
@@ -128,6 +129,7 @@ function createMirrorInstruments(store: MetricStore): MirrorInstruments {
 export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(store, state.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
+  readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.pause, nowMs));
   for (const controller of state.controllers) readController(store, state, controller);
 
@@ -163,6 +165,11 @@ export function readState(store: MetricStore, state: ControllerState): void {
     for (const _ of allNodes(state.nodes)) counts.nodes++;
     return state.reflectors.map(({ resource }) => ({ labels: { resource }, value: counts[resource] }));
   });
+}
+
+function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {
+  const oldestMs = Math.min(...controllers.map(({ queue }) => oldestChangeMs(queue)));
+  return oldestMs === Infinity ? 0 : (nowMs - oldestMs) / 1000;
 }
 
 function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {

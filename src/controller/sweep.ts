@@ -6,7 +6,7 @@ import { allServices, ensureUnit, getUnit, releaseService } from './services.ts'
 import type { ServiceState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
 import { fateOfObjects, hasLeftovers, isMirrored, isWanted, type Unit } from './unit.ts';
-import { addWork } from './workqueue.ts';
+import { addCheck, addWork } from './workqueue.ts';
 import { nextFloat } from '../lib/prng.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
 
@@ -50,7 +50,7 @@ export function resyncIfDue(state: ControllerState, now: Now): void {
   if (now.nowMs < state.resyncAtMs) return;
   for (const { units } of allServices(state)) {
     for (const { controller, item } of units) {
-      if (controller.running) addWork(controller.queue, item, 'chore', now.nowMs);
+      if (controller.running) addCheck(controller.queue, item, 'chore', now.nowMs);
     }
   }
   scheduleResync(state, now);

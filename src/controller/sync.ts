@@ -25,7 +25,7 @@ import { keyOf, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { log, type ControllerState } from './state.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
-import { addWork, doneWork, retryWork } from './workqueue.ts';
+import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
@@ -59,7 +59,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
   if (now.nowMs < unit.notBeforeMs) {
     doneWork(controller.queue, unit.item, now.nowMs);
-    addWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
+    putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
     return;
   }
   if (unit.changedAtMs >= 0) {
@@ -298,7 +298,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     if (controller.stuck.delete(unit)) {
       log(state, 'info', 0, 'service is no longer stuck', { controller: controller.name, service: keyOf(service) });
     }
-    if (isFragmented(unit)) addWork(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
+    if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;
   }

@@ -22,6 +22,10 @@ import { createSlots, type Slots } from './slots.ts';
 export interface WorkItem<K> {
   readonly key: K;
   readonly namespace: string;
+  /** Of the oldest change that the processing that comes next will cover; Infinity = none. */
+  changedMs: number;
+  /** The same of the last processing that has begun. */
+  coveredMs: number;
   /** When the key wants to run in that lane; Infinity = it does not. */
   freshDueMs: number;
   choreDueMs: number;
@@ -110,6 +114,8 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   return {
     key,
     namespace,
+    changedMs: Infinity,
+    coveredMs: Infinity,
     freshDueMs: Infinity,
     choreDueMs: Infinity,
     waiting: null,
@@ -123,8 +129,15 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   };
 }
 
-/** The key shall run `delayMs` from now at the latest to be put in line. Ignored after `shutDownWork`. */
+/** Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`. */
 export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
+  if (queue.shuttingDown) return;
+  item.changedMs = Math.min(item.changedMs, nowMs);
+  addCheck(queue, item, lane, nowMs, delayMs);
+}
+
+/** As `addWork`, but nothing has changed. */
+export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   const dueMs = nowMs + Math.max(0, delayMs);
   if (lane === 'fresh') {
@@ -139,7 +152,7 @@ export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLan
   place(queue, item, nowMs);
 }
 
-/** As `addWork`, and counted as a retry. */
+/** After a processing that came to nothing: what it was to cover is still open. Counted as a retry. */
 export function retryWork<K>(
   queue: WorkQueue<K>,
   item: WorkItem<K>,
@@ -148,7 +161,19 @@ export function retryWork<K>(
   delayMs: number,
 ): void {
   if (!queue.shuttingDown) queue.retriesTotal++;
-  addWork(queue, item, lane, nowMs, delayMs);
+  putOffWork(queue, item, lane, nowMs, delayMs);
+}
+
+/** As `retryWork`, but the processing was not tried. */
+export function putOffWork<K>(
+  queue: WorkQueue<K>,
+  item: WorkItem<K>,
+  lane: WorkLane,
+  nowMs: number,
+  delayMs: number,
+): void {
+  item.changedMs = Math.min(item.changedMs, item.coveredMs);
+  addCheck(queue, item, lane, nowMs, delayMs);
 }
 
 /**
@@ -191,6 +216,7 @@ export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: numbe
 
 /** Takes back all adds. A key that is processing stays so until `doneWork`. */
 export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
+  item.changedMs = Infinity;
   item.freshDueMs = Infinity;
   item.choreDueMs = Infinity;
   heapRemove(queue.delayed, item);
@@ -220,6 +246,24 @@ export function unfinishedWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): nu
 /** Age of what has been processing the longest; 0 = nothing is. */
 export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
   return queue.processing.first === null ? 0 : (nowMs - queue.processing.first.startedMs) / 1000;
+}
+
+/**
+ * The oldest change that is not settled: waiting, or covered by a processing that has not ended; Infinity = none.
+ * Looks at every key that waits or is processing, and at no other.
+ */
+export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
+  let oldestMs = Infinity;
+  for (const { changedMs } of queue.delayed.items) oldestMs = Math.min(oldestMs, changedMs);
+  for (const { fresh, chore } of queue.crowds.values()) {
+    for (const { items } of [fresh, chore]) {
+      for (let item = items.first; item !== null; item = item.next) oldestMs = Math.min(oldestMs, item.changedMs);
+    }
+  }
+  for (let item = queue.processing.first; item !== null; item = item.next) {
+    oldestMs = Math.min(oldestMs, item.changedMs, item.coveredMs);
+  }
+  return oldestMs;
 }
 
 function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
@@ -286,6 +330,7 @@ function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, n
   observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
   // Counted first, so that the namespace is not forgotten between its line and its slot.
   crowd.processing++;
+  item.coveredMs = item.changedMs;
   forgetWork(queue, item);
   const line = crowd[lane];
   if (line.items.length > 0) {

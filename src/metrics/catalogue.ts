@@ -158,6 +158,10 @@ export const CATALOGUE = [
   counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['controller', 'verb', 'result']),
   counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['controller', 'verb']),
   gauge(
+    'endpointd_oldest_unwritten_change_seconds',
+    'Age of the oldest change of an input, or damage by somebody else, that is seen and not yet written; 0 = there is none',
+  ),
+  gauge(
     'endpointd_write_pause_seconds',
     'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
   ),

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { WorkLane } from '../../src/controller/lane-share.ts';
 import {
+  addCheck,
   addWork,
   createWorkItem,
   createWorkQueue,
@@ -10,6 +11,7 @@ import {
   forgetWork,
   longestWorkSeconds,
   nextWorkMs,
+  oldestChangeMs,
   retryWork,
   shutDownWork,
   takeWork,
@@ -363,4 +365,43 @@ test('property: agrees with a slow model on what may run, loses nothing, and run
     ),
     { seed: 20261121, numRuns: 400 },
   );
+});
+
+test('the oldest change is one that waits, in line or delayed, or is being processed', () => {
+  const w = world(1);
+  assert.equal(oldestChangeMs(w.queue), Infinity);
+  w.add('a/delayed', 'fresh', 5, 1000);
+  w.add('a/x', 'fresh', 10);
+  w.add('a/x', 'fresh', 20);
+  assert.equal(oldestChangeMs(w.queue), 5);
+  w.take(1005);
+  assert.equal(oldestChangeMs(w.queue), 5, 'either key: the other still waits');
+  const first = w.queue.processing.first!.key;
+  w.done(first, 1010);
+  assert.equal(oldestChangeMs(w.queue), first === 'a/x' ? 5 : 10);
+  w.drain(2000);
+  assert.equal(oldestChangeMs(w.queue), Infinity);
+});
+
+test('a change is not settled by a processing that began before it, nor by one that came to nothing', () => {
+  const w = world(1);
+  w.add('a/x', 'fresh', 10);
+  w.take(10);
+  w.add('a/x', 'fresh', 30);
+  assert.equal(oldestChangeMs(w.queue), 10);
+  w.done('a/x', 40);
+  assert.equal(oldestChangeMs(w.queue), 30);
+  w.take(40);
+  w.done('a/x', 50);
+  retryWork(w.queue, w.item('a/x'), 'fresh', 50, 100);
+  assert.equal(oldestChangeMs(w.queue), 30);
+  w.drain(200);
+  assert.equal(oldestChangeMs(w.queue), Infinity);
+});
+
+test('a check that nothing has led to is no change', () => {
+  const w = world(1);
+  addCheck(w.queue, w.item('a/x'), 'chore', 10);
+  assert.equal(oldestChangeMs(w.queue), Infinity);
+  assert.deepEqual(w.drain(10), ['a/x']);
 });

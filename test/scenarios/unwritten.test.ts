@@ -1,0 +1,121 @@
+/** The age of the oldest change that is not written: true at all times, and nothing that readiness depends on. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  setPodStatus,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { edit, ENDPOINTS, metric, SERVICES } from '../support/slice-sim.ts';
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+/** In seconds, to a tenth. */
+const age = (sim: Sim): number => Math.round(metric(sim, 'endpointd_oldest_unwritten_change_seconds') * 10) / 10;
+
+const refuseWrites = (sim: Sim, status: number): void => {
+  sim.refuse = ({ method, path }) => (method !== 'GET' && path.includes('/endpoints') ? status : 0);
+};
+
+describe('the age of the oldest change that is not written', () => {
+  it('is 0 at rest, through a resync too', () => {
+    const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
+    for (let i = 0; i < 300; i++) {
+      sim.run(100);
+      assert.equal(age(sim), 0);
+    }
+  });
+
+  it('grows through failed tries, whatever changes meanwhile, and ends with the write', () => {
+    const sim = settled();
+    refuseWrites(sim, 500);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(10_000);
+    assert.equal(age(sim), 10);
+    setPodStatus(sim, { name: 'web-1', ready: true, ip: '10.0.0.2' });
+    sim.run(10_000);
+    assert.equal(age(sim), 20);
+    sim.refuse = () => 0;
+    sim.run(60_000);
+    assert.equal(age(sim), 0);
+  });
+
+  it('counts a change that comes during a write from its own time, once that write is done', () => {
+    const sim = settled();
+    sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'PUT' && path.startsWith(ENDPOINTS) ? 5000 : 0 });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(2500);
+    assert.equal(age(sim), 4.5, 'the first is not answered yet');
+    sim.run(1500);
+    assert.equal(age(sim), 4, 'of the second');
+    sim.run(10_000);
+    assert.equal(age(sim), 0);
+  });
+
+  it('counts the batch period', () => {
+    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 5000 } });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(4000);
+    assert.equal(age(sim), 4);
+    sim.run(2000);
+    assert.equal(age(sim), 0);
+  });
+
+  it('counts what somebody else has damaged until it is repaired', () => {
+    const sim = settled();
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
+    sim.run(700);
+    assert.equal(age(sim), 0.7);
+    sim.run(1000);
+    assert.equal(age(sim), 0);
+  });
+
+  it('is that of a service that is refused for good, until the service goes', () => {
+    const sim = settled();
+    refuseWrites(sim, 422);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(600_000);
+    assert.equal(age(sim), 600);
+    deleteObject(sim, `${SERVICES}/web`);
+    sim.run(600_000);
+    assert.equal(age(sim), 0);
+  });
+});
+
+describe('readiness', () => {
+  it('does not depend on a backlog: caches filled once and watches up are all', () => {
+    const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
+    for (let i = 0; i < 200; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
+    sim.start();
+    const failing = (): string[] =>
+      sim
+        .loop!.readiness()
+        .filter(({ ok }) => !ok)
+        .map(({ name }) => name);
+    sim.run(2);
+    assert.notDeepEqual(failing(), []);
+    sim.run(1000);
+    assert.deepEqual(failing(), []);
+    for (let i = 0; i < 10; i++) {
+      sim.run(10_000);
+      assert.deepEqual(failing(), []);
+    }
+    assert.equal(Math.round(age(sim)), 101, 'most services still wait for their first write');
+    refuseWrites(sim, 500);
+    sim.run(60_000);
+    assert.deepEqual(failing(), []);
+  });
+});
