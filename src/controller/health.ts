@@ -1,9 +1,11 @@
 /** What the health endpoints say, from the state alone. A dead watch is not ready. */
 import type { ControllerState } from './state.ts';
+import { describeAge } from './stream-life.ts';
 
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
+  /** Why not; or how it is. May be empty. */
   readonly message: string;
 }
 
@@ -15,9 +17,9 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
   const checks = state.reflectors.map((reflector): HealthCheck => {
     const name = `watch-${reflector.resource}`;
     if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };
-    const downMs = reflector.downSinceMs < 0 ? 0 : nowMs - reflector.downSinceMs;
-    if (downMs <= WATCH_DOWN_MS_MAX) return { name, ok: true, message: '' };
-    return { name, ok: false, message: `no watch for ${Math.round(downMs / 1000)} s` };
+    if (reflector.downSinceMs < 0) return { name, ok: true, message: describeAge(reflector.life, nowMs) };
+    const downMs = nowMs - reflector.downSinceMs;
+    return { name, ok: downMs <= WATCH_DOWN_MS_MAX, message: `no watch for ${Math.round(downMs / 1000)} s` };
   });
   const running = state.phase === 'running';
   return [{ name: 'controller', ok: running, message: running ? '' : state.phase }, ...checks];

@@ -6,9 +6,20 @@
  * are not newer than it are removed. So there is never a second copy of a cache, and never an emptied one.
  */
 import { retryAfterMs } from './backoff.ts';
+import { createListProgress, takeProgress, type ListProgress } from './list-progress.ts';
+import { itemsAfterFullPage, itemsAfterTooBig, PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
 import type { Now } from './event.ts';
 import { log, send, type ControllerState } from './state.ts';
+import {
+  createStreamLife,
+  describeEnd,
+  isPastItsTime,
+  lifeEndsAtMs,
+  noteFrame,
+  noteOpened,
+  type StreamLife,
+} from './stream-life.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { readList } from '../kube/list.ts';
@@ -49,6 +60,7 @@ export interface Reflector<R extends Versioned = Versioned> {
    */
   phase: 'idle' | 'waiting' | 'paging' | 'opening' | 'initial' | 'watching';
   next: 'list' | 'watch';
+  /** Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life. */
   wakeAtMs: number;
   request: number;
   /** Last version seen: where a watch goes on. */
@@ -56,14 +68,24 @@ export interface Reflector<R extends Versioned = Versioned> {
   continueToken: string;
   /** The stream asked for is a WatchList. */
   streamingList: boolean;
-  watchListSupported: boolean;
+  /** WatchList may be asked for. */
+  readonly watchList: boolean;
+  /**
+   * A WatchList was refused or given up: pages, until a list is complete. The next list begins with WatchList again, at the
+   * price of one refused request: so a server that has learned it is noticed.
+   */
+  inPages: boolean;
+  /** Items that the next page asks for. */
+  pageItems: number;
+  /** Of the list under way; null = none is. */
+  progress: ListProgress | null;
   reader: WatchReader | null;
+  /** Of the stream asked for last. */
+  life: StreamLife;
   marks: Set<object> | null;
   /** An object of the list under way could not be read: nothing is removed at its end. */
   listIncomplete: boolean;
   listsBegun: number;
-  openedAtMs: number;
-  framesInStream: number;
   /** The last stream ended at an undecodable frame before anything new was read from it. */
   undecodableInARow: number;
   synced: boolean;
@@ -74,12 +96,10 @@ export interface Reflector<R extends Versioned = Versioned> {
   readonly reconnect: Reconnect;
 }
 
-/** Items of a page; client-go's page size. */
-const PAGE_ITEMS_MAX = 500;
 const PAGE_TIMEOUT_MS = 60_000;
-/** The server sends bookmarks about every 60 s: twice that and a margin in silence is a dead connection. */
-const STREAM_SILENCE_MS = 150_000;
-const WATCH_SECONDS_MIN = 300;
+/** Until the headers of a stream: some proxies hold them back until the first event. A WatchList begins with events. */
+const WATCH_TIMEOUT_MS = 150_000;
+const WATCH_LIST_TIMEOUT_MS = 30_000;
 /** A stream that ends sooner and brought nothing is an error (spec/wire.md 2.4 "very short watch"). */
 const SHORT_WATCH_MS = 1000;
 
@@ -87,7 +107,7 @@ export function createReflector<R extends Versioned>(
   resource: Reflector['resource'],
   path: string,
   target: ReflectorTarget<R>,
-  watchListSupported: boolean,
+  watchList: boolean,
   selector = '',
 ): Reflector<R> {
   return {
@@ -102,13 +122,15 @@ export function createReflector<R extends Versioned>(
     resourceVersion: '',
     continueToken: '',
     streamingList: false,
-    watchListSupported,
+    watchList,
+    inPages: false,
+    pageItems: PAGE_ITEMS_MAX,
+    progress: null,
     reader: null,
+    life: createStreamLife(0),
     marks: null,
     listIncomplete: false,
     listsBegun: 0,
-    openedAtMs: 0,
-    framesInStream: 0,
     undecodableInARow: 0,
     synced: false,
     refused: false,
@@ -117,8 +139,8 @@ export function createReflector<R extends Versioned>(
   };
 }
 
-export function startReflector(state: ControllerState, reflector: Reflector): void {
-  if (reflector.phase === 'idle') list(state, reflector);
+export function startReflector(state: ControllerState, reflector: Reflector, now: Now): void {
+  if (reflector.phase === 'idle') list(state, reflector, now);
 }
 
 /** Ends it for good. */
@@ -128,12 +150,46 @@ export function stopReflector(state: ControllerState, reflector: Reflector): voi
   reflector.wakeAtMs = Infinity;
 }
 
-/** Begins a waiting reflector's next request when its time has come. */
+/** Does what time alone brings: the next request, a line about a list that takes long, the end of a stream without life. */
 export function wakeReflector(state: ControllerState, reflector: Reflector, now: Now): void {
-  if (reflector.phase !== 'waiting' || reflector.wakeAtMs > now.nowMs) return;
-  reflector.wakeAtMs = Infinity;
-  if (reflector.next === 'list') list(state, reflector);
-  else watch(state, reflector);
+  if (reflector.wakeAtMs > now.nowMs) return;
+  if (reflector.phase === 'waiting') {
+    if (reflector.next === 'list') list(state, reflector, now);
+    else watch(state, reflector);
+    return;
+  }
+  sayProgress(state, reflector, now);
+  if (isStream(reflector) && lifeEndsAtMs(reflector.life, reflector.phase === 'initial') <= now.nowMs) {
+    endStream(state, reflector, now);
+    return;
+  }
+  scheduleWake(reflector);
+}
+
+function isStream({ phase }: Reflector): boolean {
+  return phase === 'initial' || phase === 'watching';
+}
+
+/** A frame, or the end of a list, moves it only when it has come: so no frame costs a timer. */
+function scheduleWake(reflector: Reflector): void {
+  const lifeMs = isStream(reflector) ? lifeEndsAtMs(reflector.life, reflector.phase === 'initial') : Infinity;
+  reflector.wakeAtMs = Math.min(lifeMs, reflector.progress?.lineAtMs ?? Infinity);
+}
+
+const WAITS_FOR: Readonly<Partial<Record<Reflector['phase'], string>>> = {
+  paging: 'the next page',
+  opening: 'an answer',
+  initial: 'the bookmark at the end',
+};
+
+function sayProgress(state: ControllerState, reflector: Reflector, now: Now): void {
+  const due = reflector.progress === null ? null : takeProgress(reflector.progress, now.nowMs);
+  if (due === null) return;
+  log(state, 'info', 0, `the list of ${reflector.resource} is under way`, {
+    resource: reflector.resource,
+    waitsFor: WAITS_FOR[reflector.phase] ?? '',
+    ...due,
+  });
 }
 
 /** Whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
@@ -151,6 +207,7 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
       onEnded(state, reflector, event.error, now);
       return;
     case 'failure': {
+      if (event.kind === 'too-big' && onPageTooBig(state, reflector)) return;
       const wasList = reflector.phase === 'paging' || reflector.streamingList;
       retry(state, reflector, wasList ? 'list' : 'watch', `${event.kind}: ${event.message}`, now);
       return;
@@ -158,11 +215,12 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
   }
 }
 
-function list(state: ControllerState, reflector: Reflector): void {
+function list(state: ControllerState, reflector: Reflector, now: Now): void {
   // The cache is empty before the first list: nothing in it can be gone.
   reflector.marks = reflector.listsBegun++ === 0 ? null : new Set();
   reflector.listIncomplete = false;
-  if (reflector.watchListSupported) {
+  reflector.progress = createListProgress(now.nowMs);
+  if (reflector.watchList && !reflector.inPages) {
     reflector.resourceVersion = '';
     reflector.streamingList = true;
     openStream(
@@ -186,7 +244,7 @@ function page(state: ControllerState, reflector: Reflector): void {
     {
       lane: 'list',
       method: 'GET',
-      path: `${reflector.path}?limit=${PAGE_ITEMS_MAX}${more}${selection(reflector)}`,
+      path: `${reflector.path}?limit=${reflector.pageItems}${more}${selection(reflector)}`,
       accept: ACCEPT,
       contentType: '',
       body: null,
@@ -194,6 +252,21 @@ function page(state: ControllerState, reflector: Reflector): void {
       timeoutMs: PAGE_TIMEOUT_MS,
     },
   );
+  scheduleWake(reflector);
+}
+
+/** Asks for the same page with fewer items. Returns false when that does not help. */
+function onPageTooBig(state: ControllerState, reflector: Reflector): boolean {
+  const items = itemsAfterTooBig(reflector.pageItems);
+  if (items === 0) return false;
+  log(state, 'info', 0, `a page of ${reflector.resource} is too big, the list goes on with smaller ones`, {
+    resource: reflector.resource,
+    items: reflector.pageItems,
+    itemsNow: items,
+  });
+  reflector.pageItems = items;
+  page(state, reflector);
+  return true;
 }
 
 function watch(state: ControllerState, reflector: Reflector): void {
@@ -202,24 +275,24 @@ function watch(state: ControllerState, reflector: Reflector): void {
 }
 
 function openStream(state: ControllerState, reflector: Reflector, query: string): void {
-  const seconds = Math.floor(WATCH_SECONDS_MIN * (1 + nextFloat(state.prng)));
+  reflector.life = createStreamLife(nextFloat(state.prng));
   reflector.phase = 'opening';
   reflector.reader = null;
-  reflector.framesInStream = 0;
   reflector.request = send(
     state,
     { for: 'reflector', reflector },
     {
       lane: 'watch',
       method: 'GET',
-      path: `${reflector.path}?watch=true&timeoutSeconds=${seconds}&${query}${selection(reflector)}`,
+      path: `${reflector.path}?watch=true&timeoutSeconds=${reflector.life.seconds}&${query}${selection(reflector)}`,
       accept: ACCEPT,
       contentType: '',
       body: null,
       stream: true,
-      timeoutMs: STREAM_SILENCE_MS,
+      timeoutMs: reflector.streamingList ? WATCH_LIST_TIMEOUT_MS : WATCH_TIMEOUT_MS,
     },
   );
+  scheduleWake(reflector);
 }
 
 function selection({ selector }: Reflector): string {
@@ -248,6 +321,7 @@ function onPage(
     return;
   }
   if (reflector.continueToken !== '') {
+    reflector.pageItems = itemsAfterFullPage(reflector.pageItems, event.body.byteLength);
     page(state, reflector);
     return;
   }
@@ -270,6 +344,7 @@ function apply(reflector: Reflector, source: ObjectSource, now: Now): Versioned 
   const record = reflector.target.project(source);
   const mark = reflector.target.upsert(record, source, now);
   reflector.marks?.add(mark);
+  if (reflector.progress !== null) reflector.progress.objects++;
   return record;
 }
 
@@ -278,6 +353,8 @@ function listed(reflector: Reflector, now: Now): void {
     reflector.target.removeUnmarked(reflector.marks, reflector.resourceVersion, now);
   }
   reflector.marks = null;
+  reflector.progress = null;
+  reflector.inPages = false;
   reflector.refused = false;
   reflector.undecodableInARow = 0;
   if (!reflector.synced) {
@@ -312,7 +389,8 @@ function onOpened(state: ControllerState, reflector: Reflector, contentType: str
     return;
   }
   reflector.phase = reflector.streamingList ? 'initial' : 'watching';
-  reflector.openedAtMs = now.nowMs;
+  noteOpened(reflector.life, now.nowMs);
+  scheduleWake(reflector);
   if (reflector.phase === 'watching') reflector.downSinceMs = -1;
 }
 
@@ -325,14 +403,13 @@ function onRefused(
   const status = readStatus(event.contentType, event.status, event.body);
   const later = event.status === 429 || event.status >= 500 || event.status === 401 || event.status === 403;
   if (reflector.streamingList && !later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
-    // A server without WatchList answers 422, other layers say it in their own way: ask for pages from now on.
+    // A server without WatchList answers 422, other layers say it in their own way.
     log(state, 'info', 1, 'no WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
     });
-    reflector.watchListSupported = false;
-    reflector.continueToken = '';
-    page(state, reflector);
+    reflector.inPages = true;
+    list(state, reflector, now);
     return;
   }
   if (reflector.streamingList) reflector.refused = isRefusal(event.status);
@@ -349,7 +426,7 @@ function onChunk(state: ControllerState, reflector: Reflector, bytes: Uint8Array
       onFrame(state, reflector, frame, now);
       // The frame was an error and the stream is given up.
       if (reflector.request !== request) return;
-      reflector.framesInStream++;
+      noteFrame(reflector.life, now.nowMs);
       reflector.undecodableInARow = 0;
     }
   } catch (error) {
@@ -360,7 +437,7 @@ function onChunk(state: ControllerState, reflector: Reflector, bytes: Uint8Array
     // The same bytes would come again from the same version: the second time a list goes around them.
     const next = reflector.streamingList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
     // Stuck on one object, pages leave just that object out; a stream would stop at it again.
-    if (reflector.undecodableInARow > 1 || reflector.streamingList) reflector.watchListSupported = false;
+    if (reflector.undecodableInARow > 1 || reflector.streamingList) reflector.inPages = true;
     retry(state, reflector, next, error.message, now);
   }
 }
@@ -382,9 +459,13 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
     }
     case 'BOOKMARK': {
       const meta = projectMeta(frame.object);
-      if (reflector.phase === 'watching') reflector.resourceVersion = meta.resourceVersion;
-      if (reflector.phase === 'initial' && meta.initialEventsEnd) {
-        reflector.resourceVersion = meta.resourceVersion;
+      if (reflector.phase === 'initial' && !meta.initialEventsEnd) {
+        // Before the end there is no other: what watches so does not know WatchList.
+        giveUpWatchList(state, reflector, 'a bookmark before the end that does not say that it is the end', now);
+        return;
+      }
+      reflector.resourceVersion = meta.resourceVersion;
+      if (reflector.phase === 'initial') {
         reflector.phase = 'watching';
         reflector.streamingList = false;
         reflector.downSinceMs = -1;
@@ -404,21 +485,52 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
 }
 
 function onEnded(state: ControllerState, reflector: Reflector, error: string | null, now: Now): void {
-  if (reflector.phase === 'watching') noteWatch(reflector.reconnect, now.nowMs - reflector.openedAtMs);
+  const { life } = reflector;
+  if (reflector.phase === 'watching') noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
   if (reflector.phase === 'initial') {
-    // What does not know WatchList and refuses nothing streams on, and never says that the list is complete.
-    if (now.nowMs - reflector.openedAtMs >= STREAM_SILENCE_MS) reflector.watchListSupported = false;
+    // The server's time was too short for all of them in one stream, and would be again.
+    if (isPastItsTime(life, now.nowMs)) reflector.inPages = true;
     retry(state, reflector, 'list', error ?? 'the stream ended before its initial events', now);
   } else if (error !== null) {
     retry(state, reflector, 'watch', error, now);
-  } else if (reflector.framesInStream === 0 && now.nowMs - reflector.openedAtMs < SHORT_WATCH_MS) {
+  } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(state, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
     // The ordinary end: the server's time limit, a slow reader, a server that shuts down.
-    reflector.downSinceMs = now.nowMs;
-    state.instruments.watchRestarts(reflector.resource).inc();
-    watch(state, reflector);
+    goOn(state, reflector, now);
   }
+}
+
+/** A new stream at once, from where the last one was. */
+function goOn(state: ControllerState, reflector: Reflector, now: Now): void {
+  reflector.downSinceMs = now.nowMs;
+  state.instruments.watchRestarts(reflector.resource).inc();
+  watch(state, reflector);
+}
+
+/** Ends a stream that has no life in it. That is no alarm: a proxy may forget a connection on which nothing happens. */
+function endStream(state: ControllerState, reflector: Reflector, now: Now): void {
+  const reason = describeEnd(reflector.life, now.nowMs);
+  if (reflector.phase === 'initial') {
+    giveUpWatchList(state, reflector, reason, now);
+    return;
+  }
+  log(state, 'info', 0, `watch of ${reflector.resource} is opened anew`, { resource: reflector.resource, reason });
+  abandon(state, reflector);
+  goOn(state, reflector, now);
+}
+
+/** What was listed so far stays in the cache, but a list in pages has to find it again. */
+function giveUpWatchList(state: ControllerState, reflector: Reflector, reason: string, now: Now): void {
+  log(state, 'warning', 0, `the WatchList of ${reflector.resource} is given up, listing in pages`, {
+    resource: reflector.resource,
+    objects: reflector.progress?.objects ?? 0,
+    reason,
+  });
+  state.instruments.watchRestarts(reflector.resource).inc();
+  abandon(state, reflector);
+  reflector.inPages = true;
+  list(state, reflector, now);
 }
 
 function abandon(state: ControllerState, reflector: Reflector): void {

@@ -91,7 +91,7 @@ function start(state: ControllerState, startedAt: Now): void {
   const { endpoints, slices, mirroring, watchList } = state.options;
   const needsNodes = slices || state.mirrorZones !== null;
   const onSynced = (now: Now): void => {
-    startInputs(state);
+    startInputs(state, now);
     startControllers(state, startedAt, now);
   };
   const create = <R extends Reflector>(wanted: boolean, make: () => R): R[] => (wanted ? [make()] : []);
@@ -117,7 +117,7 @@ function start(state: ControllerState, startedAt: Now): void {
     ),
   ];
   state.reflectors = [...outputs, ...inputs];
-  for (const reflector of outputs) startReflector(state, reflector);
+  for (const reflector of outputs) startReflector(state, reflector, startedAt);
 }
 
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
@@ -126,11 +126,13 @@ const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpo
  * Outputs first: inputs are then never older than they are (design, section 6 "Start and relist"). But one that the server
  * does not let us list, or does not know, must not hold up the controllers that do without it.
  */
-function startInputs(state: ControllerState): void {
+function startInputs(state: ControllerState, now: Now): void {
   if (state.phase !== 'starting') return;
   const outputs = state.reflectors.filter(({ resource }) => OUTPUTS.has(resource));
   if (!outputs.some(({ synced }) => synced) || !outputs.every(({ synced, refused }) => synced || refused)) return;
-  for (const reflector of state.reflectors) if (!OUTPUTS.has(reflector.resource)) startReflector(state, reflector);
+  for (const reflector of state.reflectors) {
+    if (!OUTPUTS.has(reflector.resource)) startReflector(state, reflector, now);
+  }
 }
 
 /** Of EndpointSlices those of others are never read. */
@@ -187,7 +189,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state, purpose.reflector, event, now);
-      if (purpose.reflector.refused) startInputs(state);
+      if (purpose.reflector.refused) startInputs(state, now);
       return;
     case 'write':
       onWriteDone(state, purpose.queued, onWriteAnswered(state, purpose.queued, event, now), now);

@@ -6,7 +6,7 @@ export type HealthPath = 'healthz' | 'livez' | 'readyz';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why not; may be empty. */
+  /** Why not; or how it is. May be empty. */
   readonly message: string;
 }
 
@@ -94,7 +94,9 @@ function replyHealth(response: ServerResponse, name: HealthPath, health: Health,
     return;
   }
   const lines = health.checks.map((check) =>
-    check.ok ? `[+]${check.name} ok` : `[-]${check.name} failed: ${check.message}`,
+    check.ok
+      ? `[+]${check.name} ok${check.message === '' ? '' : `: ${check.message}`}`
+      : `[-]${check.name} failed: ${check.message}`,
   );
   lines.push(`${name} check ${health.ok ? 'passed' : 'failed'}`);
   reply(response, health.ok ? 200 : 500, `${lines.join('\n')}\n`);

@@ -31,13 +31,13 @@ export interface TransportConfig {
   readonly writesInFlightMax: number;
   readonly log: (line: LogLine) => void;
   readonly observe: (observation: RequestObservation) => void;
-  /** Most bytes of one answer, streams aside; a bigger one is a `failure`. Default: by lane. */
+  /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
   readonly replyBytesMax?: number;
 }
 
-/** Pages of the biggest Endpoints objects are some 100 MB; everything else is one object of at most etcd's 1.5 MiB. */
+/** A list goes on with smaller pages after one that is too big; everything else is a few objects of at most 1.5 MiB. */
 const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
-  list: 256 * 2 ** 20,
+  list: 64 * 2 ** 20,
   watch: 4 * 2 ** 20,
   read: 16 * 2 ** 20,
   write: 16 * 2 ** 20,
@@ -120,7 +120,6 @@ export function createTransport(
       last.bytes += piece.byteLength;
       return;
     }
-    call.timer.refresh();
     if (outbox.length === 0) setImmediate(flush);
     outbox.push({ call, pieces: [piece], bytes: piece.byteLength });
   }
@@ -201,7 +200,6 @@ export function createTransport(
         if (call.settled || status < 200) return;
         call.status = status;
         call.headers = headers;
-        call.timer.refresh();
         if (headers['warning'] !== undefined) {
           for (const text of dueWarnings(headers['warning'], performance.now())) {
             config.log({ level: 'warning', v: 0, message: 'warning from the API server', fields: { text } });
@@ -209,6 +207,7 @@ export function createTransport(
         }
         if (status === 401 && call.generation === generation) void unauthorized();
         if (!isOpenStream(call)) return;
+        clearTimeout(call.timer);
         observe(call, String(status));
         emit(call, respond(call));
       },
@@ -222,7 +221,8 @@ export function createTransport(
         const bytesMax = config.replyBytesMax ?? REPLY_BYTES_MAX[call.request.lane];
         if (call.bytes > bytesMax) {
           call.chunks = [];
-          fail(call, 'other', `answer to ${call.request.method} ${call.request.path} is bigger than ${bytesMax} bytes`);
+          const { method, path } = call.request;
+          fail(call, 'too-big', `answer to ${method} ${path} is bigger than ${bytesMax} bytes`);
           abort(call);
           return;
         }
@@ -244,8 +244,7 @@ export function createTransport(
   }
 
   function timedOut(call: Call): void {
-    const what = isOpenStream(call) ? 'silent for' : 'no answer within';
-    fail(call, 'timeout', `${what} ${call.request.timeoutMs} ms`);
+    fail(call, 'timeout', `no answer within ${call.request.timeoutMs} ms`);
     abort(call);
   }
 
@@ -282,6 +281,9 @@ export function createTransport(
           path: access.basePath + request.path,
           headers,
           body: request.body,
+          // A stream has a connection of its own: on a kept one that has died meanwhile, the unanswered request would hide
+          // it from the probes of keepalive.
+          reset: request.stream,
           headersTimeout: 0,
           bodyTimeout: 0,
         },

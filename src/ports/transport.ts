@@ -25,7 +25,10 @@ export interface HttpRequest {
   readonly contentType: string;
   readonly body: Uint8Array | null;
   readonly stream: boolean;
-  /** Milliseconds until a `failure` of kind timeout: of the whole exchange, or (stream) of silence between chunks. */
+  /**
+   * Milliseconds until a `failure` of kind timeout: of the whole exchange, or (stream) until its response. A stream that is
+   * open has no limit here: only who reads it knows what a sign of life is.
+   */
   readonly timeoutMs: number;
 }
 
@@ -46,7 +49,8 @@ export type TransportEvent =
   | {
       readonly type: 'failure';
       readonly id: number;
-      readonly kind: 'refused' | 'timeout' | 'reset' | 'other';
+      /** too-big: the answer has more bytes than the transport takes; a smaller one may do. */
+      readonly kind: 'refused' | 'timeout' | 'reset' | 'too-big' | 'other';
       readonly message: string;
       /** False = certainly nothing reached the server, so a write was not applied. */
       readonly mayHaveArrived: boolean;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readiness } from '../../src/controller/health.ts';
 import type { ControllerState } from '../../src/controller/state.ts';
-import { createSim } from '../support/sim.ts';
+import { createPod, createService, createSim } from '../support/sim.ts';
 
 /** A controller that has been told to start, and whose reflectors are then set as a case wants them. */
 function started(): ControllerState {
@@ -44,6 +44,25 @@ describe('readiness', () => {
     state.reflectors[2]!.downSinceMs = 100_000;
     assert.deepEqual(failing(state, 115_000), []);
     assert.deepEqual(failing(state, 116_000), ['watch-pods: no watch for 16 s']);
+  });
+
+  it('says how old the last frame of each stream is', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    sim.start();
+    sim.run(30_000);
+    const pods = (): string | undefined => sim.loop!.readiness().find(({ name }) => name === 'watch-pods')?.message;
+    assert.equal(pods(), 'last frame 30 s ago');
+    sim.cutWatches();
+    sim.run(7000);
+    assert.equal(pods(), 'opened 7 s ago, no frame yet');
+    createPod(sim, { name: 'web-1' });
+    sim.run(2000);
+    assert.equal(pods(), 'last frame 2 s ago');
+    sim.down();
+    sim.run(3000);
+    const { ok, message } = sim.loop!.readiness().find(({ name }) => name === 'watch-pods')!;
+    assert.deepEqual({ ok, message }, { ok: true, message: 'no watch for 3 s' });
   });
 
   it('fails during a stop', () => {

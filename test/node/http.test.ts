@@ -7,7 +7,7 @@ const SICK: Health = {
   ok: false,
   checks: [
     { name: 'watches', ok: false, message: 'no answer from pods for 90 s' },
-    { name: 'shards', ok: true, message: '' },
+    { name: 'shards', ok: true, message: 'two of two' },
   ],
 };
 
@@ -39,7 +39,7 @@ const cases: [path: string, status: number, body: string][] = [
   ['/livez', 200, 'ok'],
   ['/livez?verbose', 200, '[+]watches ok\nlivez check passed\n'],
   ['/livez/watches', 200, 'ok'],
-  ['/readyz', 500, '[-]watches failed: no answer from pods for 90 s\n[+]shards ok\nreadyz check failed\n'],
+  ['/readyz', 500, '[-]watches failed: no answer from pods for 90 s\n[+]shards ok: two of two\nreadyz check failed\n'],
   ['/readyz/watches', 500, 'no answer from pods for 90 s\n'],
   ['/readyz/shards', 200, 'ok'],
   ['/readyz/nonsense', 404, 'not found\n'],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { plainAccess, socketWorld } from '../support/scripted-server.ts';
 import { httpRequest, transportContract } from '../suites/transport.ts';
 
-transportContract('undici', (script) => socketWorld(script));
+transportContract('undici', (script, config) => socketWorld(script, config));
 
 test('names itself, sends credentials, and never asks for compression', async () => {
   const headers = { Authorization: 'Bearer abc', 'Impersonate-User': 'jane', 'Impersonate-Group': ['a', 'b'] };
@@ -46,16 +46,13 @@ test('a write waiting for a connection that times out certainly did not arrive',
   assert.equal(failure.mayHaveArrived, false);
 });
 
-test('an answer beyond the bound is a failure that names the bound', async () => {
-  await using world = await disposable(
-    socketWorld(() => ({ status: 200, body: 'x'.repeat(1001) }), { replyBytesMax: 1000 }),
-  );
-  world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
-  await world.until(() => world.events.length === 1);
-  const failure = world.events[0]!;
-  assert.ok(failure.type === 'failure');
-  assert.equal(failure.message, 'answer to PUT /api/v1/pods is bigger than 1000 bytes');
-  assert.equal(failure.mayHaveArrived, true);
+test('a stream has a connection of its own, also after one that has ended', async () => {
+  await using world = await disposable(socketWorld(() => ({ chunks: ['x'], finish: 'end' })));
+  for (let i = 1; i <= 3; i++) {
+    world.transport.send(httpRequest({ lane: 'watch', stream: true }));
+    await world.until(() => world.events.filter((event) => event.type === 'ended').length === i);
+  }
+  assert.equal(world.connections(), 3);
 });
 
 test('a 401 is delivered, and the credentials are read again once', async () => {

@@ -9,38 +9,14 @@ import {
   endpointsTable,
   setPodStatus,
   writesOf,
-  type Sim,
-  type SimConfig,
 } from '../support/sim.ts';
+import { podRequests, settled } from '../support/settled.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { Status } from '../../src/kube/types.ts';
 import { encodeWatchFrame } from '../../src/kube/watch-framing.ts';
 import { samples } from '../../src/metrics/store.ts';
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
-  sim.start();
-  sim.run(2000);
-  assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
-  return sim;
-}
-
-/** Requests to list or watch pods since `from`, without their query's numbers. */
-function podRequests(sim: Sim, from: number): string[] {
-  return sim.exchanges
-    .slice(from)
-    .filter(({ path }) => path.startsWith('/api/v1/pods'))
-    .map(({ path, status }) => {
-      const query = new URLSearchParams(path.split('?')[1]);
-      const kind = query.has('sendInitialEvents') ? 'watch-list' : query.has('watch') ? 'watch' : 'page';
-      return `${kind} ${status}`;
-    });
-}
 
 describe('a watch that ends', () => {
   it('cleanly goes on at once from where it was', () => {
@@ -103,17 +79,6 @@ describe('a watch that ends', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.3 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('in silence is noticed without an error', () => {
-    const sim = settled();
-    sim.muteWatches = true;
-    setPodStatus(sim, { name: 'web-1', ready: false });
-    sim.run(100_000);
-    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
-    sim.muteWatches = false;
-    sim.run(100_000);
-    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
-  });
-
   it('because the server is gone again, having run well in between, does not wait the longer for it', () => {
     const sim = settled();
     for (let outage = 0; outage < 8; outage++) {
@@ -143,21 +108,9 @@ describe('a watch that ends', () => {
 });
 
 describe('a server without WatchList', () => {
-  it('is asked for pages from then on', () => {
+  it('is asked for pages', () => {
     const sim = settled({ serverWatchList: false });
     assert.deepEqual(podRequests(sim, 0), ['watch-list 422', 'page 200', 'watch 200']);
-  });
-
-  it('is asked for pages, too, if it answers with a watch that never says that the list is complete', () => {
-    const sim = createSim();
-    createService(sim, { name: 'web' });
-    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-    sim.tamper = (bytes, { path }) =>
-      path.startsWith('/api/v1/pods') && Buffer.from(bytes).includes('initial-events-end') ? new Uint8Array(0) : bytes;
-    sim.start();
-    sim.run(650_000);
-    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
-    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
   it('is asked for more than one page where there is more than one', () => {

@@ -40,7 +40,13 @@ export interface TransportWorld {
   close(): Promise<void>;
 }
 
-export type MakeWorld = (script: (request: SeenRequest) => Answer) => Promise<TransportWorld>;
+export type MakeWorld = (
+  script: (request: SeenRequest) => Answer,
+  config: { readonly replyBytesMax: number },
+) => Promise<TransportWorld>;
+
+/** Most bytes of one answer in these worlds. */
+const REPLY_BYTES_MAX = 1000;
 
 let lastId = 0;
 
@@ -80,7 +86,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     story: (world: TransportWorld) => Promise<void>,
   ): void {
     test(`${name}: ${title}`, async () => {
-      const world = await makeWorld(script);
+      const world = await makeWorld(script, { replyBytesMax: REPLY_BYTES_MAX });
       try {
         await story(world);
       } finally {
@@ -198,15 +204,49 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
   );
 
   contract(
-    'a silent stream ends after the time allowed between chunks',
-    () => ({ chunks: ['hello'], finish: 'hang' }),
+    'a stream that is open may be silent for as long as it likes',
+    ({ path }) => (path === '/late' ? 'hang' : { chunks: ['hello'], finish: 'hang' }),
     async (world) => {
-      const request = httpRequest({ lane: 'watch', stream: true, timeoutMs: 150 });
+      const request = httpRequest({ lane: 'watch', stream: true, timeoutMs: 1000 });
       world.transport.send(request);
-      await world.until(() => world.events.some((event) => event.type === 'ended'));
-      assert.equal(shape(world, request.id), 'response chunk ended');
-      const ended = world.events.at(-1)!;
-      assert.ok(ended.type === 'ended' && ended.error !== null && ended.error.includes('150 ms'));
+      await world.until(() => world.events.some((event) => event.type === 'chunk'));
+      // Twice as long as the stream's own limit.
+      world.transport.send(httpRequest({ path: '/late', timeoutMs: 2000 }));
+      await world.until(() => world.events.some((event) => event.type === 'failure'));
+      assert.equal(shape(world, request.id), 'response chunk');
+    },
+  );
+
+  contract(
+    'a stream without a response in time is a timeout',
+    () => 'hang',
+    async (world) => {
+      const { id } = httpRequest();
+      world.transport.send(httpRequest({ id, lane: 'watch', stream: true, timeoutMs: 150 }));
+      await world.until(() => world.events.length > 0);
+      await world.quiet();
+      assert.equal(shape(world, id), 'failure');
+      const failure = world.events[0]!;
+      assert.ok(failure.type === 'failure' && failure.kind === 'timeout');
+    },
+  );
+
+  contract(
+    'an answer with more bytes than the transport takes is too big, and names request and bound',
+    ({ path }) => ({ status: 200, body: 'x'.repeat(path === '/big' ? REPLY_BYTES_MAX + 1 : REPLY_BYTES_MAX) }),
+    async (world) => {
+      world.transport.send(httpRequest({ lane: 'list', path: '/fits' }));
+      await world.until(() => world.events.length === 1);
+      assert.equal(world.events[0]!.type, 'response');
+      world.transport.send(httpRequest({ lane: 'list', path: '/big' }));
+      await world.until(() => world.events.length === 2);
+      await world.quiet();
+      assert.equal(world.events.length, 2);
+      const failure = world.events[1]!;
+      assert.ok(failure.type === 'failure');
+      assert.equal(failure.kind, 'too-big');
+      assert.equal(failure.mayHaveArrived, true);
+      assert.equal(failure.message, 'answer to GET /big is bigger than 1000 bytes');
     },
   );
 
@@ -258,11 +298,11 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
 
   contract(
     'after cancel nothing more comes for that id, others go on',
-    () => ({ chunks: ['hello'], finish: 'hang' }),
+    ({ path }) => ({ chunks: ['hello'], finish: path === '/kept' ? 'end' : 'hang' }),
     async (world) => {
       const [gone, kept] = [
         httpRequest({ lane: 'watch', stream: true }),
-        httpRequest({ lane: 'watch', stream: true, timeoutMs: 500 }),
+        httpRequest({ lane: 'watch', stream: true, path: '/kept' }),
       ];
       const early = httpRequest();
       world.onEvent = (event) => {
@@ -272,7 +312,9 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
       world.transport.send(kept);
       world.transport.send(early);
       world.transport.cancel(early.id);
-      await world.until(() => world.events.some((event) => event.type === 'ended'));
+      await world.until(
+        () => shape(world, gone.id) === 'response chunk' && world.events.some((event) => event.type === 'ended'),
+      );
       await world.quiet();
       assert.equal(shape(world, gone.id), 'response chunk');
       assert.equal(shape(world, kept.id), 'response chunk ended');

@@ -137,6 +137,12 @@ export interface Sim {
   tamper: (bytes: Uint8Array, request: HttpRequest) => Uint8Array;
   /** Watches that have something to say meanwhile stay open, and nothing ever comes through them again. */
   muteWatches: boolean;
+  /** Bytes of watches come one by one, a second apart, from the next frame on. */
+  trickleWatches: boolean;
+  /** The ends of watches never arrive: the server has closed them, and the connection stays. */
+  keepEndsBack: boolean;
+  /** Most bytes of the answer to a list; a bigger one is a failure of kind too-big. */
+  pageBytesMax: (request: HttpRequest) => number;
   /** The server ends every watch cleanly. */
   cutWatches(): void;
   /** What the controller asked, in order of arrival, watches and lists too. */
@@ -190,6 +196,9 @@ const SERVERS_SEED = 2_000_000;
 /** A server waits this long for its cache to reach the version that a watch starts from. */
 const REACH_MS_MAX = 3000;
 const LATENCY_MS = 1;
+const TRICKLE_MS = 1000;
+/** As the real transport. */
+const PAGE_BYTES_MAX = 64 * 2 ** 20;
 
 export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
@@ -243,6 +252,9 @@ export function createSim(config: SimConfig = {}): Sim {
     lag: (_request: HttpRequest): Lag => NO_LAG,
     tamper: (bytes: Uint8Array, _request: HttpRequest): Uint8Array => bytes,
     muteWatches: false,
+    trickleWatches: false,
+    keepEndsBack: false,
+    pageBytesMax: (_request: HttpRequest): number => PAGE_BYTES_MAX,
     exchanges,
     logLines,
     stopped: false,
@@ -386,7 +398,7 @@ export function createSim(config: SimConfig = {}): Sim {
     };
     const fail = (
       id: number,
-      kind: 'refused' | 'reset' | 'timeout',
+      kind: 'refused' | 'reset' | 'timeout' | 'too-big',
       mayHaveArrived: boolean,
       afterMs: number,
     ): void => {
@@ -431,6 +443,8 @@ export function createSim(config: SimConfig = {}): Sim {
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
       if ('watch' in reply) return stream(request, reply, from?.server ?? 0);
       if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
+      if (request.lane === 'list' && reply.body.byteLength > sim.pageBytesMax(request))
+        return fail(id, 'too-big', true, delay() + backMs);
       const body = request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body;
       respond(id, { ...reply, body }, delay() + backMs);
     }
@@ -453,15 +467,20 @@ export function createSim(config: SimConfig = {}): Sim {
     function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number): void {
       const { id } = request;
       const { watch } = reply;
+      const openedAfterMs = delay() + lagOf(request).backMs;
+      if (openedAfterMs > request.timeoutMs) {
+        watch.close();
+        return fail(id, 'timeout', true, request.timeoutMs);
+      }
       watches.set(id, watch);
       // In order, as on one connection: nothing overtakes what was sent before.
-      let lastAtMs = now;
+      let lastAtMs = now + openedAfterMs;
       const inOrder = (run: () => void): void => {
         const behindMs = servers?.lagMs(from, now) ?? 0;
         lastAtMs = Math.max(lastAtMs, now + delay() + behindMs + lagOf(request).backMs);
         at(lastAtMs, run);
       };
-      inOrder(() =>
+      at(lastAtMs, () =>
         answer(id, {
           type: 'response',
           id,
@@ -478,7 +497,6 @@ export function createSim(config: SimConfig = {}): Sim {
         if (ended) return;
         ended = true;
         streams.delete(open);
-        if (silence !== null) heapRemove(tasks, silence);
         watches.delete(id);
         inOrder(() => answer(id, { type: 'ended', id, error }));
       };
@@ -490,30 +508,29 @@ export function createSim(config: SimConfig = {}): Sim {
         mute: () => watch.close(),
       };
       streams.add(open);
-      /** The transport's own silence timer. */
-      let silence: Task | null = null;
-      const listen = (): void => {
-        if (silence !== null) heapRemove(tasks, silence);
-        silence = at(now + request.timeoutMs, () => {
-          watch.close();
-          end('silent for too long');
-        });
+      const send = (bytes: Uint8Array): void => {
+        if (!sim.trickleWatches) {
+          inOrder(() => answer(id, { type: 'chunk', id, bytes }));
+          return;
+        }
+        for (const byte of bytes) {
+          lastAtMs += TRICKLE_MS;
+          inOrder(() => answer(id, { type: 'chunk', id, bytes: Uint8Array.of(byte) }));
+        }
       };
-      listen();
       const pump = (): void => {
         if (ended) return;
         for (const taken of watch.take()) {
           dead ||= sim.muteWatches;
           if (dead) continue;
           const bytes = sim.tamper(taken, request);
-          inOrder(() => answer(id, { type: 'chunk', id, bytes }));
-          listen();
+          send(bytes);
           if (chance(faults.cutWatch)) {
             watch.close();
             return end('simulated reset');
           }
         }
-        if (watch.ended) end(null);
+        if (watch.ended && !sim.keepEndsBack) end(null);
       };
       watch.onReady = () => at(now, pump);
       pump();

@@ -1,0 +1,21 @@
+/** What a list that takes long says of itself: who waits for the start sees for what, and that it goes on. */
+const LINE_EVERY_MS = 10_000;
+
+export interface ListProgress {
+  readonly beganAtMs: number;
+  /** That came so far. */
+  objects: number;
+  /** Monotonic ms of the next line. */
+  lineAtMs: number;
+}
+
+export function createListProgress(nowMs: number): ListProgress {
+  return { beganAtMs: nowMs, objects: 0, lineAtMs: nowMs + LINE_EVERY_MS };
+}
+
+/** The fields of the line that is due; null = none is. */
+export function takeProgress(progress: ListProgress, nowMs: number): { objects: number; seconds: number } | null {
+  if (nowMs < progress.lineAtMs) return null;
+  progress.lineAtMs = nowMs + LINE_EVERY_MS;
+  return { objects: progress.objects, seconds: Math.round((nowMs - progress.beganAtMs) / 1000) };
+}

@@ -1,0 +1,67 @@
+/**
+ * How long the stream of a watch may live. Only whole frames are life: single bytes, or a frame that is never whole, would
+ * else hold a cache still for ever. A frame of the greatest length (16 MiB) has the time of silence to come whole, so it
+ * needs 110 KB/s; an object as big as etcd takes them (1.5 MiB) 10 KB/s.
+ */
+
+/** The server sends bookmarks about every 60 s, on a resource at rest the first after some 120 s. */
+const SILENCE_MS = 150_000;
+/**
+ * Initial events come without pauses, and the bookmark at their end waits only until the server's cache is as new as the
+ * request: seconds. How long they take as a whole says nothing: 165,000 pods take more than a minute.
+ */
+const INITIAL_SILENCE_MS = 30_000;
+const SECONDS_MIN = 300;
+/** The server ends a stream at its `timeoutSeconds`; one that is so much older is ended from here. */
+const OVERTIME_MS = 30_000;
+
+export interface StreamLife {
+  /** `timeoutSeconds` of its request. */
+  readonly seconds: number;
+  openedAtMs: number;
+  lastFrameAtMs: number;
+  /** Whole ones. */
+  frames: number;
+}
+
+/** @param random from [0, 1): streams that begin together do not end together */
+export function createStreamLife(random: number): StreamLife {
+  return { seconds: Math.floor(SECONDS_MIN * (1 + random)), openedAtMs: 0, lastFrameAtMs: 0, frames: 0 };
+}
+
+export function noteOpened(life: StreamLife, nowMs: number): void {
+  life.openedAtMs = nowMs;
+  life.lastFrameAtMs = nowMs;
+}
+
+export function noteFrame(life: StreamLife, nowMs: number): void {
+  life.lastFrameAtMs = nowMs;
+  life.frames++;
+}
+
+/** Its `timeoutSeconds` are over. */
+export function isPastItsTime(life: StreamLife, nowMs: number): boolean {
+  return nowMs - life.openedAtMs >= life.seconds * 1000;
+}
+
+/**
+ * Monotonic ms when it is to be ended from here if no frame comes before.
+ * @param isInitial the end of a WatchList's initial events has not come yet
+ */
+export function lifeEndsAtMs(life: StreamLife, isInitial: boolean): number {
+  const silentAtMs = life.lastFrameAtMs + (isInitial ? INITIAL_SILENCE_MS : SILENCE_MS);
+  return Math.min(silentAtMs, life.openedAtMs + life.seconds * 1000 + OVERTIME_MS);
+}
+
+/** Why it is ended, for the log. */
+export function describeEnd(life: StreamLife, nowMs: number): string {
+  if (nowMs >= life.openedAtMs + life.seconds * 1000 + OVERTIME_MS)
+    return `the server has not ended it after its ${life.seconds} s`;
+  return `no whole frame for ${Math.round((nowMs - life.lastFrameAtMs) / 1000)} s`;
+}
+
+/** For `/readyz?verbose`. */
+export function describeAge(life: StreamLife, nowMs: number): string {
+  const age = (sinceMs: number): string => `${Math.round((nowMs - sinceMs) / 1000)} s ago`;
+  return life.frames === 0 ? `opened ${age(life.openedAtMs)}, no frame yet` : `last frame ${age(life.lastFrameAtMs)}`;
+}

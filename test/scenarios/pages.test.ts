@@ -1,0 +1,115 @@
+/** Lists whose pages are too big for the transport: they go on with smaller ones, and those grow again. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, createSim, endpointsTable, type Sim, type SimConfig } from '../support/sim.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+/** `limit status`, from the second page on with `+`, of each page of pods since `from`. */
+function podPages(sim: Sim, from = 0): string[] {
+  return sim.exchanges
+    .slice(from)
+    .filter(({ path }) => path.startsWith('/api/v1/pods?limit'))
+    .map(({ path, status }) => {
+      const query = new URLSearchParams(path.split('?')[1]);
+      return `${query.has('continue') ? '+' : ''}${query.get('limit')} ${status}`;
+    });
+}
+
+function cachedPods(sim: Sim): number | undefined {
+  const cached = samples(sim.metrics!, 'endpointd_cache_objects', 0);
+  return cached.find(({ labels }) => labels['resource'] === 'pods')?.value;
+}
+
+/** So many pods, listed in pages of at most so many bytes; a pod has some 300. */
+function withPods(count: number, pageBytesMax: number, config: SimConfig = {}): Sim {
+  const sim = createSim({ options: { watchList: false }, ...config });
+  createService(sim, { name: 'web' });
+  for (let i = 0; i < count; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
+  limitPages(sim, pageBytesMax);
+  sim.start();
+  return sim;
+}
+
+function limitPages(sim: Sim, bytesMax: number): void {
+  sim.pageBytesMax = ({ path }) => (path.startsWith('/api/v1/pods') ? bytesMax : Infinity);
+}
+
+function listAgain(sim: Sim): string[] {
+  const from = sim.exchanges.length;
+  // What is compacted has to be newer than what the watch has seen.
+  createService(sim, { name: `at-${from}`, spec: { selector: null } });
+  sim.compact();
+  sim.run(10_000);
+  return podPages(sim, from);
+}
+
+describe('a page that is too big', () => {
+  it('of 300 pods of 250 KB: half as many at once, and the list is complete', () => {
+    const sim = createSim({ options: { watchList: false } });
+    createService(sim, { name: 'web' });
+    const annotations = { big: 'x'.repeat(250_000) };
+    for (let i = 0; i < 300; i++) {
+      sim.request('POST', '/api/v1/namespaces/default/pods', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: `big-${i}`, labels: { app: 'web' }, annotations },
+        spec: { containers: [{ name: 'main', image: 'main:1' }] },
+      });
+    }
+    sim.start();
+    sim.run(5000);
+    assert.deepEqual(podPages(sim), ['500 200', '250 200', '+250 200']);
+    assert.equal(cachedPods(sim), 300);
+    assert.deepEqual(
+      sim.loop!.readiness().filter(({ ok }) => !ok),
+      [],
+    );
+  });
+
+  it('in the middle of a list is asked for again alone: the list does not begin anew', () => {
+    const sim = withPods(600, Infinity);
+    let pages = 0;
+    sim.pageBytesMax = ({ path }) => (path.startsWith('/api/v1/pods') && ++pages === 2 ? 1000 : Infinity);
+    sim.run(5000);
+    assert.deepEqual(podPages(sim), ['500 200', '+500 200', '+250 200']);
+    assert.equal(cachedPods(sim), 600);
+  });
+
+  it('leaves the lists after it with the number that fitted, and that grows while full pages are small', () => {
+    const sim = withPods(600, 20_000);
+    sim.run(5000);
+    assert.equal(cachedPods(sim), 600);
+    assert.deepEqual(podPages(sim).slice(0, 5), ['500 200', '250 200', '125 200', '62 200', '31 200']);
+    limitPages(sim, Infinity);
+    assert.deepEqual(listAgain(sim), ['62 200', '+124 200', '+248 200', '+496 200']);
+    assert.deepEqual(listAgain(sim), ['496 200', '+500 200']);
+    assert.equal(cachedPods(sim), 600);
+  });
+
+  it('with one object on it is tried again with pauses, and the reason says the request', () => {
+    const sim = withPods(3, 10);
+    sim.run(60_000);
+    assert.ok(podPages(sim).length < 20, `${podPages(sim).length} pages in a minute`);
+    const warning = sim.logLines.find(({ level, fields }) => level === 'warning' && fields['resource'] === 'pods');
+    assert.equal(warning?.message, 'list of pods is tried again');
+    assert.match(String(warning?.fields['reason']), /^too-big: /);
+    limitPages(sim, Infinity);
+    sim.run(40_000);
+    assert.equal(cachedPods(sim), 3);
+    assert.equal(endpointsTable(sim).length, 1);
+  });
+});
+
+describe('a server that refuses WatchList', () => {
+  it('is asked for it again with each list: a server that has learned it is noticed', () => {
+    const sim = withPods(1, Infinity, { options: { watchList: true } });
+    sim.refuse = ({ path }) => (path.includes('sendInitialEvents') ? 422 : 0);
+    sim.run(5000);
+    assert.deepEqual(podPages(sim), ['500 200']);
+    assert.deepEqual(listAgain(sim), ['500 200']);
+    sim.refuse = () => 0;
+    const from = sim.exchanges.length;
+    assert.deepEqual(listAgain(sim), []);
+    assert.ok(sim.exchanges.slice(from).some(({ path }) => path.startsWith('/api/v1/pods') && path.includes('sendIn')));
+  });
+});

@@ -1,0 +1,246 @@
+/** Streams that stay open and bring nothing: life is whole frames, and a stream without life is replaced. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, createSim, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
+import { podLines, podRequests, settled } from '../support/settled.ts';
+import type { HttpRequest } from '../../src/ports/transport.ts';
+import { samples } from '../../src/metrics/store.ts';
+
+const BOTH_READY = ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP'];
+const ONE_READY = ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP'];
+
+function ofPods({ path }: HttpRequest): boolean {
+  return path.startsWith('/api/v1/pods');
+}
+
+function podRestarts(sim: Sim): number {
+  const all = samples(sim.metrics!, 'endpointd_watch_restarts_total', 0);
+  return all.find(({ labels }) => labels['resource'] === 'pods')?.value ?? 0;
+}
+
+/** Takes what the server says away, and sends as many bytes of a frame of 15 MiB that is never whole. */
+function endlessFrame(): (bytes: Uint8Array, request: HttpRequest) => Uint8Array {
+  let begun = false;
+  return (bytes, request) => {
+    if (!ofPods(request)) return bytes;
+    const piece = Buffer.alloc(bytes.length);
+    if (!begun) piece.writeUInt32BE(15 * 2 ** 20);
+    begun = true;
+    return piece;
+  };
+}
+
+describe('a watch that stays open and silent', () => {
+  it('is replaced after 150 s from where it was, and nothing is missed', () => {
+    const sim = settled();
+    sim.run(60_000);
+    const from = sim.exchanges.length;
+    sim.muteWatches = true;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(140_000);
+    assert.deepEqual(podRequests(sim, from), []);
+    assert.deepEqual(endpointsTable(sim), BOTH_READY);
+    sim.muteWatches = false;
+    sim.run(15_000);
+    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(endpointsTable(sim), ONE_READY);
+  });
+
+  it('is no alarm: one line of the log at info, and the count of restarts', () => {
+    const sim = settled();
+    const restarts = podRestarts(sim);
+    const lines = sim.logLines.length;
+    sim.muteWatches = true;
+    sim.run(200_000);
+    assert.deepEqual(podLines(sim, lines), ['info watch of pods is opened anew']);
+    assert.equal(sim.logLines.slice(lines).filter(({ level }) => level !== 'info').length, 0);
+    assert.equal(podRestarts(sim), restarts + 1);
+  });
+
+  it('is left alone as long as bookmarks come', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.run(290_000);
+    assert.deepEqual(podRequests(sim, from), []);
+  });
+});
+
+describe('bytes without a whole frame', () => {
+  it('one by one are no life: the watch is replaced after 150 s', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.trickleWatches = true;
+    for (let i = 0; i < 5; i++) setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+    sim.run(145_000);
+    sim.trickleWatches = false;
+    sim.run(5000);
+    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(endpointsTable(sim), ONE_READY);
+  });
+
+  it('of a frame of 15 MiB that never ends are no life, however many come', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    sim.tamper = endlessFrame();
+    for (let i = 1; i <= 14; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+      sim.run(10_000);
+    }
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.tamper = (bytes) => bytes;
+    sim.run(10_000);
+    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(endpointsTable(sim), ONE_READY);
+  });
+
+  it('that do end in a frame within 150 s are life: a slow line still works', () => {
+    const sim = settled();
+    const from = sim.exchanges.length;
+    let frame: Uint8Array = new Uint8Array(0);
+    sim.tamper = (bytes, request) => {
+      if (!ofPods(request)) return bytes;
+      if (frame.length === 0) {
+        frame = bytes;
+        return bytes.subarray(0, 100);
+      }
+      // The rest comes with the bookmark a minute later.
+      const rest = Buffer.concat([frame.subarray(100), bytes]);
+      frame = new Uint8Array(0);
+      return rest;
+    };
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(100);
+    assert.deepEqual(endpointsTable(sim), BOTH_READY);
+    sim.run(125_000);
+    assert.deepEqual(endpointsTable(sim), ONE_READY);
+    assert.deepEqual(podRequests(sim, from), []);
+  });
+});
+
+describe('a watch past its timeoutSeconds', () => {
+  it('is ended from here half a minute later, and goes on from where it was', () => {
+    const sim = settled();
+    const asked = sim.exchanges.find(({ path }) => path.startsWith('/api/v1/pods?watch'))!;
+    const seconds = Number(new URLSearchParams(asked.path.split('?')[1]).get('timeoutSeconds'));
+    const from = sim.exchanges.length;
+    sim.keepEndsBack = true;
+    sim.run(asked.atMs + seconds * 1000 + 29_000 - sim.nowMs());
+    assert.deepEqual(podRequests(sim, from), []);
+    sim.run(2000);
+    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(podLines(sim).at(-1), 'info watch of pods is opened anew');
+  });
+});
+
+describe('a WatchList whose end bookmark does not come', () => {
+  /** The bookmark at the end of the initial events is lost, of the first `times` streams. */
+  function endLost(times: number): Sim {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    let lost = 0;
+    sim.tamper = (bytes, request) =>
+      ofPods(request) && Buffer.from(bytes).includes('initial-events-end') && lost++ < times
+        ? new Uint8Array(0)
+        : bytes;
+    sim.start();
+    return sim;
+  }
+
+  it('is given up after 30 s without a frame: pages once, and one warning', () => {
+    const sim = endLost(1);
+    sim.run(29_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200']);
+    sim.run(2000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    const warnings = podLines(sim).filter((line) => line.startsWith('warning'));
+    assert.deepEqual(warnings, ['warning the WatchList of pods is given up, listing in pages']);
+  });
+
+  it('is tried again with the next list', () => {
+    const sim = endLost(1);
+    sim.run(40_000);
+    const from = sim.exchanges.length;
+    sim.compact();
+    sim.run(10_000);
+    assert.deepEqual(podRequests(sim, from), ['watch 200', 'watch-list 200']);
+  });
+
+  it('is not tried again before a list in pages is complete', () => {
+    const sim = endLost(1);
+    let pages = 0;
+    sim.refuse = (request) => (request.path.startsWith('/api/v1/pods?limit') && pages++ < 2 ? 500 : 0);
+    sim.run(60_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 500', 'page 500', 'page 200', 'watch 200']);
+  });
+
+  it('is given up at the first bookmark that is not the end', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.tamper = (bytes, request) =>
+      ofPods(request)
+        ? Buffer.from(
+            Buffer.from(bytes).toString('latin1').replace('initial-events-end', 'initial-events-eno'),
+            'latin1',
+          )
+        : bytes;
+    sim.start();
+    sim.run(1000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('is not given up while objects come, however long that takes', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    for (let i = 1; i <= 8; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    let pieces = 0;
+    sim.lag = (request) => ({ toMs: 0, backMs: ofPods(request) ? 20_000 * pieces++ : 0 });
+    sim.start();
+    sim.run(155_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200']);
+    assert.deepEqual(endpointsTable(sim), []);
+    sim.run(30_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200']);
+    assert.equal(endpointsTable(sim).length, 1);
+  });
+
+  it('forgets what was deleted meanwhile, though its stream had brought it', () => {
+    const sim = endLost(1);
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    sim.run(1000);
+    sim.muteWatches = true;
+    sim.request('DELETE', '/api/v1/namespaces/default/pods/web-2', { gracePeriodSeconds: 0 });
+    sim.run(28_000);
+    sim.muteWatches = false;
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('says every 10 s what it waits for, and how many objects have come', () => {
+    const sim = endLost(1);
+    sim.run(25_000);
+    const lines = sim.logLines.filter(({ message }) => message === 'the list of pods is under way');
+    assert.deepEqual(
+      lines.map(({ level, v, fields }) => [level, v, fields]),
+      [10, 20].map((seconds) => [
+        'info',
+        0,
+        { resource: 'pods', waitsFor: 'the bookmark at the end', objects: 1, seconds },
+      ]),
+    );
+  });
+
+  it('that was asked for and not answered within 30 s is a failure, and is asked for again', () => {
+    let asked = 0;
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.lag = (request) => ({ toMs: 0, backMs: ofPods(request) && asked++ === 0 ? 3600_000 : 0 });
+    sim.start();
+    sim.run(35_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+});
