@@ -482,10 +482,18 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
   },
   {
     id: 'mirror-ports-of-one-name',
-    title: 'Subsets that give the same addresses two ports of one name',
+    title: 'Subsets that give the same addresses two ports of one name, or twice a port with appProtocol',
     upstream: 'are written as one slice, which is refused again and again',
-    ours: 'are slices of their own',
+    ours: 'are slices of their own, and equal ports are one',
     source: '2.3, 11.5',
+    shownBy: 'core/mirroring/upstream.test.ts',
+  },
+  {
+    id: 'mirror-equal-ports',
+    title: 'Subsets with a port with appProtocol in common, and more addresses together than a slice may hold',
+    upstream: 'are one slice, of any of the addresses, and drawn anew with every sync',
+    ours: 'are several slices: the maximum is that of each subset',
+    source: '11.5',
     shownBy: 'core/mirroring/upstream.test.ts',
   },
   {

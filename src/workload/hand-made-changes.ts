@@ -1,7 +1,7 @@
 /** What somebody does to the Endpoints of Services without a selector, told step by step. */
 import { nextInt } from '../lib/prng.ts';
 import type { Change, Churn } from './churn.ts';
-import { addAddress, handMadeEndpointsObject, handMadeSubsets } from './hand-made.ts';
+import { addAddress, HAND_MADE_LAYOUTS, handMadeEndpointsObject, handMadeSubsets } from './hand-made.ts';
 import type { HandMadeService } from './hand-made.ts';
 import { create, patch, remove } from './request.ts';
 import type { WorkloadRequest } from './request.ts';
@@ -26,7 +26,7 @@ export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps
       return;
     }
     case 2:
-      service.twoPorts = !service.twoPorts;
+      service.layout = HAND_MADE_LAYOUTS[(HAND_MADE_LAYOUTS.indexOf(service.layout) + 1) % HAND_MADE_LAYOUTS.length]!;
       break;
     case 3:
       addAddress(service, nextInt(prng, 2) === 0);

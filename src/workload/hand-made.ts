@@ -1,19 +1,39 @@
 /** Services without a selector, and their Endpoints as somebody keeps them by hand. */
-import type { EndpointSubset, KubeObject } from '../kube/types.ts';
+import type { EndpointPort, EndpointSubset, KubeObject } from '../kube/types.ts';
+
+/**
+ * One subset, or two, each with half of the addresses: with a port each, with the same ports, or the second with one of
+ * the first's. Of the ports that both have one has an appProtocol, which controllers tell apart by pointer.
+ */
+export const HAND_MADE_LAYOUTS = ['one subset', 'a port each', 'same ports', 'one shared port'] as const;
+export type HandMadeLayout = (typeof HAND_MADE_LAYOUTS)[number];
 
 export interface HandMadeService {
   readonly namespace: string;
   readonly name: string;
   /** Of both families. */
   readonly addresses: { readonly ip: string; ready: boolean }[];
-  /** The second half of the addresses is a subset of its own, with a port of its own. */
-  twoPorts: boolean;
+  layout: HandMadeLayout;
   /** Value of a label and of an annotation of the Endpoints; empty = absent. */
   owner: string;
   /** The Endpoints say that they are not to be mirrored. */
   skipMirror: boolean;
   busy: boolean;
 }
+
+const HTTP: EndpointPort = { name: 'http', port: 8080, protocol: 'TCP' };
+const HTTPS: EndpointPort = { name: 'https', port: 8443, protocol: 'TCP' };
+const GRPC: EndpointPort = { name: 'grpc', port: 9090, protocol: 'TCP', appProtocol: 'kubernetes.io/h2c' };
+/** Of the first subset and of the second; null = there is none. */
+const PORTS: Readonly<Record<HandMadeLayout, readonly [EndpointPort[], EndpointPort[] | null]>> = {
+  'one subset': [[HTTP], null],
+  'a port each': [[HTTP], [HTTPS]],
+  'same ports': [
+    [HTTP, HTTPS, GRPC],
+    [HTTP, HTTPS, GRPC],
+  ],
+  'one shared port': [[HTTP, HTTPS, GRPC], [GRPC]],
+};
 
 const ADDRESSES = 4;
 const ADDRESSES_MAX = 250;
@@ -26,7 +46,7 @@ export function makeHandMade(namespaces: readonly string[], count: number): Hand
         namespace,
         name: `outside-${String(index).padStart(3, '0')}`,
         addresses: [],
-        twoPorts: index % 2 === 1,
+        layout: HAND_MADE_LAYOUTS[index % HAND_MADE_LAYOUTS.length]!,
         owner: '',
         skipMirror: index % 8 === 7,
         busy: false,
@@ -70,15 +90,16 @@ export function handMadeEndpointsObject(service: HandMadeService): KubeObject {
   };
 }
 
-export function handMadeSubsets({ addresses, twoPorts }: HandMadeService): EndpointSubset[] {
-  const half = twoPorts ? addresses.length >>> 1 : addresses.length;
+export function handMadeSubsets({ addresses, layout }: HandMadeService): EndpointSubset[] {
+  const [firstPorts, secondPorts] = PORTS[layout];
+  const half = secondPorts === null ? addresses.length : addresses.length >>> 1;
   return [
-    { addresses: addresses.slice(0, half), port: { name: 'http', port: 8080, protocol: 'TCP' } },
-    { addresses: addresses.slice(half), port: { name: 'https', port: 8443, protocol: 'TCP' } },
+    { addresses: addresses.slice(0, half), ports: firstPorts },
+    { addresses: addresses.slice(half), ports: secondPorts ?? [] },
   ].flatMap((part) => {
     const those = (ready: boolean): { ip: string }[] =>
       part.addresses.filter((address) => address.ready === ready).map(({ ip }) => ({ ip }));
     if (part.addresses.length === 0) return [];
-    return [{ addresses: those(true), notReadyAddresses: those(false), ports: [part.port] }];
+    return [{ addresses: those(true), notReadyAddresses: those(false), ports: part.ports }];
   });
 }

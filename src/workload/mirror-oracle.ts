@@ -27,8 +27,11 @@ export interface ExpectedMirror {
   readonly endpoints: Endpoints;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** By address family and `portsKey`: what one slice holds. */
-  readonly groups: ReadonlyMap<string, readonly Endpoint[]>;
+  /**
+   * By address family and `portsKey`, then by the endpoint's identity: what one slice holds. Each endpoint in the forms of
+   * which any is right: subsets with equal ports may say different things of it, and upstream takes one by a hash.
+   */
+  readonly groups: ReadonlyMap<string, ReadonlyMap<string, readonly Endpoint[]>>;
 }
 
 const NOT_MIRRORED = [
@@ -70,13 +73,14 @@ export function judgeMirror(
   const { endpoints, groups } = expected;
   const object = `${endpoints.metadata.namespace}/${endpoints.metadata.name}`;
   const faults: Fault[] = [];
-  const left = new Map([...groups].map(([group, wanted]) => [group, new Map(wanted.map((e) => [identity(e), e]))]));
+  const left = new Map([...groups].map(([group, wanted]) => [group, new Map(wanted)]));
   const seen = new Set<string>();
   for (const slice of slices) {
     judgeFrame(faults, expected, slice);
     const group = groupKey(slice.addressType, slice.ports ?? []);
     const wanted = left.get(group);
-    if (wanted === undefined || (seen.has(group) && !all)) {
+    const several = all || (groups.get(group)?.size ?? 0) > endpointsPerSubsetMax;
+    if (wanted === undefined || (seen.has(group) && !several)) {
       faults.push(faultOf(slice, `${wanted === undefined ? 'nothing' : 'another slice'} has ${group}`));
       continue;
     }
@@ -88,14 +92,15 @@ export function judgeMirror(
       const right = wanted.get(id);
       wanted.delete(id);
       if (right === undefined) faults.push(faultOf(slice, `${contentText(endpoint)} should not be there`));
-      else if (contentText(endpoint) !== contentText(right)) {
-        faults.push(faultOf(slice, `${contentText(endpoint)} should be ${contentText(right)}`));
+      else if (right.every((form) => contentText(form) !== contentText(endpoint))) {
+        const forms = right.map(contentText).join(' or ');
+        faults.push(faultOf(slice, `${contentText(endpoint)} should be ${forms}`));
       }
     }
   }
   for (const [group, wanted] of left) {
-    for (const endpoint of wanted.values()) {
-      faults.push({ object, reason: `${group}: ${contentText(endpoint)} is not mirrored` });
+    for (const [endpoint] of wanted.values()) {
+      faults.push({ object, reason: `${group}: ${contentText(endpoint!)} is not mirrored` });
     }
   }
   return faults;
@@ -113,9 +118,14 @@ function judgeFrame(faults: Fault[], { endpoints, labels, annotations }: Expecte
   }
 }
 
-function groupsOf(endpoints: Endpoints, { endpointsPerSubsetMax, all }: MirrorOptions): Map<string, Endpoint[]> {
-  const groups = new Map<string, Endpoint[]>();
+function groupsOf(
+  endpoints: Endpoints,
+  { endpointsPerSubsetMax, all }: MirrorOptions,
+): Map<string, Map<string, Endpoint[]>> {
+  const groups = new Map<string, Map<string, Endpoint[]>>();
   for (const { ports, addresses } of canonicalSubsets(endpoints)) {
+    // Within a subset the last of what is one endpoint to a slice counts.
+    const own = new Map<string, Map<string, Endpoint>>();
     let room = all ? Number.POSITIVE_INFINITY : endpointsPerSubsetMax;
     for (const { address, ready } of [...addresses.filter((a) => a.ready), ...addresses.filter((a) => !a.ready)]) {
       const ip = parse(address.ip);
@@ -123,15 +133,19 @@ function groupsOf(endpoints: Endpoints, { endpointsPerSubsetMax, all }: MirrorOp
       if (room-- <= 0) break;
       const { hostname = '', nodeName, targetRef } = address;
       const key = groupKey(ip.family, ports);
-      const group = groups.get(key) ?? [];
-      groups.set(key, group);
-      group.push({
+      const endpoint: Endpoint = {
         addresses: [ip.text],
         conditions: { ready },
         ...(hostname === '' ? {} : { hostname }),
         ...(nodeName === undefined ? {} : { nodeName }),
         ...(targetRef === undefined ? {} : { targetRef }),
-      });
+      };
+      own.set(key, (own.get(key) ?? new Map<string, Endpoint>()).set(identity(endpoint), endpoint));
+    }
+    for (const [key, endpoints] of own) {
+      const group = groups.get(key) ?? new Map<string, Endpoint[]>();
+      groups.set(key, group);
+      for (const [id, endpoint] of endpoints) group.set(id, [...(group.get(id) ?? []), endpoint]);
     }
   }
   return groups;
@@ -147,17 +161,21 @@ interface CanonicalSubset {
   readonly addresses: readonly StatedAddress[];
 }
 
-/** Ports with exactly the same addresses in the same states together; not ready wins (section 11.5, step 1). */
+/**
+ * Ports with exactly the same addresses in the same states together; not ready wins (section 11.5, step 1). A port with
+ * appProtocol is another one in each subset: upstream compares a pointer.
+ */
 function canonicalSubsets({ subsets }: Endpoints): CanonicalSubset[] {
   const first = new Map<string, EndpointAddress>();
   const byPort = new Map<string, { port: EndpointPort | null; addresses: Map<string, StatedAddress> }>();
-  for (const { ports, addresses, notReadyAddresses } of subsets ?? []) {
+  for (const [at, { ports, addresses, notReadyAddresses }] of (subsets ?? []).entries()) {
     const stated = [
       ...(addresses ?? []).map((address) => ({ address, ready: true })),
       ...(notReadyAddresses ?? []).map((address) => ({ address, ready: false })),
     ];
     for (const port of (ports ?? []).length === 0 ? [null] : ports!) {
-      const portKey = port === null ? '' : portsKey([port]);
+      const pointer = port?.appProtocol === undefined ? '' : `subset ${at}`;
+      const portKey = port === null ? '' : `${portsKey([port])} ${pointer}`;
       const entry = byPort.get(portKey) ?? { port, addresses: new Map<string, StatedAddress>() };
       byPort.set(portKey, entry);
       for (const { address, ready } of stated) {
@@ -176,7 +194,8 @@ function canonicalSubsets({ subsets }: Endpoints): CanonicalSubset[] {
     const key = sorted.map(([address, { ready }]) => `${address} ${ready}`).join('\n');
     const group = groups.get(key) ?? { ports: [], addresses: inOrder(addresses.values()) };
     groups.set(key, group);
-    if (port !== null) group.ports.push(port);
+    if (port === null || group.ports.some((known) => portsKey([known]) === portsKey([port]))) continue;
+    group.ports.push(port);
   }
   return [...groups.values()];
 }

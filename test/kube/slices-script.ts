@@ -44,6 +44,12 @@ export interface SlicesChapter {
 const NODES = 6;
 const ZONES = ['a', 'b', 'c'];
 const WEB = { app: 'web' };
+/** The last has an appProtocol. */
+const U_PORTS = [
+  { name: 'u1', port: 1 },
+  { name: 'u2', port: 2 },
+  { name: 'u3', port: 3, appProtocol: 'example.com/x' },
+] as const;
 
 /** node-1 to node-6 in three zones, two in each. */
 export async function createZoneNodes(client: ApiClient): Promise<void> {
@@ -192,6 +198,49 @@ export const SLICES_SCRIPT: readonly SlicesChapter[] = [
     ],
   },
   {
+    name: 'mirrored-app-protocol',
+    steps: [
+      {
+        async tell(world) {
+          const [u1, u2, u3] = U_PORTS;
+          const both = [u1, u2, u3];
+          await createManual(world, 'shared', [
+            { addresses: ips(1, 2), ports: both },
+            { addresses: ips(3), ports: both },
+          ]);
+          await createManual(world, 'alone', [
+            { addresses: ips(1), ports: both },
+            { addresses: ips(2), ports: [u3] },
+          ]);
+          for (const ready of [2, 7]) {
+            // Of 10.9.0.1 the later subset by hash counts, which is not the same in the two.
+            await createManual(world, `two-states-${ready}`, [
+              { addresses: ips(1, ready), ports: [u3] },
+              { notReadyAddresses: ips(1, 3), ports: [u3] },
+            ]);
+          }
+        },
+      },
+      {
+        async tell(world) {
+          const [u1, u2, u3] = U_PORTS;
+          await patch(world, 'endpoints/shared', {
+            subsets: [
+              { addresses: ips(1, 2), ports: [u1, u2, u3] },
+              { addresses: ips(3), ports: [u3] },
+            ],
+          });
+          await patch(world, 'endpoints/alone', {
+            subsets: [
+              { addresses: ips(1), ports: [u1, u3] },
+              { addresses: ips(2), ports: [u1, u3] },
+            ],
+          });
+        },
+      },
+    ],
+  },
+  {
     name: 'foreign-hand',
     steps: [
       {
@@ -317,6 +366,10 @@ async function createManual(
 ): Promise<void> {
   await createService(world, name, { spec: { selector: null } });
   await create(world, 'endpoints', { apiVersion: 'v1', kind: 'Endpoints', metadata: { name, labels }, subsets });
+}
+
+function ips(...octets: readonly number[]): { ip: string }[] {
+  return octets.map((octet) => ({ ip: `10.9.0.${octet}` }));
 }
 
 function slicesPath({ namespace }: World): string {

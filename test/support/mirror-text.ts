@@ -6,7 +6,7 @@
 import { planMirror, type MirrorInput, type MirrorPlan } from '../../src/core/mirroring/plan.ts';
 import type { SliceWrite } from '../../src/core/slices/slice-write.ts';
 import type { Endpoint, Endpoints, EndpointSlice, ObjectMeta } from '../../src/kube/types.ts';
-import { parseSubset } from './subset-text.ts';
+import { parseSubset, portText } from './subset-text.ts';
 
 export function mirroredEndpoints(subsets: readonly string[], metadata: ObjectMeta = {}): Endpoints {
   return {
@@ -63,7 +63,7 @@ export function mirrorSliceText(slice: EndpointSlice): string {
     const uid = endpoint.targetRef === undefined ? '' : `@${endpoint.targetRef.uid ?? ''}`;
     return `${endpoint.conditions?.ready === true ? '' : '!'}${endpoint.addresses.join('+')}${hostname}${uid}`;
   });
-  const ports = (slice.ports ?? []).map((port) => `${port.name ? `${port.name}:` : ''}${port.port}/${port.protocol}`);
+  const ports = (slice.ports ?? []).map(portText);
   return [slice.metadata.name, slice.addressType, ...endpoints, '->', ...ports].join(' ');
 }
 

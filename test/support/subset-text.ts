@@ -1,14 +1,14 @@
 /**
  * Subsets as one line each, for tables: `10.0.0.1@uid !10.0.0.2 -> http:80/TCP 443/TCP`. `!` marks an address that is not
- * ready, `@` its pod's uid, `#` its hostname; no port is `->` alone.
+ * ready, `@` its pod's uid, `#` its hostname; `=` begins the appProtocol of a port; no port is `->` alone.
  */
-import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../src/kube/types.ts';
+import type { EndpointAddress, EndpointPort, EndpointSubset, SlicePort } from '../../src/kube/types.ts';
 
 export function parseSubset(text: string): EndpointSubset {
-  const [addressText, portText] = text.split('->');
+  const [addressList, portList] = text.split('->');
   const addresses: EndpointAddress[] = [];
   const notReadyAddresses: EndpointAddress[] = [];
-  for (const token of words(addressText)) {
+  for (const token of words(addressList)) {
     const [, mark, ip, hostname, uid] = /^(!?)([^#@]+)(?:#([^@]+))?(?:@(.*))?$/.exec(token)!;
     (mark === '!' ? notReadyAddresses : addresses).push({
       ip: ip!,
@@ -16,10 +16,15 @@ export function parseSubset(text: string): EndpointSubset {
       ...(uid !== undefined && { targetRef: { kind: 'Pod', uid } }),
     });
   }
-  const ports = words(portText).map((token): EndpointPort => {
-    const [, name, port, protocol] = /^(?:(.+):)?(-?\d+)\/(.*)$/.exec(token)!;
-    const numbered = { port: Number(port), protocol: protocol! };
-    return name === undefined ? numbered : Object.assign({ name }, numbered);
+  const ports = words(portList).map((token): EndpointPort => {
+    const [, name, number, protocol, appProtocol] = /^(?:(.+):)?(-?\d+)\/([^=]*)(?:=(.*))?$/.exec(token)!;
+    const port: { -readonly [K in keyof EndpointPort]: EndpointPort[K] } = {
+      port: Number(number),
+      protocol: protocol!,
+    };
+    if (name !== undefined) port.name = name;
+    if (appProtocol !== undefined) port.appProtocol = appProtocol;
+    return port;
   });
   return { addresses, notReadyAddresses, ports };
 }
@@ -29,8 +34,12 @@ export function subsetText(subset: EndpointSubset): string {
     ...(subset.addresses ?? []).map((address) => addressText(address, '')),
     ...(subset.notReadyAddresses ?? []).map((address) => addressText(address, '!')),
     '->',
-    ...(subset.ports ?? []).map((port) => `${port.name ? `${port.name}:` : ''}${port.port}/${port.protocol ?? ''}`),
+    ...(subset.ports ?? []).map(portText),
   ].join(' ');
+}
+
+export function portText({ name, port, protocol, appProtocol }: EndpointPort | SlicePort): string {
+  return `${name ? `${name}:` : ''}${port}/${protocol ?? ''}${appProtocol === undefined ? '' : `=${appProtocol}`}`;
 }
 
 function addressText(address: EndpointAddress, mark: string): string {

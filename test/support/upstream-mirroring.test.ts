@@ -72,6 +72,29 @@ test('two addresses of one port share a slice', () => {
   expectSlices([subset('10.0.0.1'), subset('10.0.0.2')], '1 create', [2]);
 });
 
+test('a port with appProtocol is another one in each subset, so that it leaves the ports that are shared', () => {
+  const ports = [...HTTP, { ...HTTPS[0]!, appProtocol: 'h2c' }];
+  const [one, two, three] = addresses(3);
+  // http at all three, https at all three.
+  expectSlices(
+    [
+      { addresses: [one!, two!], ports },
+      { addresses: [three!], ports },
+    ],
+    '2 create',
+    [3, 3],
+  );
+  // Both ports at the first, https at the second.
+  expectSlices(
+    [
+      { addresses: [one!], ports },
+      { addresses: [two!, three!], ports: ports.slice(1) },
+    ],
+    '2 create',
+    [2, 1],
+  );
+});
+
 test('different ports of different addresses make two slices', () => {
   const subset = (ip: string, ports: typeof HTTP): EndpointSubset => ({ addresses: [{ ip }], ports });
   expectSlices([subset('10.0.0.1', HTTP), subset('10.0.0.2', HTTPS)], '2 create', [1, 1]);

@@ -18,7 +18,6 @@ import type {
   EndpointPort,
   Endpoints,
   EndpointSlice,
-  EndpointSubset,
   IpFamily,
   ServiceRecord,
   SlicePort,
@@ -26,6 +25,7 @@ import type {
 import type { SliceRequest } from './slice-server.ts';
 import { type Luck, shuffled } from './upstream-draw.ts';
 import { endpointIdentity, equalBeyondIdentity, portMapKey, upstreamIp } from './upstream-endpoints.ts';
+import { repacked } from './upstream-repack.ts';
 
 export interface MirrorWorld {
   readonly service: ServiceRecord | undefined;
@@ -41,6 +41,11 @@ export interface MirrorSync {
   readonly skipped: number;
   /** `<reason>: <message>` */
   readonly events: readonly string[];
+  /**
+   * Upstream never comes to rest on these Endpoints: of subsets with equal ports it mirrors any `perSubsetMax` addresses
+   * and draws them anew with every sync, and a slice that has a port twice is refused.
+   */
+  readonly restless: boolean;
 }
 
 /** `name` is that of the Endpoints and of the Service. */
@@ -51,7 +56,7 @@ export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: n
   });
   const hasSelector = service !== undefined && service.selector !== null && service.selector.length > 0;
   if (endpoints === undefined || !isMirrored(endpoints) || service === undefined || hasSelector) {
-    return { writes: slices.map(deletion), skipped: 0, events: [] };
+    return { writes: slices.map(deletion), skipped: 0, events: [], restless: false };
   }
 
   const desired = desiredGroups(endpoints, perSubsetMax);
@@ -67,12 +72,17 @@ export function upstreamMirror(world: MirrorWorld, name: string, perSubsetMax: n
     }
     remove.push(...others);
     if (kept !== undefined && isUpToDate(kept, group, endpoints)) continue;
-    const slice = newSlice(endpoints, group, shuffled(group.endpoints.values(), luck));
+    const slice = newSlice(endpoints, group, shuffled(group.endpoints.values(), luck).slice(0, perSubsetMax));
     if (kept === undefined) create.push(slice);
     else update.push(named(slice, kept.metadata.name!));
   }
   for (const [key, group] of shuffled(existing, luck)) if (!desired.groups.has(key)) remove.push(...group);
-  return { writes: finalize(endpoints, create, update, remove), skipped: desired.skipped, events: desired.events };
+  const restless = [...desired.groups.values()].some(
+    ({ ports, endpoints: { size } }) =>
+      size > perSubsetMax || new Set(ports.map(({ name }) => name)).size < ports.length,
+  );
+  const { skipped, events } = desired;
+  return { writes: finalize(endpoints, create, update, remove), skipped, events, restless };
 }
 
 function isMirrored({ metadata }: Endpoints): boolean {
@@ -102,7 +112,8 @@ function desiredGroups(endpoints: Endpoints, perSubsetMax: number): Desired {
   for (const { addresses = [], notReadyAddresses = [], ports = [] } of repacked(endpoints.subsets ?? [])) {
     const slicePorts = ports.map(slicePort);
     for (const family of ['IPv4', 'IPv6'] as const) {
-      groups.set(groupKey(family, slicePorts), { family, ports: slicePorts, endpoints: new Map() });
+      const key = groupKey(family, slicePorts);
+      groups.set(key, groups.get(key) ?? { family, ports: slicePorts, endpoints: new Map() });
     }
     let accepted = 0;
     const all = [
@@ -153,53 +164,6 @@ function mirrored(address: EndpointAddress, text: string, ready: boolean): Endpo
     ...(nodeName !== undefined && { nodeName }),
     ...(targetRef !== undefined && { targetRef }),
   };
-}
-
-interface Readiness {
-  readonly address: EndpointAddress;
-  readonly ready: boolean;
-}
-
-/** Ports with the same addresses share a subset, and no address is in it twice (11.5, 1). */
-function repacked(subsets: readonly EndpointSubset[]): EndpointSubset[] {
-  const first = new Map<string, EndpointAddress>();
-  const byPort = new Map<string, { port: EndpointPort | null; addresses: Map<string, Readiness> }>();
-  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
-    for (const port of ports.length === 0 ? [null] : ports) {
-      const portKey =
-        port && JSON.stringify([port.name ?? '', port.port, port.protocol ?? '', port.appProtocol ?? null]);
-      const offer = byPort.get(portKey ?? '') ?? { port, addresses: new Map<string, Readiness>() };
-      byPort.set(portKey ?? '', offer);
-      for (const [list, ready] of [[addresses, true] as const, [notReadyAddresses, false] as const]) {
-        for (const candidate of list) {
-          const key = JSON.stringify([candidate.ip, candidate.targetRef?.uid ?? '']);
-          const address = first.get(key) ?? candidate;
-          first.set(key, address);
-          if (offer.addresses.get(key)?.ready !== false) offer.addresses.set(key, { address, ready });
-        }
-      }
-    }
-  }
-  const offers = [...byPort.values()].filter((offer) => offer.addresses.size > 0);
-  const alike = Map.groupBy(offers, ({ addresses }) =>
-    JSON.stringify([...addresses].map(([key, { ready }]) => [key, ready] as const).toSorted(byText)),
-  );
-  return [...alike.values()].map((group) => {
-    const all = [...group[0]!.addresses].toSorted(byText).map(([, readiness]) => readiness);
-    return {
-      addresses: all.filter(({ ready }) => ready).map(({ address }) => address),
-      notReadyAddresses: all.filter(({ ready }) => !ready).map(({ address }) => address),
-      ports: group.map(({ port }) => port).filter((port) => port !== null),
-    };
-  });
-}
-
-/** By IP as text, then by uid. */
-function byText([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  const [ipA, uidA] = JSON.parse(a) as [string, string];
-  const [ipB, uidB] = JSON.parse(b) as [string, string];
-  if (ipA !== ipB) return ipA < ipB ? -1 : 1;
-  return uidA < uidB ? -1 : 1;
 }
 
 function isUpToDate(slice: EndpointSlice, group: Group, { metadata }: Endpoints): boolean {

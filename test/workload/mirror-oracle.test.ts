@@ -31,7 +31,8 @@ function ips(...texts: string[]): { ip: string }[] {
 function groups(subsets: readonly EndpointSubset[], options = OPTIONS): string[] {
   const stated = ({ addresses, conditions }: Endpoint): string => `${conditions!.ready! ? '' : '!'}${addresses[0]}`;
   return [...ask(handMade(subsets), options).groups].map(
-    ([key, endpoints]) => `${key.replaceAll(/\["([a-z]*)",[^\]]*\]/g, '$1')}: ${endpoints.map(stated).join(' ')}`,
+    ([key, endpoints]) =>
+      `${key.replaceAll(/\["([a-z]*)",[^\]]*\]/g, '$1')}: ${[...endpoints.values()].map((forms) => forms.map(stated).join('|')).join(' ')}`,
   );
 }
 
@@ -97,6 +98,31 @@ describe('what is mirrored', () => {
       ['IPv4 http: 10.0.0.1', 'IPv4 https: 10.0.0.2'],
     );
     assert.deepEqual(groups([{ addresses: one }]), ['IPv4 : 10.0.0.1']);
+  });
+
+  test('a port with appProtocol is another one in each subset, by pointer as upstream', () => {
+    const ports = [...HTTP, { name: 'grpc', port: 90, protocol: 'TCP', appProtocol: 'h2c' }];
+    assert.deepEqual(
+      groups([
+        { addresses: ips('10.0.0.1'), ports },
+        { addresses: ips('10.0.0.2'), ports },
+      ]),
+      ['IPv4 http: 10.0.0.1 10.0.0.2', 'IPv4 grpc: 10.0.0.1 10.0.0.2'],
+    );
+    assert.deepEqual(
+      groups([
+        { addresses: ips('10.0.0.1'), ports },
+        { addresses: ips('10.0.0.2'), notReadyAddresses: ips('10.0.0.1'), ports: ports.slice(1) },
+      ]),
+      ['IPv4 grpc http: 10.0.0.1', 'IPv4 grpc: 10.0.0.2 !10.0.0.1'],
+    );
+    const twoStates = [
+      { addresses: ips('10.0.0.1'), ports: ports.slice(1) },
+      { addresses: ips('10.0.0.2'), notReadyAddresses: ips('10.0.0.1'), ports: ports.slice(1) },
+    ];
+    assert.deepEqual(groups(twoStates), ['IPv4 grpc: 10.0.0.1|!10.0.0.1 10.0.0.2']);
+    const samePort = { addresses: ips('10.0.0.1'), ports };
+    assert.deepEqual(groups([samePort, samePort]), ['IPv4 grpc http: 10.0.0.1']);
   });
 
   test('families apart, not ready wins, bad addresses are left out', () => {

@@ -11,6 +11,15 @@ export function portKey(port: EndpointPort): string {
   return `${port.name ?? ''}\0${port.port}\0${port.protocol ?? ''}\0${appProtocol}`;
 }
 
+/**
+ * Keys of the ports of one stored object, each to be asked for once. Upstream compares decoded ports, in which appProtocol
+ * is a pointer: a port with one equals no other, whatever that says.
+ */
+export function storedPortKeys(): (port: EndpointPort) => string {
+  let count = 0;
+  return (port) => (port.appProtocol === undefined ? portKey(port) : `${portKey(port)}\0${count++}`);
+}
+
 /** The order of addresses: by the bytes of the IP text, then of the uid. */
 export function compareAddresses(a: EndpointAddress, b: EndpointAddress): number {
   if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1;

@@ -12,7 +12,7 @@ import { selectsPods } from '../selects-pods.ts';
 import { subsetsEqual } from './equality.ts';
 import { endpointsLabels, recordsEqual } from './labels.ts';
 import { capAddresses, type Capped } from './over-capacity.ts';
-import { repackSubsets } from './repack.ts';
+import { repackStored, repackSubsets } from './repack.ts';
 
 export interface EndpointsPlanInput {
   readonly service: ServiceRecord;
@@ -81,7 +81,7 @@ function storedIsRight(
   if (subsetsEqual(subsets, capped.subsets)) return true;
   if (subsets === planned || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
   // What truncation left of several subsets need not be canonical any more.
-  return subsetsEqual(repackSubsets(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
+  return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
 }
 
 /** Everything that the server keeps in the object stays; a new object has a name only, its namespace is in the path. */

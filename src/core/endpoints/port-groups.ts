@@ -7,12 +7,15 @@ export interface PortGroup {
   readonly ports: readonly EndpointPort[];
 }
 
-/** The ports of all lists, each once, grouped by the set of lists that name them. */
-export function groupPorts(lists: readonly (readonly EndpointPort[])[]): readonly PortGroup[] {
+/** The ports of all lists, each once by its key, grouped by the set of lists that name them. */
+export function groupPorts(
+  lists: readonly (readonly EndpointPort[])[],
+  keyOf: (port: EndpointPort) => string = portKey,
+): readonly PortGroup[] {
   const indicesByPort = new Map<string, { port: EndpointPort; indices: number[] }>();
   lists.forEach((ports, index) => {
     for (const port of ports) {
-      const key = portKey(port);
+      const key = keyOf(port);
       const known = indicesByPort.get(key);
       if (known === undefined) indicesByPort.set(key, { port, indices: [index] });
       else if (known.indices.at(-1) !== index) known.indices.push(index);

@@ -1,24 +1,37 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
 import { portsInOrder, subsetsInOrder } from './hash-order.ts';
-import { addressKey, compareAddresses } from './identity.ts';
+import { addressKey, compareAddresses, portKey, storedPortKeys } from './identity.ts';
 import { groupPorts } from './port-groups.ts';
 import { makeSubset, NO_PORT } from './subset.ts';
 
 /** Addresses by their number, each with whether it is ready. */
 type Readiness = Map<number, boolean>;
 
-/** The one canonical layout of what `subsets` say (spec/endpoints.md 9): that of `mergeSubsets`, in order. */
+/** The one canonical layout of what `subsets` say (spec/endpoints.md 9): ports that are equal are one port. */
 export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
-  return subsetsInOrder(mergeSubsets(subsets));
+  return subsetsInOrder(mergeSubsets(subsets, portKey));
+}
+
+/** The layout that upstream makes of subsets that the server holds. */
+export function repackStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+  return subsetsInOrder(mergeStored(subsets));
 }
 
 /**
- * Each port is in one subset, together with the ports that have the same addresses in the same states; all lists but
+ * What upstream merges subsets to that the server holds, in any order. A port with appProtocol is another one in each of
+ * them: two merged subsets may have equal ports, and one may have a port twice.
+ */
+export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+  return mergeSubsets(subsets, storedPortKeys());
+}
+
+/**
+ * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states; all lists but
  * that of the subsets are sorted. Of addresses with the same ip and uid the first is kept; one that is both ready and
  * not, for a port, is not. Ports without addresses vanish. Never changes its input; the address and port objects are
  * reused.
  */
-export function mergeSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
+function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: EndpointPort) => string): EndpointSubset[] {
   const addresses: EndpointAddress[] = [];
   const numbers = new Map<string, number>();
   const numberOf = (address: EndpointAddress): number => {
@@ -43,7 +56,7 @@ export function mergeSubsets(subsets: readonly EndpointSubset[]): EndpointSubset
   const ports = subsets.map((subset) =>
     subset.ports === undefined || subset.ports.length === 0 ? [NO_PORT] : subset.ports,
   );
-  for (const { indices, ports: members } of groupPorts(ports)) {
+  for (const { indices, ports: members } of groupPorts(ports, keyOf)) {
     const states = merge(indices.map((index) => readiness[index]!));
     if (states.size === 0) continue;
     const key = [...states]

@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointAddress, EndpointPort, EndpointSubset, IpFamily, SlicePort } from '../../kube/types.ts';
-import { mergeSubsets } from '../endpoints/repack.ts';
+import { subsetsInOrder } from '../endpoints/hash-order.ts';
+import { mergeStored } from '../endpoints/repack.ts';
 import { forbiddenAddress, type Ip, parseIp } from '../ip.ts';
 import { endpointIdentity } from '../slices/endpoint-identity.ts';
 import { portMapKey, slicePortsInOrder } from '../slices/port-map-key.ts';
@@ -49,7 +50,7 @@ export function desiredGroups(
   const truncated: EndpointSubset[] = [];
   let invalid = 0;
   let skipped = 0;
-  for (const subset of mergeSubsets(subsets)) {
+  for (const subset of mergedSubsets(subsets)) {
     const lists = namesakesApart(slicePortsInOrder((subset.ports ?? []).map(slicePort)));
     const ipv4 = lists.map((ports) => groupOf('IPv4', ports));
     const ipv6 = lists.map((ports) => groupOf('IPv6', ports));
@@ -82,6 +83,13 @@ export function desiredGroups(
   return { groups: new Map(inOrder), invalid, skipped, truncated };
 }
 
+/** In upstream's order where it counts: of one address in two merged subsets with equal ports the last state wins. */
+function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
+  const merged = mergeStored(subsets);
+  const equalPorts = subsets.some(({ ports = [] }) => ports.some(({ appProtocol }) => appProtocol !== undefined));
+  return equalPorts ? subsetsInOrder(merged) : merged;
+}
+
 /** Null when the API server would not have the address in a slice: it would refuse all of it (spec/endpointslice.md 2.3). */
 export function usableIp(text: string): Ip | null {
   const ip = parseIp(text);
@@ -99,15 +107,20 @@ function slicePort(port: EndpointPort): SlicePort {
 }
 
 /**
- * Ports in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name for the same
- * addresses; merging brings them together, and the API server would refuse the slice (upstream tries it for ever).
+ * Ports, each once, in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name for
+ * the same addresses; merging brings them together, and the API server would refuse the slice (upstream tries it for ever).
  */
 function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePort[])[] {
   const lists: SlicePort[][] = [[]];
+  const byName = new Map<string, Set<string>>();
   for (const port of ports) {
-    const list = lists.find((one) => one.every(({ name }) => name !== port.name));
-    if (list === undefined) lists.push([port]);
-    else list.push(port);
+    const name = port.name ?? '';
+    const namesakes = byName.get(name) ?? new Set();
+    byName.set(name, namesakes);
+    const key = portMapKey([port]);
+    if (namesakes.has(key)) continue;
+    (lists[namesakes.size] ??= []).push(port);
+    namesakes.add(key);
   }
   return lists;
 }

@@ -85,7 +85,8 @@ export function planMirror(input: MirrorInput): MirrorPlan {
     const stored = storedByGroup.get(key) ?? [];
     storedByGroup.delete(key);
     const pack = (slices: readonly EndpointSlice[]): PackedGroup => packGroup(group.endpoints, slices, max, outdated);
-    const usable = config.all || group.endpoints.size === 0 ? stored : keptOne(stored, pack);
+    const severalSlices = config.all || group.endpoints.size > max;
+    const usable = severalSlices || group.endpoints.size === 0 ? stored : keptOne(stored, pack);
     const packed = pack(usable);
     const content = (held: readonly Endpoint[]): Content => ({
       addressType: group.family,

@@ -1,4 +1,4 @@
-import type { Endpoints, EndpointSubset } from '../../kube/types.ts';
+import type { EndpointPort, Endpoints, EndpointSubset } from '../../kube/types.ts';
 import { portKey } from '../endpoints/identity.ts';
 import type { Problem } from '../problem.ts';
 import { type Desired, usableIp } from './desired.ts';
@@ -43,16 +43,18 @@ function badAddressFields(subsets: readonly EndpointSubset[]): string {
 
 /** The subsets as the user wrote them that went into a merged subset above the limit. */
 function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly EndpointSubset[]): string {
-  const keys = new Set(merged.flatMap(portKeys));
+  const wanted = new Set(merged.flatMap(portIdentities));
   const fields: string[] = [];
   subsets.forEach((subset, s) => {
-    if (portKeys(subset).some((key) => keys.has(key))) fields.push(`subsets[${s}]`);
+    if (portIdentities(subset).some((identity) => wanted.has(identity))) fields.push(`subsets[${s}]`);
   });
   return joinFields(fields);
 }
 
-function portKeys(subset: EndpointSubset): readonly string[] {
-  return subset.ports === undefined || subset.ports.length === 0 ? [''] : subset.ports.map(portKey);
+/** Merged subsets hold the ports of the stored ones: one with appProtocol, which is no other's equal, is told by its object. */
+function portIdentities(subset: EndpointSubset): readonly (string | EndpointPort)[] {
+  if (subset.ports === undefined || subset.ports.length === 0) return [''];
+  return subset.ports.map((port) => (port.appProtocol === undefined ? portKey(port) : port));
 }
 
 function joinFields(fields: readonly string[]): string {

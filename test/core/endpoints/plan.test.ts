@@ -230,6 +230,17 @@ checkUpdate('an address without a node got one', {
   stored: storedEndpoints([{ ...right[0], addresses: [{ ...addressOf(pod), nodeName: undefined }] }]),
 });
 checkUpdate('a pod turned not ready', { pods: [makePod('p', { ready: false })], stored: storedEndpoints(right) });
+// Upstream compares a pointer: equal ports of two stored subsets are two ports, which no layout of its own has.
+checkUpdate('two subsets that share a port with appProtocol', {
+  service: makeService({ ports: [makeServicePort({ appProtocol: 'h2c' })] }),
+  pods: manyPods(2),
+  stored: storedEndpoints(
+    manyPods(2).map((each) => ({
+      addresses: [addressOf(each)],
+      ports: [{ port: 8080, protocol: 'TCP', appProtocol: 'h2c' }],
+    })),
+  ),
+});
 checkUpdate('no pods any more', { stored: storedEndpoints(right) });
 checkUpdate('a label of the service changed', {
   service: makeService({ labels: { foo: 'baz' } }),

@@ -329,6 +329,53 @@ check('two ports of one name for the same address are in two slices, as the serv
   ],
   facts: { endpoints: 2, slices: 2, slicesDesired: 2 },
 });
+// Upstream keys ports by a struct in which appProtocol is a pointer.
+check('a port with appProtocol that two subsets share is mirrored apart from their other ports', {
+  subsets: ['10.0.0.1 10.0.0.2 -> u1:1/TCP u2:2/TCP u3:3/TCP=x', '10.0.0.3 -> u1:1/TCP u2:2/TCP u3:3/TCP=x'],
+  writes: [
+    '1 create web-new01 IPv4 10.0.0.1 10.0.0.2 10.0.0.3 -> u1:1/TCP u2:2/TCP',
+    '1 create web-new02 IPv4 10.0.0.1 10.0.0.2 10.0.0.3 -> u3:3/TCP=x',
+  ],
+});
+check('a port with appProtocol stays with the other ports of its subset, also if another subset has it alone', {
+  subsets: ['10.0.0.1 -> u1:1/TCP u2:2/TCP u3:3/TCP=x', '10.0.0.2 -> u3:3/TCP=x'],
+  writes: [
+    '1 create web-new01 IPv4 10.0.0.1 -> u1:1/TCP u2:2/TCP u3:3/TCP=x',
+    '1 create web-new02 IPv4 10.0.0.2 -> u3:3/TCP=x',
+  ],
+});
+check('an empty appProtocol is one too', {
+  subsets: ['10.0.0.1 -> u1:1/TCP u2:2/TCP=', '10.0.0.2 -> u2:2/TCP='],
+  writes: ['1 create web-new01 IPv4 10.0.0.1 -> u1:1/TCP u2:2/TCP=', '1 create web-new02 IPv4 10.0.0.2 -> u2:2/TCP='],
+});
+check('of an address that equal ports of two subsets list in two states the later subset by hash counts: ready', {
+  subsets: ['10.0.0.1 10.0.0.2 -> u3:3/TCP=x', '!10.0.0.1 !10.0.0.3 -> u3:3/TCP=x'],
+  writes: ['1 create web-new01 IPv4 10.0.0.1 !10.0.0.3 10.0.0.2 -> u3:3/TCP=x'],
+});
+check('of an address that equal ports of two subsets list in two states the later subset by hash counts: not ready', {
+  subsets: ['10.0.0.1 10.0.0.7 -> u3:3/TCP=x', '!10.0.0.1 !10.0.0.3 -> u3:3/TCP=x'],
+  writes: ['1 create web-new01 IPv4 !10.0.0.1 10.0.0.7 !10.0.0.3 -> u3:3/TCP=x'],
+});
+check('the same port with appProtocol twice for the same address is one', {
+  subsets: ['10.0.0.1 -> u1:1/TCP u3:3/TCP=x', '10.0.0.1 -> u1:1/TCP u3:3/TCP=x u3:3/TCP=x'],
+  writes: ['1 create web-new01 IPv4 10.0.0.1 -> u1:1/TCP u3:3/TCP=x'],
+});
+check('merged subsets of equal ports that are above the limit together have several slices', {
+  subsets: ['10.0.0.1 10.0.0.2 -> u3:3/TCP=x', '10.0.0.3 -> u3:3/TCP=x'],
+  stored: ['a IPv4 10.0.0.1 10.0.0.3 -> u3:3/TCP=x', 'b IPv4 10.0.0.2 -> u3:3/TCP=x'],
+  config: { endpointsPerSubsetMax: 2 },
+  writes: [],
+  facts: { endpoints: 3, slices: 2, slicesDesired: 2, skipped: 0 },
+});
+check('only the subset above the limit is named, not one with an equal port', {
+  subsets: ['10.0.0.3 -> u3:3/TCP=x', '10.0.0.1 10.0.0.2 -> u3:3/TCP=x'],
+  config: { endpointsPerSubsetMax: 1 },
+  writes: ['1 create web-new01 IPv4 10.0.0.1 -> u3:3/TCP=x', '1 create web-new02 IPv4 10.0.0.3 -> u3:3/TCP=x'],
+  problems: [
+    'mirror-truncated subsets[1]: A max of 1 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped',
+  ],
+});
+
 check('of several slices for the same ports one that is right is kept', {
   subsets: ['10.0.0.1 -> http:80/TCP'],
   stored: ['a IPv4 10.0.0.2 -> http:80/TCP', 'b IPv4 10.0.0.1 -> http:80/TCP', 'c IPv4 10.0.0.1 -> http:80/TCP'],
