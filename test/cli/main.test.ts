@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,11 @@ interface Outcome {
 }
 
 function endpointd(...args: string[]): Promise<Outcome> {
-  const env = { ...process.env, KUBERNETES_SERVICE_HOST: '', KUBERNETES_SERVICE_PORT: '' };
+  return endpointdIn({ KUBERNETES_SERVICE_HOST: '', KUBERNETES_SERVICE_PORT: '' }, args);
+}
+
+function endpointdIn(variables: Record<string, string>, args: readonly string[]): Promise<Outcome> {
+  const env = { ...process.env, ...variables };
   return new Promise((resolve) => {
     execFile(execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
@@ -70,6 +74,15 @@ for (const [args, expected, line] of refused) {
     assert.equal(stderr.indexOf('\n'), stderr.length - 1, 'one line');
   });
 }
+
+const MOUNTED = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+test('in a pod it takes the token from where the kubelet mounts it', { skip: existsSync(MOUNTED) }, async () => {
+  const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
+  const { status, stderr } = await endpointdIn(pod, ['run']);
+  assert.equal(status, 1);
+  assert.ok(stderr.includes(MOUNTED), stderr);
+});
 
 test('without a place to write to, as in an image with a read-only root, it starts all the same', async () => {
   // A file, for the superuser may write to any directory.

@@ -55,6 +55,10 @@ const changes: [name: string, change: Parameters<typeof makeServicePort>[0], equ
 for (const [name, change, equal] of changes) {
   test(`${name} ${equal ? 'changes nothing for' : 'is another list of ports on'} the pods`, () => {
     assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort(change)]), equal);
+    // One of two, whichever.
+    const other = makeServicePort({ name: 'other' });
+    assert.equal(servicePortsEqual([makeServicePort(), other], [makeServicePort(change), other]), equal);
+    assert.equal(servicePortsEqual([other, makeServicePort()], [other, makeServicePort(change)]), equal);
   });
 }
 

@@ -135,6 +135,17 @@ test('Endpoints go both ways whole, hand-written addresses included', () => {
   assert.deepEqual(decodeObject(encodeObject(ENDPOINTS)), ENDPOINTS);
 });
 
+test('a targetRef of null, as JSON may have it, is none', () => {
+  const withRef = (targetRef: object): object => ({
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web' },
+    subsets: [{ addresses: [{ ip: '10.0.0.1', ...targetRef }], ports: [{ port: 80 }] }],
+  });
+  assert.equal(hexOf(encodeBare(withRef({ targetRef: null }))), hexOf(encodeBare(withRef({}))));
+  assert.notEqual(hexOf(encodeBare(withRef({ targetRef: {} }))), hexOf(encodeBare(withRef({}))));
+});
+
 test('another protobuf library reads what is written, and writes what is read', () => {
   const check = (apiVersion: string, kind: string, fields: object): void => {
     const object = { apiVersion, kind, ...fields };

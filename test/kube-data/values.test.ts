@@ -53,6 +53,9 @@ test('a selector is included when all of its pairs are', () => {
   check({ a: '1', b: '3' }, false);
   check({ d: '4' }, false);
   check({ a: '1', aa: '' }, false);
+  // A key that is not there, before one with the same value.
+  check({ aa: '2' }, false);
+  check({ aa: '2', c: '3' }, false);
 });
 
 test('resource versions compare by length, then by text', () => {

@@ -5,11 +5,12 @@ import {
   createPod,
   createService,
   createSim,
+  deleteObject,
   endpointsTable,
-  setPodStatus,
   writesOf,
   type Sim,
 } from '../support/sim.ts';
+import { metric, syncInVain } from '../support/slice-sim.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 
@@ -57,11 +58,19 @@ describe('unreasonable sizes', () => {
     };
     assert.equal(metadata.annotations['endpoints.kubernetes.io/over-capacity'], 'truncated');
     assert.equal(subsets[0]!.addresses.length, 1000);
-    assert.equal(samples(sim.metrics!, 'endpointd_addresses_truncated', 0)[0]!.value, 30);
+    const cut = (): number[] => ['services', 'addresses'].map((what) => metric(sim, `endpointd_${what}_truncated`));
+    assert.deepEqual(cut(), [1, 30]);
     const before = writesOf(sim).length;
-    setPodStatus(sim, { name: 'web-1029', ready: true });
-    sim.run(5000);
+    for (const port of [81, 82, 83]) {
+      const syncs = metric(sim, 'endpointd_syncs_total');
+      syncInVain(sim, 'web', port);
+      sim.run(5000);
+      assert.equal(metric(sim, 'endpointd_syncs_total'), syncs + 1);
+    }
     assert.equal(writesOf(sim).length, before, 'what is right after truncation is not written again');
+    for (let i = 1000; i < 1030; i++) deleteObject(sim, `/api/v1/namespaces/default/pods/web-${i}`);
+    sim.run(5000);
+    assert.deepEqual(cut(), [0, 0]);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   createSliceSim,
   edit,
   editService,
+  ENDPOINTS,
   eventsOf,
   metric,
   namesOf,
@@ -17,6 +18,7 @@ import {
   slicesOf,
   slicesTable,
 } from '../support/slice-sim.ts';
+import type { Endpoints } from '../../src/kube/types.ts';
 
 const BOTH = { endpoints: true } as const;
 
@@ -116,6 +118,22 @@ describe('a service', () => {
       slicesTable(sim).map((line) => line.split(' : ')[1]),
       Array(3).fill('http:9090/TCP'),
     );
+  });
+
+  it('with another appProtocol, and nothing else, has it in the same slices and in the Endpoints', () => {
+    const sim = settled({ options: { endpoints: true } });
+    const port = { name: 'http', port: 80, targetPort: 'http' };
+    const stated = (): (string | undefined)[] => {
+      const { subsets } = sim.request('GET', `${ENDPOINTS}/web`) as unknown as Endpoints;
+      return [slicesOf(sim)[0]!.ports![0]!.appProtocol, subsets![0]!.ports![0]!.appProtocol];
+    };
+    for (const appProtocol of ['kubernetes.io/h2c', 'kubernetes.io/ws', undefined]) {
+      const from = sim.exchanges.length;
+      editService(sim, 'web', { ports: [{ ...port, ...(appProtocol !== undefined && { appProtocol }) }] });
+      sim.run(1000);
+      assert.deepEqual(stated(), [appProtocol, appProtocol]);
+      assert.deepEqual(asked(sim, from).toSorted(), ['PUT endpoints 200', 'PUT endpointslices 200']);
+    }
   });
 
   it('has its labels on every slice, but no reserved ones, and takes them back', () => {

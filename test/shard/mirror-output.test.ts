@@ -146,6 +146,16 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
   });
 
+  test('an applied delete says nothing of a slice that somebody has made since under the same name', () => {
+    const { planner, name, slice } = settled();
+    const gone = send(planner, change({ observed: [observedAs(OUTPUT_ENDPOINTS, null, 'web')] }));
+    const foreign = { ...slice, metadata: { ...slice.metadata, uid: 'foreign-uid', resourceVersion: '20' } };
+    send(planner, { observed: [mirrored(foreign)] });
+    const result = send(planner, change({ base: 2, version: 3, acks: [ackOf(gone.writes[0]!, 'applied')] }));
+    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 1`]);
+    assert.deepEqual([result.writes[0]?.uid, result.writes[0]?.resourceVersion], ['foreign-uid', '20']);
+  });
+
   test('a slice that is being deleted is not deleted again', () => {
     const { planner, slice } = settled();
     const metadata = { ...slice.metadata, resourceVersion: '15', deletionTimestamp: '2026-01-01T00:00:00Z' };

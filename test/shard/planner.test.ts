@@ -259,6 +259,20 @@ suite('one service', () => {
     assert.equal(results[1]?.writes[0]?.verb, 'create');
   });
 
+  test('of more addresses than an object may hold writes nothing more, however often it is planned in vain', () => {
+    const planner = createPlanner(ENDPOINTS_ONLY);
+    const upserts = Array.from({ length: 1001 }, (_, i) => member(i, { podIP: `10.2.${i >> 8}.${i & 255}` }));
+    const [write] = send(planner, { ...snapshot(), upserts }).writes;
+    assert.equal(write?.verb, 'create');
+    let acks = [applied(write, '100')];
+    for (let version = 2; version < 6; version++) {
+      const { writes, facts } = send(planner, change({ base: version - 1, version, acks }));
+      assert.equal(writes.length, 0, `plan ${version}`);
+      assert.deepEqual(facts.endpoints, { ready: 1000, notReady: 0, truncated: 1 });
+      acks = [];
+    }
+  });
+
   test('with a pod of a bad address is planned without it, and the problem told once', () => {
     const planner = settled();
     const bad = member(3, { podIP: 'localhost', podIPs: ['localhost'] });

@@ -197,6 +197,9 @@ const EDITS = {
   'is deleted': () => null,
   'loses an endpoint': editEndpoints((endpoints) => endpoints.slice(1)),
   'gets an endpoint': editEndpoints((endpoints) => [...endpoints, { addresses: ['10.9.9.9'] }]),
+  'has an endpoint with an address more': editEndpoints(([first, ...others]) =>
+    first ? [{ ...first, addresses: [...first.addresses, '10.9.9.8'] }, ...others] : [],
+  ),
   'loses all endpoints': editEndpoints(() => []),
   'loses conditions': editEndpoints((endpoints) => endpoints.map(unhinted)),
   'has an endpoint in zone z': editEndpoints(([first, ...others]) =>

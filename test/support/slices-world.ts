@@ -113,7 +113,7 @@ function worldSuffix(world: SlicesWorld): () => string {
 }
 
 /** Such as `1 create, 2 update`. */
-export function verbs({ writes }: SlicesPlan): string {
+export function verbs({ writes }: Pick<SlicesPlan, 'writes'>): string {
   const counts = new Map<string, number>();
   for (const { verb } of writes) counts.set(verb, (counts.get(verb) ?? 0) + 1);
   const words = ['create', 'update', 'delete'].filter((verb) => counts.has(verb));

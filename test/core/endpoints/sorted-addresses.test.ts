@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { compareAddresses } from '../../../src/core/endpoints/identity.ts';
 import {
   addAddress,
   createSortedAddresses,
+  mergeAddresses,
   removeAddress,
   sortedAddresses,
 } from '../../../src/core/endpoints/sorted-addresses.ts';
@@ -18,6 +20,41 @@ test('sorted by the text of the IP', () => {
     sortedAddresses(list).map(({ ip }) => ip),
     ['10.0.0.1', '10.0.0.10', '10.0.0.9'],
   );
+});
+
+/** As pods on the network of one node have them. */
+const onOneNode = Array.from({ length: 60 }, (_, i): EndpointAddress => ({
+  ip: '10.0.0.1',
+  targetRef: { kind: 'Pod', uid: `uid-${String(i).padStart(2, '0')}` },
+}));
+
+test('equal IPs are in the order of the uids, one that is missing first', () => {
+  const without: EndpointAddress = { ip: '10.0.0.1' };
+  const [a, b] = onOneNode as [EndpointAddress, EndpointAddress];
+  assert.deepEqual([compareAddresses(a, b), compareAddresses(b, a), compareAddresses(a, { ...a })], [-1, 1, 0]);
+  assert.deepEqual([compareAddresses(without, a), compareAddresses(a, without)], [-1, 1]);
+  assert.equal(compareAddresses(onOneNode[59]!, { ip: '10.0.0.2' }), -1, 'IPs count first');
+});
+
+test('equal IPs with different uids: few or many changes at a time, in the order of the uids', () => {
+  const uids = (list: readonly EndpointAddress[]): string[] => list.map(({ targetRef }) => targetRef!.uid!);
+  const sorted = uids(onOneNode);
+  for (const perLook of [1, 15, 16, 30]) {
+    const list = createSortedAddresses();
+    // Every seventh of 60 comes to each once: 7 and 60 have no factor in common.
+    for (let i = 0; i < onOneNode.length; i++) {
+      addAddress(list, onOneNode[(i * 7) % onOneNode.length]!);
+      if (i % perLook === perLook - 1) sortedAddresses(list);
+    }
+    assert.deepEqual(uids(sortedAddresses(list)), sorted, `${perLook} at a time`);
+    for (const address of onOneNode.slice(10, 10 + perLook)) removeAddress(list, address);
+    assert.deepEqual(uids(sortedAddresses(list)), [...sorted.slice(0, 10), ...sorted.slice(10 + perLook)]);
+  }
+  const [even, odd] = [0, 1].map((rest) => onOneNode.filter((_, i) => i % 2 === rest)) as [
+    EndpointAddress[],
+    EndpointAddress[],
+  ];
+  assert.deepEqual(uids(mergeAddresses(even, odd)), sorted);
 });
 
 test('a list once given stays as it was', () => {

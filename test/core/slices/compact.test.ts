@@ -11,6 +11,7 @@ import {
   manyPods,
   plan,
   putPod,
+  putSlice,
   removePod,
   setService,
   sizes,
@@ -120,6 +121,48 @@ test('facts say while there is something to merge', () => {
   assert.equal(sync(world).facts.fragmented, true);
   assert.equal(sync(world).facts.fragmented, false);
   assert.deepEqual(sizes(world), [20]);
+});
+
+for (const [fragmented, other] of [
+  ['IPv4', 'IPv6'],
+  ['IPv6', 'IPv4'],
+] as const) {
+  test(`facts say so when ${fragmented} alone has something to merge, and ${other} has not`, () => {
+    const pods = manyPods(4).map((pod, i) => Object.assign({}, pod, { podIPs: [pod.podIP, `fd00::${i + 1}`] }));
+    const world = createSlicesWorld({
+      service: makeService({ ipFamilies: ['IPv4', 'IPv6'] }),
+      pods,
+      max: 10,
+      config: { compactSlices: true },
+    });
+    sync(world);
+    assert.equal(sync(world).facts.fragmented, false);
+    const whole = [...world.server.values()].find(({ addressType }) => addressType === fragmented)!;
+    const endpoints = whole.endpoints!;
+    putSlice(world, { ...whole, endpoints: endpoints.slice(0, 2) });
+    const metadata = { ...whole.metadata, name: 'web-half', uid: 'uid-half' };
+    putSlice(world, { ...whole, metadata, endpoints: endpoints.slice(2) });
+    const { facts, writes } = sync(world);
+    assert.deepEqual([facts.fragmented, verbs({ writes })], [true, '1 update, 1 delete']);
+    assert.equal(sync(world).facts.fragmented, false);
+    assert.deepEqual(sizes(world), [4, 4]);
+  });
+}
+
+test('facts of a merge: its writes and the slices after it; no endpoint counts as added or removed', () => {
+  const world = start([10, 10, 10, 10, 10]);
+  const common = {
+    family: 'IPv4',
+    endpoints: 50,
+    slicesDesired: 1,
+    added: 0,
+    removed: 0,
+    hints: null,
+    hintsFailure: '',
+  };
+  assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 2, writes: 4 }]);
+  assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 1, writes: 2 }]);
+  assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 1, writes: 0 }]);
 });
 
 test('a new slice beside an empty one: facts say so before it is there', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endpointContentEqual, endpointIdentity } from '../../../src/core/slices/endpoint-identity.ts';
+import { endpointContentEqual, endpointIdentity, sameEndpoint } from '../../../src/core/slices/endpoint-identity.ts';
 import type { Endpoint } from '../../../src/kube/types.ts';
 
 const base: Endpoint = {
@@ -15,6 +15,8 @@ const base: Endpoint = {
 function same(name: string, a: Endpoint, b: Endpoint, expected: { identity: boolean; content: boolean }): void {
   test(name, () => {
     assert.equal(endpointIdentity(a) === endpointIdentity(b), expected.identity);
+    assert.equal(sameEndpoint(a, b), expected.identity);
+    assert.equal(sameEndpoint(b, a), expected.identity);
     assert.equal(endpointContentEqual(a, b), expected.content);
     assert.equal(endpointContentEqual(b, a), expected.content);
   });
@@ -28,6 +30,8 @@ same(
   { identity: true, content: true },
 );
 same('another address', base, { ...base, addresses: ['10.0.0.2'] }, { identity: false, content: true });
+same('an address more', base, { ...base, addresses: ['10.0.0.1', '10.0.0.2'] }, { identity: false, content: true });
+same('no address', base, { ...base, addresses: [] }, { identity: false, content: true });
 same('another hostname', base, { ...base, hostname: 'i' }, { identity: false, content: true });
 same(
   'an empty hostname is none',
@@ -39,6 +43,12 @@ same(
   'another target',
   base,
   { ...base, targetRef: { ...base.targetRef, name: 'q' } },
+  { identity: false, content: false },
+);
+same(
+  'a target of another namespace',
+  base,
+  { ...base, targetRef: { ...base.targetRef, namespace: 'other' } },
   { identity: false, content: false },
 );
 same(

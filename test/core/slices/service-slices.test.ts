@@ -456,6 +456,32 @@ test('endpoints that are no pods, or others` pods, are dropped', () => {
 
 // Duplicates
 
+test('an address that somebody adds to an endpoint goes', () => {
+  const world = createSlicesWorld({ pods: manyPods(2) });
+  sync(world);
+  const [stored] = world.server.values();
+  const [first, second] = stored!.endpoints!;
+  putSlice(world, { ...stored!, endpoints: [{ ...first!, addresses: [...first!.addresses, '10.9.9.9'] }, second!] });
+  assert.equal(verbs(sync(world)), '1 update');
+  assert.deepEqual(
+    [...world.server.values()].flatMap(({ endpoints }) => endpoints!.map(({ addresses }) => addresses.join())),
+    ['10.0.0.1', '10.0.0.0'],
+  );
+});
+
+test('a pod that gets a second address of its family has both', () => {
+  const [pod] = manyPods(1);
+  const world = createSlicesWorld({ pods: [pod!] });
+  sync(world);
+  putPod(world, { ...pod!, podIPs: [pod!.podIP, '10.9.9.9'] });
+  assert.equal(verbs(sync(world)), '1 update');
+  const [stored] = world.server.values();
+  assert.deepEqual(
+    stored!.endpoints!.map(({ addresses }) => addresses),
+    [[pod!.podIP, '10.9.9.9']],
+  );
+});
+
 test('of two places of an endpoint the first slice by name keeps it', () => {
   const pods = manyPods(3);
   const [a, b, c] = pods.map((pod) => endpointOf(pod));
