@@ -75,7 +75,7 @@ export async function run(args: readonly string[]): Promise<number> {
     metrics,
     onStopped: () => onStopped(),
   });
-  const http = await serveObservation(options, loop, metrics, () => clock.nowMs());
+  const http = await serveObservation(options, loop, metrics, log, () => clock.nowMs());
   logStart(log, options, access.origin, http);
   loop.start();
 
@@ -117,6 +117,7 @@ async function serveObservation(
   options: RunOptions,
   loop: Loop,
   store: MetricStore,
+  log: Log,
   nowMs: () => number,
 ): Promise<HttpServer | null> {
   if (options.metricsAddress === null) return null;
@@ -134,6 +135,14 @@ async function serveObservation(
       return { contentType: loaded.contentType, body: await loaded.text() };
     },
     health: (path) => healthOf(path, loop),
+    onAcceptError: ({ message }) => {
+      log.write({
+        level: 'warning',
+        v: 0,
+        message: 'metrics port: no connection accepted',
+        fields: { error: message },
+      });
+    },
   });
   return await starting(`serve --metrics-bind-address=${host}:${port}`, server);
 }

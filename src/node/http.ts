@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { shared } from './shared.ts';
+import { createShortServer, type ConnectionLimits } from './short-connections.ts';
 
 export type HealthPath = 'healthz' | 'livez' | 'readyz';
 
@@ -19,8 +21,16 @@ export interface HttpConfig {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
+  /** Asked at most once at a time, and once a second: rendering stops everything else meanwhile. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly health: (path: HealthPath) => Health;
+  /** A connection that could not be accepted, for want of file descriptors as a rule. At most one call a minute. */
+  readonly onAcceptError: (error: Error) => void;
+}
+
+interface Page {
+  readonly contentType: string;
+  readonly body: Buffer;
 }
 
 export interface HttpServer {
@@ -29,34 +39,70 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/**
+ * Probes and scrapes take milliseconds each, so a few connections are many. With the some 50 file descriptors of an idle
+ * controller they stay below 64.
+ */
+const CONNECTIONS: ConnectionLimits = { countMax: 8, lifeMsMax: 10_000, headerBytesMax: 8192 };
+const METRICS_KEPT_MS = 1000;
+const ACCEPT_ERRORS_EVERY_MS = 60_000;
+
 const HEALTH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
 
 /**
  * Serves /metrics, /healthz, /livez and /readyz, each also with `?verbose`, and `/readyz/<check>`, in kube-apiserver's
- * formats; nothing else.
+ * formats; nothing else. A connection is for one request and has ten seconds; eight are open at most.
  * @throws when the address cannot be listened on
  */
 export async function startHttp(config: HttpConfig): Promise<HttpServer> {
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
-    void answer(request, response, config).catch((error: unknown) => {
+  const metrics = shared(METRICS_KEPT_MS, async (): Promise<Page> => {
+    const { contentType, body } = await config.metrics();
+    return { contentType, body: Buffer.from(body) };
+  });
+  const { server, destroyConnections } = createShortServer(CONNECTIONS, (request, response) => {
+    void answer(request, response, metrics, config.health).catch((error: unknown) => {
       reply(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, config.host, resolve);
-  });
+  await listen(server, config);
+  server.on('error', atMostEvery(ACCEPT_ERRORS_EVERY_MS, config.onAcceptError));
   const { address, family, port } = server.address() as AddressInfo;
   return {
     address: family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`,
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      const closed = new Promise((resolve) => server.close(resolve));
+      destroyConnections();
+      await closed;
     },
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, config: HttpConfig): Promise<void> {
+function listen(server: Server, { port, host }: HttpConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function atMostEvery(intervalMs: number, report: (error: Error) => void): (error: Error) => void {
+  let nextMs = 0;
+  return (error) => {
+    const nowMs = performance.now();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + intervalMs;
+    report(error);
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  metrics: () => Promise<Page>,
+  healthOf: (path: HealthPath) => Health,
+): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
     reply(response, 405, 'method not allowed\n');
@@ -67,7 +113,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, config
   const path = question < 0 ? target : target.slice(0, question);
   const query = new URLSearchParams(question < 0 ? '' : target.slice(question + 1));
   if (path === '/metrics') {
-    const { contentType, body } = await config.metrics();
+    const { contentType, body } = await metrics();
     reply(response, 200, body, contentType);
     return;
   }
@@ -77,7 +123,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, config
     return;
   }
   const name = match[1] as HealthPath;
-  const health = config.health(name);
+  const health = healthOf(name);
   if (match[2] === undefined) {
     replyHealth(response, name, health, query.has('verbose'));
     return;
@@ -105,7 +151,7 @@ function replyHealth(response: ServerResponse, name: HealthPath, health: Health,
 function reply(
   response: ServerResponse,
   status: number,
-  body: string,
+  body: string | Buffer,
   contentType = 'text/plain; charset=utf-8',
 ): void {
   response.writeHead(status, {

@@ -13,7 +13,7 @@ const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 describe('a stop under way', () => {
   let server: ServeProcess;
   beforeEach(async () => {
-    server = await startServe(['--profile=tiny', '--fault=verb=create|update,resource=endpoints,delay=fixed:1500ms']);
+    server = await startServe(['--profile=tiny', '--fault=verb=create|update,resource=endpoints,delay=fixed:3s']);
   });
   afterEach(() => server.stop());
 

@@ -23,6 +23,7 @@ async function get(
         ? Promise.reject(new Error('collector failed'))
         : Promise.resolve({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
     health: (kind) => (kind === 'readyz' ? SICK : HEALTHY),
+    onAcceptError: assert.fail,
   });
   try {
     const response = await fetch(`http://${server.address}${path}`, { method });
@@ -64,8 +65,9 @@ test('nothing can be written', async () => {
 
 test('an address that cannot be listened on is an error', async () => {
   const metrics = () => Promise.resolve({ contentType: '', body: '' });
-  const first = await startHttp({ host: '127.0.0.1', port: 0, metrics, health: () => HEALTHY });
+  const config = { host: '127.0.0.1', metrics, health: () => HEALTHY, onAcceptError: assert.fail };
+  const first = await startHttp({ ...config, port: 0 });
   const port = Number(first.address.split(':')[1]);
-  await assert.rejects(startHttp({ host: '127.0.0.1', port, metrics, health: () => HEALTHY }), /EADDRINUSE/);
+  await assert.rejects(startHttp({ ...config, port }), /EADDRINUSE/);
   await first.close();
 });
