@@ -8,8 +8,10 @@ import { failure } from '../apiserver/api-error.ts';
 import { apply, BODY_BYTES_MAX, tick } from '../apiserver/server.ts';
 import type { ApiServer, Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
+import { browserRefusal } from './browser-guard.ts';
 import { answersAdmin, FREE_PASSAGE, playFaults } from './fault-gate.ts';
 import type { FaultGate, Passage, WatchFaults } from './fault-gate.ts';
+import { readRequestBody } from './request-body.ts';
 import type { TlsIdentity } from './self-signed.ts';
 
 export interface ApiServerHttpOptions {
@@ -17,7 +19,7 @@ export interface ApiServerHttpOptions {
   readonly host?: string;
   /** Default 0: any free one. */
   readonly port?: number;
-  /** When given, every request but health checks must carry it as a bearer token. */
+  /** When given, every request but health checks must carry it as a bearer token. Else only loopback names are served. */
   readonly token?: string;
   /** When given, HTTPS is served instead of HTTP. */
   readonly tls?: TlsIdentity;
@@ -37,9 +39,10 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
   const { host = '127.0.0.1', port = 0, token = '', tls, faults } = options;
   const ticker = createTicker(api);
   const listener: RequestListener = (request, response) => {
-    if (token !== '' && !isAuthorised(request, token)) {
+    const refusal = refusalOf(request, token);
+    if (refusal !== null) {
       request.resume();
-      sendStatus(response, failure(401, 'Unauthorized', 'Unauthorized'));
+      sendStatus(response, refusal);
       return;
     }
     if (faults === undefined) {
@@ -58,11 +61,12 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
   server.on('clientError', refuseClient);
   // Clients keep their connections; an idle one costs next to nothing.
   server.keepAliveTimeout = 0;
-  server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+  // A connection that is not accepted, for want of file descriptors, is the client's to try again.
+  server.on('error', () => undefined);
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${bound}`,
@@ -110,6 +114,13 @@ export function kubeconfigFor(url: string, token: string, ca = ''): string {
 
 const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
 
+/** With a token, what does not carry it; without one, what a page in a browser may have sent. */
+function refusalOf(request: IncomingMessage, token: string): Status | null {
+  if (token !== '') return isAuthorised(request, token) ? null : failure(401, 'Unauthorized', 'Unauthorized');
+  const why = browserRefusal(request);
+  return why === null ? null : failure(403, 'Forbidden', why);
+}
+
 function isAuthorised(request: IncomingMessage, token: string): boolean {
   const given = request.headers.authorization ?? '';
   return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(request.url ?? '');
@@ -125,21 +136,13 @@ function readBody(request: IncomingMessage, response: ServerResponse, done: (bod
     done(null);
     return;
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    // The rest of a body that is too large is read and dropped, so that the client gets to read the answer.
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
-    else chunks.length = 0;
-  });
-  request.on('end', () => {
-    if (bytes > BODY_BYTES_MAX) {
-      const message = `Request entity too large: limit is ${BODY_BYTES_MAX}`;
-      sendStatus(response, failure(413, 'RequestEntityTooLarge', message));
-    } else {
-      done(bytes === 0 ? null : chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+  readRequestBody(request, BODY_BYTES_MAX, (body) => {
+    if (body !== null) {
+      done(body.length === 0 ? null : body);
+      return;
     }
+    const message = `Request entity too large: limit is ${BODY_BYTES_MAX}`;
+    sendStatus(response, failure(413, 'RequestEntityTooLarge', message));
   });
 }
 

@@ -1,13 +1,16 @@
 /** Plays faults on demand before and behind the embedded API server, and takes them over HTTP from this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { formatFaultRule, parseFaultRule } from '../apiserver/fault-text.ts';
 import { drawDelayMs, drawFate, faultReply, ruleFor } from '../apiserver/faults.ts';
 import type { Fate, FaultReply, FaultRule, FaultTarget, Verb } from '../apiserver/faults.ts';
 import { parseTarget } from '../apiserver/request.ts';
+import { readRequestBody } from './request-body.ts';
 
 /** GET shows the rules, PUT replaces them, DELETE ends them: one rule a line. */
 export const FAULTS_PATH = '/endpointd/faults';
+
+/** Some 600 rules. */
+const RULES_BYTES_MAX = 64 * 1024;
 
 export interface FaultGate {
   rules: readonly FaultRule[];
@@ -116,19 +119,25 @@ function verbOf(method: string, collection: boolean, query: string): Verb {
 /** Whether the request is for `FAULTS_PATH`, and is answered. */
 export function answersAdmin(gate: FaultGate, request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== FAULTS_PATH || !gate.admin || !isLoopback(request.socket.remoteAddress ?? '')) return false;
-  void administer(gate, request).then(
-    (rules) => reply(response, 200, rules),
-    (error: Error) => reply(response, 400, `${error.message}\n`),
-  );
+  readRequestBody(request, RULES_BYTES_MAX, (body) => {
+    if (body === null) {
+      reply(response, 413, `fault rules have at most ${RULES_BYTES_MAX} bytes\n`);
+      return;
+    }
+    try {
+      if (request.method === 'PUT') gate.rules = parseRules(body.toString());
+      else if (request.method === 'DELETE') gate.rules = [];
+      reply(response, 200, gate.rules.map((rule) => `${formatFaultRule(rule)}\n`).join(''));
+    } catch (error) {
+      reply(response, 400, `${(error as Error).message}\n`);
+    }
+  });
   return true;
 }
 
-async function administer(gate: FaultGate, request: IncomingMessage): Promise<string> {
-  if (request.method === 'PUT') {
-    const lines = (await text(request)).split('\n').filter((line) => line.trim() !== '');
-    gate.rules = lines.map(parseFaultRule);
-  } else if (request.method === 'DELETE') gate.rules = [];
-  return gate.rules.map((rule) => `${formatFaultRule(rule)}\n`).join('');
+function parseRules(text: string): FaultRule[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return lines.map(parseFaultRule);
 }
 
 function reply(response: ServerResponse, status: number, body: string): void {

@@ -74,7 +74,7 @@ describe('the HTTP shell of the embedded API server', () => {
         const socket = connect(port, '127.0.0.1');
         socket.on('error', () => {});
         socket.pause();
-        socket.write('GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n');
+        socket.write('GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
         await until(() => api.watchers.size === 1);
         for (let value = 0; api.watchers.size === 1; value++) {
           touch(api, value, 200_000);

@@ -70,8 +70,8 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-const GET = 'GET /api/v1/namespaces/default HTTP/1.1\r\nhost: a\r\n';
-const WATCH = 'GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nhost: a\r\n\r\n';
+const GET = 'GET /api/v1/namespaces/default HTTP/1.1\r\nhost: localhost\r\n';
+const WATCH = 'GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
 describe('a client of the embedded API server', () => {
   it('that closes its half after the request gets the answer', async () => {
@@ -82,10 +82,18 @@ describe('a client of the embedded API server', () => {
 
   it('that closes its half in the middle of a body gets no more than an error', async () => {
     const head =
-      'POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n';
+      'POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n';
     const { received, ended } = await exchange(`${head}{"metadata":`, { halfClose: true });
     assert.ok(ended);
     assert.match(received, /^(HTTP\/1\.1 400 |$)/);
+    await isHealthy();
+  });
+
+  it('gets 413 for a body over 3 MiB before it has sent all of it, and may go on', async () => {
+    const head = 'POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\n';
+    const bytes = `${head}content-type: application/json\r\ncontent-length: 300000000\r\n\r\n${'x'.repeat(4_000_000)}`;
+    const { received } = await exchange(bytes, { enough: /\r\n\r\n.*Request entity too large/ });
+    assert.match(received, /^HTTP\/1\.1 413 /);
     await isHealthy();
   });
 
@@ -127,7 +135,7 @@ describe('a client of the embedded API server', () => {
       'GET /%00 HTTP/9.9',
     );
     const header = fc.constantFrom(
-      'host: a',
+      'host: localhost',
       'content-length: 10',
       'content-length: -1',
       'content-length: 10\r\ncontent-length: 11',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { request } from 'undici';
 import { apply, createApiServer } from '../../src/apiserver/server.ts';
@@ -143,6 +145,20 @@ describe('faults on demand', () => {
     assert.deepEqual(await ask('GET'), [200, 'verb=update,server-error=1\n']);
     assert.deepEqual(await ask('DELETE'), [200, '']);
     assert.equal(await put(), 200);
+  });
+
+  it('take at most 64 KiB over the admin path, and more leaves them as they are', async () => {
+    await start(['too-many=1'], true);
+    const { port } = http;
+    const socket = connect(port, '127.0.0.1');
+    const head = `PUT ${FAULTS_PATH} HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-length: 300000000\r\n\r\n`;
+    socket.write(head + 'lag=0\n'.repeat(20_000));
+    // The answer comes while the client still sends.
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    assert.match(answer.toString(), /^HTTP\/1\.1 413 [^]*\r\n\r\nfault rules have at most 65536 bytes\n$/);
+    const { body } = await request(http.url + FAULTS_PATH);
+    assert.equal(await body.text(), 'too-many=1\n');
   });
 
   it('the admin path does not exist unless asked for', async () => {

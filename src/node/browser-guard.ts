@@ -1,0 +1,29 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+/**
+ * Why a request to a server on loopback without credentials is refused, null if it is not. A page in a browser on this
+ * machine reaches such a server as well. It names itself in headers that scripts cannot set:
+ * - `Host` is the page's own name when that has been made to resolve to this machine (DNS rebinding), so only names of
+ *   this machine are taken, as `kubectl proxy` does. The port does not matter: tunnels change it, rebinding does not.
+ * - `Sec-Fetch-Site`, and `Origin` in older browsers, tell a page of another server. Its reads are harmless, since the
+ *   browser keeps the answers from it; its writes are refused, as by Go's `http.CrossOriginProtection`.
+ */
+export function browserRefusal({ method = 'GET', headers }: IncomingMessage): string | null {
+  const { host } = headers;
+  // Browsers always send it; without it are clients of HTTP/1.0.
+  if (host !== undefined && !isThisMachine(host)) return `host ${JSON.stringify(host)} is no name of this machine`;
+  if (SAFE_METHODS.includes(method) || isSameOrigin(headers)) return null;
+  return `a page of another server may not ${method}`;
+}
+
+const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])\.?(:\d+)?$/i;
+
+function isThisMachine(host: string): boolean {
+  return LOOPBACK_HOST.test(host);
+}
+
+function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
+  return origin === undefined || origin === `http://${host}`;
+}
