@@ -19,7 +19,6 @@ import {
   type Watch,
 } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
-import type { Event } from '../../src/controller/event.ts';
 import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { plannerConfigOf } from '../../src/controller/planner-config.ts';
@@ -31,7 +30,7 @@ import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src
 import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards } from '../../src/ports/shards.ts';
-import type { HttpRequest, Transport } from '../../src/ports/transport.ts';
+import type { HttpRequest, Transport, TransportEvent } from '../../src/ports/transport.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 
 export const DEFAULT_OPTIONS: ControllerOptions = {
@@ -180,6 +179,10 @@ export interface Sim {
   planner(shard: number): Planner;
   /** Calls `act` when virtual time gets there. */
   at(atMs: number, act: () => void): void;
+  /** Answers in place of the API server, or loses the connection, or never answers. */
+  script: ((request: HttpRequest) => ApiReply | 'reset' | 'hang') | null;
+  /** The network alone, without a controller. */
+  transport(deliver: (events: readonly TransportEvent[]) => void): Transport;
 }
 
 /** A stream between the server and the controller, as the network has it. */
@@ -253,6 +256,8 @@ export function createSim(config: SimConfig = {}): Sim {
     tamper: (bytes: Uint8Array, _request: HttpRequest): Uint8Array => bytes,
     muteWatches: false,
     trickleWatches: false,
+    script: null as Sim['script'],
+    transport: (deliver: (events: readonly TransportEvent[]) => void): Transport => simTransport(() => true, deliver),
     keepEndsBack: false,
     pageBytesMax: (_request: HttpRequest): number => PAGE_BYTES_MAX,
     exchanges,
@@ -383,7 +388,7 @@ export function createSim(config: SimConfig = {}): Sim {
     };
   }
 
-  function simTransport(alive: () => boolean, deliver: (events: readonly Event[]) => void): Transport {
+  function simTransport(alive: () => boolean, deliver: (events: readonly TransportEvent[]) => void): Transport {
     const cancelled = new Set<number>();
     const watches = new Map<number, Watch>();
     const delay = (): number => LATENCY_MS + nextFloat(prng) * LATENCY_MS;
@@ -393,7 +398,7 @@ export function createSim(config: SimConfig = {}): Sim {
       const ms = nextFloat(prng) * LAG_MS_MAX;
       return chance(0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
     };
-    const answer = (id: number, event: Event): void => {
+    const answer = (id: number, event: TransportEvent): void => {
       if (alive() && !cancelled.has(id)) deliver([event]);
     };
     const fail = (
@@ -401,9 +406,22 @@ export function createSim(config: SimConfig = {}): Sim {
       kind: 'refused' | 'reset' | 'timeout' | 'too-big',
       mayHaveArrived: boolean,
       afterMs: number,
+      message = 'simulated',
     ): void => {
-      at(now + afterMs, () => answer(id, { type: 'failure', id, kind, message: 'simulated', mayHaveArrived }));
+      at(now + afterMs, () => answer(id, { type: 'failure', id, kind, message, mayHaveArrived }));
     };
+
+    function askServer(request: HttpRequest): ApiReply {
+      return apply(server, wallMs(), {
+        method: request.method,
+        path: request.path,
+        headers: {
+          accept: config.answersInJson === true ? JSON_TYPE : request.accept,
+          contentType: request.contentType,
+        },
+        body: config.mutateEndpoints === true ? mutated(request) : request.body,
+      });
+    }
 
     function arrive(request: HttpRequest, backMs: number): void {
       const { id } = request;
@@ -430,21 +448,19 @@ export function createSim(config: SimConfig = {}): Sim {
         const { status } = tooLargeResourceVersion(from.wanted, from.reached);
         return respond(id, replyOf(status), REACH_MS_MAX);
       }
-      const reply = apply(server, wallMs(), {
-        method: request.method,
-        path: request.path,
-        headers: {
-          accept: config.answersInJson === true ? JSON_TYPE : request.accept,
-          contentType: request.contentType,
-        },
-        body: config.mutateEndpoints === true ? mutated(request) : request.body,
-      });
+      const scripted = sim.script?.(request) ?? null;
+      if (scripted === 'reset') return fail(id, 'reset', true, delay());
+      if (scripted === 'hang') return fail(id, 'timeout', true, request.timeoutMs);
+      const reply = scripted ?? askServer(request);
       changed();
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
       if ('watch' in reply) return stream(request, reply, from?.server ?? 0);
       if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
-      if (request.lane === 'list' && reply.body.byteLength > sim.pageBytesMax(request))
-        return fail(id, 'too-big', true, delay() + backMs);
+      const bytesMax = request.lane === 'list' ? sim.pageBytesMax(request) : Infinity;
+      if (reply.body.byteLength > bytesMax) {
+        const message = `answer to ${request.method} ${request.path} is bigger than ${bytesMax} bytes`;
+        return fail(id, 'too-big', true, delay() + backMs, message);
+      }
       const body = request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body;
       respond(id, { ...reply, body }, delay() + backMs);
     }
@@ -549,6 +565,7 @@ export function createSim(config: SimConfig = {}): Sim {
 
     return {
       send(request) {
+        cancelled.delete(request.id);
         const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request);
         // The server does what it is asked even if nobody waits for the answer any more.
         if (toMs + backMs > request.timeoutMs) {
