@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly etcdRequestBytesMax?: number;
   /** True lets everybody but the administrator do only what RBAC and the admission of owner references allow. Default false. */
   readonly rbac?: boolean;
+  /** True leaves priority and fairness on. Default false. */
+  readonly priorityAndFairness?: boolean;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -230,7 +232,7 @@ function apiserverFlags(directory: string, etcdPort: number, port: number, optio
     // Tests load it harder than a fair share of its flow control would allow.
     '--max-requests-inflight=2000',
     '--max-mutating-requests-inflight=2000',
-    '--enable-priority-and-fairness=false',
+    `--enable-priority-and-fairness=${options.priorityAndFairness === true}`,
   ];
   if (options.rbac === true) flags.push('--enable-admission-plugins=OwnerReferencesPermissionEnforcement');
   if (options.watchList === false) flags.push('--feature-gates=WatchList=false');
