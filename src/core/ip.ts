@@ -115,8 +115,9 @@ function parseIpv6(text: string): Ip | null {
   return { family: 'IPv6', canonical: formatIpv6(groups) };
 }
 
+/** Negative = it is none. */
 function hexDigit(char: number): number {
-  if (char >= ZERO && char <= NINE) return char - ZERO;
+  if (char <= NINE) return char - ZERO;
   const letter = (char | 0x20) - 0x61;
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }

@@ -54,7 +54,7 @@ export function readTag(reader: ProtoReader): number {
 function readUint32(reader: ProtoReader): number {
   const { bytes, position, end } = reader;
   let value = 0;
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; ; i++) {
     const at = position + i;
     if (at >= end) throw new DecodeError('varint cut off', position);
     const byte = bytes[at]!;
@@ -65,7 +65,6 @@ function readUint32(reader: ProtoReader): number {
       return value >>> 0;
     }
   }
-  throw new DecodeError('varint over 32 bits', position);
 }
 
 /** Reads a length and returns where the content ends; the content starts at `position`. */

@@ -64,6 +64,12 @@ suite('nodes', () => {
     assert.equal(getNode(table, 'n'), undefined);
   });
 
+  test('a node that goes spoils no shares, whatever it did before', () => {
+    const table = createNodeTable();
+    putNode(table, makeNode('n', 'a', { ...version('1'), allocatableCpu: 'much' }));
+    assert.deepEqual(removeNode(table, 'n', '2'), { placeChanged: true, sharesChanged: false, spoilsShares: '' });
+  });
+
   test('a heartbeat changes nothing but the version that is kept', () => {
     const table = createNodeTable();
     putNode(table, makeNode('n1', 'a', version('1')));

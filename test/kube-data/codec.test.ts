@@ -285,6 +285,13 @@ test('a property of the wrong type is named', () => {
   );
 });
 
+test('a time without seconds is that of the epoch, an empty one is none', () => {
+  const meta = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
+  // creationTimestamp { nanos: 5 }, creationTimestamp {}
+  assert.deepEqual(decodeMessage(meta, bytesOf('4202 1005')), { creationTimestamp: '1970-01-01T00:00:00Z' });
+  assert.deepEqual(decodeMessage(meta, bytesOf('4200')), {});
+});
+
 test('a time that no year holds is a decode error', () => {
   // creationTimestamp { seconds: 2^50 }
   const bytes = bytesOf('4209 08 8080808080808002');

@@ -177,31 +177,32 @@ test('label entries out of order or in two runs are one sorted set', () => {
   assert.equal(pod.name, 'x');
 });
 
+const SERVICE = {
+  metadata: {
+    name: 'web',
+    namespace: 'default',
+    uid: 'u-2',
+    resourceVersion: '43',
+    creationTimestamp: '2026-08-04T13:01:58Z',
+    labels: { a: 'b' },
+    annotations: { other: 'x', 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' },
+  },
+  spec: {
+    ports: [
+      { name: 'http', protocol: 'TCP', port: 80, targetPort: 'web', appProtocol: 'http' },
+      { protocol: 'UDP', port: 53, targetPort: 5353 },
+      { port: 99 },
+    ],
+    selector: { tier: 'web', app: 'shop' },
+    clusterIP: 'None',
+    type: 'ClusterIP',
+    ipFamilies: ['IPv6', 'IPv4'],
+    publishNotReadyAddresses: true,
+    trafficDistribution: 'PreferClose',
+  },
+};
+
 test('a service: ports, selector, and the annotations that matter', () => {
-  const value = {
-    metadata: {
-      name: 'web',
-      namespace: 'default',
-      uid: 'u-2',
-      resourceVersion: '43',
-      creationTimestamp: '2026-08-04T13:01:58Z',
-      labels: { a: 'b' },
-      annotations: { other: 'x', 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' },
-    },
-    spec: {
-      ports: [
-        { name: 'http', protocol: 'TCP', port: 80, targetPort: 'web', appProtocol: 'http' },
-        { protocol: 'UDP', port: 53, targetPort: 5353 },
-        { port: 99 },
-      ],
-      selector: { tier: 'web', app: 'shop' },
-      clusterIP: 'None',
-      type: 'ClusterIP',
-      ipFamilies: ['IPv6', 'IPv4'],
-      publishNotReadyAddresses: true,
-      trafficDistribution: 'PreferClose',
-    },
-  };
   const expected = {
     namespace: 'default',
     name: 'web',
@@ -223,8 +224,8 @@ test('a service: ports, selector, and the annotations that matter', () => {
     publishNotReadyAddresses: true,
     trafficDistribution: 'PreferClose',
   };
-  assert.deepEqual(projectService(json('Service', value), createInterner(64)), expected);
-  assert.deepEqual(projectService(encoded('Service', value), createInterner(64)), expected);
+  assert.deepEqual(projectService(json('Service', SERVICE), createInterner(64)), expected);
+  assert.deepEqual(projectService(encoded('Service', SERVICE), createInterner(64)), expected);
 });
 
 test('services with the same ports share them; ports in two runs are one list', () => {
@@ -336,6 +337,152 @@ test('a malformed object is named, with the field in JSON', () => {
   assert.throws(
     () => projectPod(protobuf('Pod', whole.subarray(0, -1)), interner),
     /^DecodeError: pod default\/web-0: length/,
+  );
+});
+
+/** What is said when each value in its turn has another type: what is not read may have any. */
+function complaints(value: object, project: (value: object) => void): string[] {
+  const said = new Set<string>();
+  const visit = (parent: Record<string, unknown>): void => {
+    for (const [key, child] of Object.entries(parent)) {
+      if (typeof child === 'object' && child !== null) visit(child as Record<string, unknown>);
+      parent[key] = typeof child === 'object' ? 5 : {};
+      try {
+        project(value);
+      } catch (error) {
+        assert.ok(error instanceof DecodeError);
+        said.add(error.message.replace(/^.*?: (.*): expected (.*), got (5|{})$/, '$1: $2'));
+      }
+      parent[key] = child;
+    }
+  };
+  visit(value as Record<string, unknown>);
+  return [...said];
+}
+
+test('each field of a pod that is read is named when its type is wrong', () => {
+  const interner = createInterner(4);
+  const pod = structuredClone(POD);
+  assert.deepEqual(
+    complaints(pod, (value) => projectPod(json('Pod', value), interner, true)),
+    [
+      'metadata.name: a string',
+      'metadata.namespace: a string',
+      'metadata.uid: a string',
+      'metadata.resourceVersion: a string',
+      'metadata.labels.tier: a string',
+      'metadata.labels.app: a string',
+      'metadata.labels: an object',
+      'metadata: an object',
+      'spec.containers[0].ports[0].name: a string',
+      'spec.containers[0].ports[0].containerPort: an int32',
+      'spec.containers[0].ports[0].protocol: a string',
+      'spec.containers[0].ports[0]: an object',
+      'spec.containers[0].ports[1]: an object',
+      'spec.containers[0].ports: a list',
+      'spec.containers[0]: an object',
+      'spec.containers[1].ports[0].name: a string',
+      'spec.containers[1].ports[0].containerPort: an int32',
+      'spec.containers[1].ports[0].protocol: a string',
+      'spec.containers[1].ports[0]: an object',
+      'spec.containers[1].ports: a list',
+      'spec.containers[1]: an object',
+      'spec.containers: a list',
+      'spec.initContainers[0]: an object',
+      'spec.initContainers[1].ports[0].name: a string',
+      'spec.initContainers[1].ports[0].containerPort: an int32',
+      'spec.initContainers[1].ports[0].protocol: a string',
+      'spec.initContainers[1].ports[0]: an object',
+      'spec.initContainers[1].ports: a list',
+      'spec.initContainers[1].restartPolicy: a string',
+      'spec.initContainers[1]: an object',
+      'spec.initContainers: a list',
+      'spec.nodeName: a string',
+      'spec.hostname: a string',
+      'spec.subdomain: a string',
+      'spec: an object',
+      'status.phase: a string',
+      'status.conditions[0]: an object',
+      'status.conditions[].lastTransitionTime: a string',
+      'status.conditions[1]: an object',
+      'status.conditions[]: an object',
+      'status.conditions: a list',
+      'status.podIP: a string',
+      'status.podIPs[0].ip: a string',
+      'status.podIPs[0]: an object',
+      'status.podIPs[1].ip: a string',
+      'status.podIPs[1]: an object',
+      'status.podIPs: a list',
+      'status: an object',
+    ],
+  );
+});
+
+test('each field of a service that is read is named when its type is wrong', () => {
+  const interner = createInterner(4);
+  const service = structuredClone(SERVICE);
+  assert.deepEqual(
+    complaints(service, (value) => projectService(json('Service', value), interner)),
+    [
+      'metadata.name: a string',
+      'metadata.namespace: a string',
+      'metadata.uid: a string',
+      'metadata.resourceVersion: a string',
+      'metadata.creationTimestamp: a string',
+      'metadata.labels.a: a string',
+      'metadata.labels: an object',
+      'metadata.annotations.service.alpha.kubernetes.io/tolerate-unready-endpoints: a string',
+      'metadata.annotations: an object',
+      'metadata: an object',
+      'spec.ports[0].name: a string',
+      'spec.ports[0].protocol: a string',
+      'spec.ports[0].port: an int32',
+      'spec.ports[0].targetPort: an int32',
+      'spec.ports[0].appProtocol: a string',
+      'spec.ports[0]: an object',
+      'spec.ports[1].protocol: a string',
+      'spec.ports[1].port: an int32',
+      'spec.ports[1].targetPort: an int32',
+      'spec.ports[1]: an object',
+      'spec.ports[2].port: an int32',
+      'spec.ports[2]: an object',
+      'spec.ports: a list',
+      'spec.selector.tier: a string',
+      'spec.selector.app: a string',
+      'spec.selector: an object',
+      'spec.clusterIP: a string',
+      'spec.type: a string',
+      'spec.ipFamilies[0]: a string',
+      'spec.ipFamilies[1]: a string',
+      'spec.ipFamilies: a list',
+      'spec.publishNotReadyAddresses: a boolean',
+      'spec.trafficDistribution: a string',
+      'spec: an object',
+    ],
+  );
+});
+
+test('each field of a node that is read is named when its type is wrong', () => {
+  const interner = createInterner(4);
+  const node = {
+    metadata: { name: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } },
+    status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '4' } },
+  };
+  assert.deepEqual(
+    complaints(node, (value) => projectNode(json('Node', value), interner)),
+    [
+      'metadata.name: a string',
+      'metadata.uid: a string',
+      'metadata.resourceVersion: a string',
+      'metadata.labels.a: a string',
+      'metadata.labels: an object',
+      'metadata: an object',
+      'status.conditions[0]: an object',
+      'status.conditions: a list',
+      'status.allocatable.cpu: a string',
+      'status.allocatable: an object',
+      'status: an object',
+    ],
   );
 });
 

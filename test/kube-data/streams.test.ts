@@ -248,6 +248,28 @@ test('a Status is made up where the body holds none', () => {
   check('', 503, 'k8s\0\xff', 'ServiceUnavailable', 'HTTP status 503');
 });
 
+test('a Status that is made up has the reason of its code', () => {
+  const reasons: readonly (readonly [number, string])[] = [
+    [400, 'BadRequest'],
+    [401, 'Unauthorized'],
+    [403, 'Forbidden'],
+    [404, 'NotFound'],
+    [405, 'MethodNotAllowed'],
+    [406, 'NotAcceptable'],
+    [409, 'Conflict'],
+    [410, 'Gone'],
+    [413, 'RequestEntityTooLarge'],
+    [415, 'UnsupportedMediaType'],
+    [422, 'Invalid'],
+    [429, 'TooManyRequests'],
+    [500, 'InternalError'],
+    [503, 'ServiceUnavailable'],
+    [504, 'Timeout'],
+    [418, 'Unknown'],
+  ];
+  for (const [code, reason] of reasons) assert.equal(readStatus('', code, bytesOf('')).reason, reason);
+});
+
 test('parts of a Status that have the wrong type are left out', () => {
   const body =
     '{"kind":"Status","message":5,"reason":"Expired","metadata":[],"details":{"causes":[null,{"reason":"x"}],"name":1}}';

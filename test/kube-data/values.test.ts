@@ -88,6 +88,7 @@ test('what is no time reads as 0, and what no year holds is not written', () => 
     assert.equal(parseTime(text), 0, String(text));
   }
   assert.throws(() => formatTime(1e15), RangeError);
+  assert.throws(() => formatTime(-62_135_596_801), RangeError, 'the second before the year 1');
   assert.throws(() => formatTime(Number.NaN), RangeError);
 });
 

@@ -21,6 +21,7 @@ const USAGE = `npm run mutants -- [options]
   --files=TEXT  only files whose path contains it
   --only=ID,ID  just these mutants
   --survivors   just those that survived in the last run, by its results
+  --quick       only with test files that take under two seconds: survivors are candidates
   --list        says which mutants, without a test
   --workers=N   processes at a time (all processors)
   --out=PATH    where the results go, as JSON (.cache/mutants/results.json)`;
@@ -29,6 +30,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 const TARGET_PERCENT = 95;
 /** CPU seconds that tests have at least: an endless loop is noticed after them. */
 const LIMIT_SECONDS = 5;
+const QUICK_SECONDS = 2;
 
 const project: Project = {
   root: ROOT,
@@ -52,6 +54,7 @@ const { values } = parseArgs({
     files: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     survivors: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(availableParallelism()) },
     out: { type: 'string', default: join(project.cache, 'results.json') },
@@ -84,6 +87,8 @@ async function main(): Promise<boolean> {
   const compiler = openCompiler(ROOT);
   const mutants = chooseMutants(project, choice, compiler);
   compiler.close();
+  if (values.only !== '' && mutants.length < choice.only.length)
+    throw new Error(`--only: no mutant has one of these ids`);
   if (values.list) {
     for (const mutant of mutants) {
       console.log(
@@ -102,6 +107,7 @@ async function main(): Promise<boolean> {
   const results = await testMutants(project, mutants, {
     workers: whole('workers'),
     limit: LIMIT_SECONDS,
+    longest: values.quick ? QUICK_SECONDS : Infinity,
     tell: console.log,
     done: (result, index) => {
       console.log(progressLine(result, index, mutants.length));

@@ -37,7 +37,7 @@ export interface Result {
   readonly seconds: number;
 }
 
-/** Throws if an entry of the equivalents, or an id of `choice.only`, matches nothing. */
+/** Throws if an entry of the equivalents matches nothing. An id that no mutant has any more is left out. */
 export function chooseMutants(project: Project, choice: Choice, compiler: Compiler): Mutant[] {
   const all = project.sources.flatMap((file) => findMutants(file, compiler.parse(file)));
   const stale = staleEntries(project.equivalents, all);
@@ -46,11 +46,7 @@ export function chooseMutants(project: Project, choice: Choice, compiler: Compil
     throw new Error(`equivalents that match no mutant any more:\n${lines.join('\n')}`);
   }
   if (choice.only.length > 0) {
-    return choice.only.map((id) => {
-      const found = all.find((mutant) => mutant.id === id);
-      if (found === undefined) throw new Error(`no mutant has the id ${id}`);
-      return found;
-    });
+    return all.filter(({ id }) => choice.only.includes(id));
   }
   const chosen: Mutant[] = [];
   let valid = 0;
@@ -66,15 +62,18 @@ export interface Running {
   readonly workers: number;
   /** CPU seconds that a process of tests has at least. */
   readonly limit: number;
+  /** Only with test files that take less time than this, in seconds. */
+  readonly longest: number;
   readonly tell: (line: string) => void;
   readonly done: (result: Result, index: number) => void;
 }
 
 export async function testMutants(project: Project, mutants: readonly Mutant[], running: Running): Promise<Result[]> {
   const root = resolve(project.root);
-  const { workers, tell, limit } = running;
+  const { workers, tell, limit, longest } = running;
   const cache = join(project.cache, 'baseline.json');
-  const tests: TestFile[] = await readBaseline({ ...project, root, cache, workers, tell });
+  const measured: TestFile[] = await readBaseline({ ...project, root, cache, workers, tell });
+  const tests = measured.filter(({ seconds }) => seconds < longest);
   const compileCache = join(project.cache, 'compiled');
   return inParallel(mutants, workers, async (mutant, index) => {
     const known = isEquivalent(mutant, project.equivalents);

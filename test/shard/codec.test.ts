@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { pack, unpack } from 'msgpackr';
 import {
   CodecError,
   decodeBatch,
@@ -10,7 +11,7 @@ import {
   estimateEntryBytes,
   estimateReplyBytes,
 } from '../../src/shard/codec.ts';
-import type { Batch, PlanReply } from '../../src/shard/protocol.ts';
+import type { Batch, BatchEntry, PlanReply, ServiceFacts } from '../../src/shard/protocol.ts';
 import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRecord } from '../support/batches.ts';
 
 const SEED = 20261121;
@@ -117,6 +118,42 @@ suite('batch codec', () => {
     const full = batchEntry({ spec: serviceRecord(), upserts: Array.from({ length: 1000 }, (_, n) => member(n)) });
     assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
   });
+
+  test('the estimate counts every text', () => {
+    const long = 'x'.repeat(10_000);
+    const counts = (what: string, change: Partial<BatchEntry>): void => {
+      const entry = batchEntry(change);
+      const bytes = encodeBatch(batchOf(entry)).length - encodeBatch(batchOf()).length;
+      assert.ok(bytes > long.length && estimateEntryBytes(entry) >= bytes, what);
+    };
+    const port = { name: '', protocol: 'TCP', port: 80, targetPort: 80, appProtocol: undefined };
+    const containerPort = { name: '', containerPort: 80, protocol: '' };
+    const ack = { write: 1, result: 'applied', uid: '', resourceVersion: '' } as const;
+    counts('the key of the service', { service: `shop/${long}` });
+    for (const field of ['uid', 'resourceVersion', 'type', 'clusterIP', 'trafficDistribution']) {
+      counts(`${field} of a service`, { spec: serviceRecord({ [field]: long }) });
+    }
+    for (const field of ['labels', 'annotations', 'ipFamilies', 'selector']) {
+      counts(`${field} of a service`, { spec: serviceRecord({ [field]: [long] }) });
+    }
+    for (const field of ['name', 'protocol', 'targetPort', 'appProtocol']) {
+      counts(`${field} of a service's port`, { spec: serviceRecord({ ports: [{ ...port, [field]: long }] }) });
+    }
+    for (const field of ['name', 'uid', 'nodeName', 'hostname', 'subdomain', 'phase', 'podIP']) {
+      counts(`${field} of a pod`, { upserts: [member(1, { [field]: long })] });
+    }
+    counts('podIPs of a pod', { upserts: [member(1, { podIPs: [long] })] });
+    for (const field of ['name', 'protocol']) {
+      counts(`${field} of a pod's port`, { upserts: [member(1, { ports: [{ ...containerPort, [field]: long }] })] });
+    }
+    counts('the zone of a pod', { upserts: [member(1, {}, long)] });
+    counts('the name of a pod that is gone', { removals: [long] });
+    for (const field of ['uid', 'resourceVersion']) counts(`${field} of an ack`, { acks: [{ ...ack, [field]: long }] });
+    counts('the name of what was observed', { observed: [{ output: 1, name: long, content: null }] });
+    counts('the bytes of what was observed', {
+      observed: [{ output: 1, name: '', content: { encoding: 'json', bytes: new Uint8Array(long.length) } }],
+    });
+  });
 });
 
 suite('bytes that are no message', () => {
@@ -142,10 +179,103 @@ suite('bytes that are no message', () => {
     }
   });
 
+  test('a field of a batch that has another type is named', () => {
+    const shares = { version: 3, zones: [{ zone: 'zone-a', share: 0.5 }] };
+    const pod = member(1, {
+      podIPs: ['10.0.0.1'],
+      ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }],
+    });
+    const entry = batchEntry({
+      spec: serviceRecord(),
+      upserts: [pod],
+      removals: ['web-2'],
+      acks: [{ write: 1, result: 'applied', uid: 'u', resourceVersion: '5' }],
+      observed: [{ output: 1, name: 'web', content: { encoding: 'json', bytes: Uint8Array.of(1) } }],
+    });
+    const bytes = encodeBatch({ ...batchOf(entry), shares, zones: [{ node: 'node-1', zone: 'zone-a' }] });
+    assert.equal(
+      complaints(bytes, decodeBatch).join(', '),
+      [
+        'wallMs, seed, shares version, zone, share, zones, shares, service, outputs, base, version',
+        'uid, resourceVersion, labels, annotations, creationTime, type, clusterIP, ipFamilies, selector',
+        'port name, port protocol, port, targetPort, appProtocol, ports, trafficDistribution, spec',
+        'pod name, pod uid, pod flags, readyTime, nodeName, phase, podIP, hostname, subdomain, podIPs',
+        'container port name, containerPort, container port protocol, pod, upserts, removals',
+        'ack write, ack result, ack uid, ack resourceVersion, ack, acks, relisted',
+        'observed output, observed name, observed encoding, observed bytes, observed, entry, entries',
+      ].join(', '),
+    );
+  });
+
+  test('a field of a reply that has another type is named', () => {
+    const family = {
+      family: 'IPv4',
+      endpoints: 1,
+      slices: 1,
+      slicesDesired: 1,
+      added: 1,
+      removed: 0,
+      writes: 1,
+    } as const;
+    const facts: ServiceFacts = {
+      endpoints: { ready: 1, notReady: 0, truncated: 0 },
+      slices: {
+        families: [{ ...family, hints: [{ zone: 'zone-a', count: 1 }], hintsFailure: '' }],
+        topology: true,
+        trafficDistribution: '',
+        waitingForNode: 0,
+      },
+      mirror: {
+        endpoints: 1,
+        slices: 1,
+        slicesDesired: 1,
+        added: 1,
+        updated: 0,
+        removed: 0,
+        skipped: 0,
+        nodes: ['node-1'],
+      },
+    };
+    const problems = [{ kind: 'truncated', object: 'shop/web', field: 'subsets', message: 'too many' }] as const;
+    const [result] = replyWithBody(Uint8Array.of(1)).results;
+    const bytes = encodeReply({ error: 'no', results: [{ ...result!, facts, problems, error: 'no' }] });
+    assert.equal(
+      complaints(bytes, decodeReply).join(', '),
+      [
+        'error, service, outputs, write id, write output, verb, write name, write uid, write resourceVersion',
+        'phase, body, write, writes, ready, notReady, truncated, endpoints facts',
+        'family, endpoints, slices, slicesDesired, added, removed, zone, count, hints, hintsFailure',
+        'family facts, families, trafficDistribution, waitingForNode, slices facts, updated, skipped',
+        'mirror nodes, mirror facts, facts, kind, object, field, message, problem, problems, result, results',
+      ].join(', '),
+    );
+  });
+
   test('a reply is no batch', () => {
     assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 5/);
   });
 });
+
+/** What decoding says when each value of the message in its turn is an object, which nothing is; each once. */
+function complaints(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): string[] {
+  const message = unpack(bytes) as unknown[];
+  const said = new Set<string>();
+  const visit = (list: unknown[]): void => {
+    list.forEach((value, i) => {
+      if (Array.isArray(value)) visit(value as unknown[]);
+      list[i] = {};
+      try {
+        decode(pack(message));
+      } catch (error) {
+        assert.ok(error instanceof CodecError);
+        said.add(error.message.replace(/: not a.*/, ''));
+      }
+      list[i] = value;
+    });
+  };
+  visit(message);
+  return [...said];
+}
 
 function replyWithBody(body: Uint8Array): PlanReply {
   const write = {

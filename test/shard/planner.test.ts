@@ -245,6 +245,7 @@ suite('an observed object', () => {
     const news: Observed = { output: OUTPUT_ENDPOINTS, name: 'web', content: { encoding: 'protobuf', bytes } };
     const [problem] = send(planner, change({ observed: [news] })).problems;
     assert.deepEqual([problem?.kind, problem?.field], ['unknown-field', 'Endpoints.99']);
+    assert.equal(problem?.message, '1 unknown fields, which the next write loses');
     assert.deepEqual(send(planner, change({ base: 2, version: 3 })).problems, []);
   });
 });

@@ -170,37 +170,45 @@ export const batches: fc.Arbitrary<Batch> = fc.record({
 const facts: fc.Arbitrary<ServiceFacts> = fc.record({
   endpoints: fc.option(fc.record({ ready: fc.nat(), notReady: fc.nat(), truncated: fc.nat() }), { nil: undefined }),
   slices: fc.option(
-    fc.record({
-      families: fc.array(
-        fc.record({
-          family: fc.constantFrom('IPv4', 'IPv6'),
-          endpoints: fc.nat(),
-          slices: fc.nat(),
-          slicesDesired: fc.nat(),
-          added: fc.nat(),
-          removed: fc.nat(),
-          writes: fc.nat(),
-          hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
-          hintsFailure: ascii,
-        }),
-        { maxLength: 2 },
-      ),
-      topology: fc.boolean(),
-      trafficDistribution: ascii,
-      waitingForNode: fc.nat(),
-    }),
+    fc.record(
+      {
+        families: fc.array(
+          fc.record({
+            family: fc.constantFrom('IPv4', 'IPv6'),
+            endpoints: fc.nat(),
+            slices: fc.nat(),
+            slicesDesired: fc.nat(),
+            added: fc.nat(),
+            removed: fc.nat(),
+            writes: fc.nat(),
+            hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
+            hintsFailure: ascii,
+          }),
+          { maxLength: 2 },
+        ),
+        topology: fc.boolean(),
+        trafficDistribution: ascii,
+        waitingForNode: fc.nat(),
+        fragmented: fc.boolean(),
+      },
+      { requiredKeys: ['families', 'topology', 'trafficDistribution', 'waitingForNode'] },
+    ),
     { nil: undefined },
   ),
   mirror: fc.option(
-    fc.record({
-      endpoints: fc.nat(),
-      slices: fc.nat(),
-      slicesDesired: fc.nat(),
-      added: fc.nat(),
-      updated: fc.nat(),
-      removed: fc.nat(),
-      skipped: fc.nat(),
-    }),
+    fc.record(
+      {
+        nodes: fc.array(ascii, { maxLength: 3 }),
+        endpoints: fc.nat(),
+        slices: fc.nat(),
+        slicesDesired: fc.nat(),
+        added: fc.nat(),
+        updated: fc.nat(),
+        removed: fc.nat(),
+        skipped: fc.nat(),
+      },
+      { requiredKeys: ['endpoints', 'slices', 'slicesDesired', 'added', 'updated', 'removed', 'skipped'] },
+    ),
     { nil: undefined },
   ),
 });

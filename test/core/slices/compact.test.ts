@@ -34,6 +34,10 @@ function start(counts: readonly number[], max = 100, compactSlices = true): Slic
   return createSlicesWorld({ pods, stored, max, config: { compactSlices } });
 }
 
+function offering(containerPort: number): Parameters<typeof manyPods>[2] {
+  return { ports: [{ name: 'http', containerPort, protocol: 'TCP' }] };
+}
+
 /** Each step as writes and what is left, until nothing is written. */
 function steps(world: SlicesWorld): [string, number[]][] {
   const seen: [string, number[]][] = [];
@@ -95,9 +99,6 @@ test('a change goes first, alone', () => {
 
 test('groups of ports are merged one at a time, each by itself', () => {
   const ports = [makeServicePort({ targetPort: 'http' })];
-  const offering = (containerPort: number): Parameters<typeof manyPods>[2] => ({
-    ports: [{ name: 'http', containerPort, protocol: 'TCP' }],
-  });
   const world = createSlicesWorld({ service: makeService({ ports }), max: 4, config: { compactSlices: true } });
   for (const pod of [...manyPods(12, 0, offering(80)), ...manyPods(12, 12, offering(81))]) putPod(world, pod);
   sync(world);
@@ -163,6 +164,29 @@ test('facts of a merge: its writes and the slices after it; no endpoint counts a
   assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 2, writes: 4 }]);
   assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 1, writes: 2 }]);
   assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 1, writes: 0 }]);
+});
+
+test('slices of ports that no pod offers any more are not merged: they go', () => {
+  const world = createSlicesWorld({
+    service: makeService({ ports: [makeServicePort({ targetPort: 'http' })] }),
+    pods: [...manyPods(1, 0, offering(80)), ...manyPods(8, 1, offering(81))],
+    max: 4,
+    config: { compactSlices: true },
+  });
+  sync(world);
+  sync(world);
+  for (const pod of manyPods(8, 1)) removePod(world, pod.name);
+  const planned = plan(world);
+  assert.equal(verbs(planned), '2 delete');
+  assert.equal(planned.facts.fragmented, false);
+});
+
+test('what is moved stands behind what was there, in its order', () => {
+  const world = start([3, 2, 2]);
+  const names = manyPods(7).map(({ name }) => name);
+  sync(world);
+  const [only] = [...world.server.values()].map(({ endpoints }) => endpoints!.map(({ targetRef }) => targetRef!.name));
+  assert.deepEqual(only, names);
 });
 
 test('a new slice beside an empty one: facts say so before it is there', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { summarizeHints } from '../../../src/core/slices/hint-summary.ts';
+import { summarizeHints, withoutHints } from '../../../src/core/slices/hint-summary.ts';
 import { endpointsOf } from '../../support/hint-slices.ts';
 
 function summaryOf(text: string): ReturnType<typeof summarizeHints> {
@@ -58,4 +58,10 @@ suite('what a slice’s hints are judged by', () => {
     const lists = { ...plain, hints: { forZones: null, forNodes: [] } } as unknown as typeof plain;
     assert.deepEqual(summarizeHints([lists]), { ...summarizeHints([plain]), anyHints: true });
   });
+});
+
+test('an endpoint without hints stays the same object when they are taken away', () => {
+  const [plain, hinted] = endpointsOf('a a>b');
+  assert.equal(withoutHints(plain!), plain);
+  assert.equal('hints' in withoutHints(hinted!), false);
 });
