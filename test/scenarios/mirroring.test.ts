@@ -259,6 +259,8 @@ describe('Endpoints that are not to be mirrored', () => {
     sim.run(1000);
     sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'POST' ? 1000 : 0 });
     createPod(sim, { name: 'web-1', ip: '10.0.0.9' });
+    // Streams do not wait for each other: the pod is known first.
+    sim.run(100);
     createService(sim, { name: 'web' });
     sim.run(200);
     assert.deepEqual(asked(sim), ['POST endpoints 201']);

@@ -24,7 +24,8 @@ import type { ControllerOptions } from '../../src/controller/options.ts';
 import { plannerConfigOf } from '../../src/controller/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
-import type { EndpointSubset, KubeObject, Status } from '../../src/kube/types.ts';
+import type { KubeObject, Status } from '../../src/kube/types.ts';
+import { fnv1a32 } from '../../src/lib/hash.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove } from '../../src/lib/heap.ts';
 import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
 import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
@@ -148,6 +149,8 @@ export interface Sim {
   readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
   nowMs(): number;
+  /** The monotonic clock of the controller. */
+  processMs(): number;
   /** Starts a controller (a new process: nothing is kept of one before), with other options from now on if told so. */
   start(changed?: Partial<ControllerOptions>): void;
   /** kill -9 of the controller. */
@@ -183,6 +186,18 @@ export interface Sim {
   script: ((request: HttpRequest) => ApiReply | 'reset' | 'hang') | null;
   /** The network alone, without a controller. */
   transport(deliver: (events: readonly TransportEvent[]) => void): Transport;
+  /** SIGSTOP: the controller does nothing and takes nothing in; the world goes on without it. */
+  freeze(): void;
+  /** SIGCONT: all that has come meanwhile comes now. `clockStood`: the machine slept, and its monotonic clock with it. */
+  thaw(clockStood?: boolean): void;
+  /** What admission on the server makes of each object that the controller writes; null = nothing. */
+  admission: ((object: KubeObject) => void) | null;
+  /** Added to the controller's wall clock, as somebody sets it. */
+  wallShiftMs: number;
+  /** Looks on at all times. */
+  observer: SimObserver;
+  /** Streams of the controller that are open, with the virtual ms of their opening. */
+  streams(): { readonly path: string; readonly openedAtMs: number }[];
 }
 
 /** A stream between the server and the controller, as the network has it. */
@@ -192,6 +207,18 @@ interface OpenStream {
   /** The server has gone, and nobody tells. */
   mute(): void;
 }
+
+/** Sees what the controller does, while it does it. */
+export interface SimObserver {
+  /** The API server is about to do what the controller asks. */
+  before(request: HttpRequest): void;
+  /** It has done or refused it; the answer is not on its way yet. */
+  after(request: HttpRequest, status: number): void;
+  /** The controller has taken something in and done all that follows. */
+  stepped(): void;
+}
+
+const NOBODY: SimObserver = { before() {}, after() {}, stepped() {} };
 
 const START_WALL_MS = Date.UTC(2026, 0, 1);
 /** So that the lag of servers does not hang on what else a seed draws. */
@@ -247,6 +274,20 @@ export function createSim(config: SimConfig = {}): Sim {
     servers?.note(now, server.revision);
     tickServer();
   };
+  const requestsByKind = new Map<string, number>();
+  /** Each request has draws of its own: in a story that lacks something it still meets the same fate. */
+  function drawsOf({ method, lane, path }: HttpRequest): Prng {
+    const kind = `${lane} ${method} ${path.split('?')[0]}`;
+    const nth = (requestsByKind.get(kind) ?? 0) + 1;
+    requestsByKind.set(kind, nth);
+    return createPrng((config.seed ?? 1) ^ fnv1a32(`${kind} ${nth}`));
+  }
+  /** What waits for a frozen controller; null = it runs. */
+  let frozen: (() => void)[] | null = null;
+  let frozenAtMs = 0;
+  /** How much its monotonic clock has stood still. */
+  let clockStoodMs = 0;
+  let openStreams = new Map<number, { readonly path: string; readonly openedAtMs: number }>();
 
   const sim = {
     server,
@@ -268,6 +309,7 @@ export function createSim(config: SimConfig = {}): Sim {
     shards: null as SimShards | null,
     planner: (shard: number) => planners[shard]!,
     nowMs: () => now,
+    processMs: () => now - clockStoodMs,
     at(atMs: number, act: () => void) {
       at(atMs, act);
     },
@@ -276,13 +318,24 @@ export function createSim(config: SimConfig = {}): Sim {
       generation++;
       const mine = generation;
       sim.stopped = false;
+      frozen = null;
+      openStreams = new Map();
       const alive = (): boolean => mine === generation;
-      const clock: Clock = simClock(alive);
+      const enter = (run: () => void): void => {
+        if (!alive()) return;
+        if (frozen !== null) {
+          frozen.push(() => enter(run));
+          return;
+        }
+        run();
+        sim.observer.stepped();
+      };
+      const clock: Clock = simClock(enter);
       const loop = createLoop({
         options,
         clock,
         random: { uint32: () => nextUint32(prng) },
-        transport: (deliver) => simTransport(alive, deliver),
+        transport: (deliver) => simTransport(alive, (events) => enter(() => deliver(events))),
         shards: (deliver): Shards => {
           const plannerConfig = plannerConfigOf(options);
           const shardOptions = {
@@ -299,9 +352,7 @@ export function createSim(config: SimConfig = {}): Sim {
               };
             },
           };
-          sim.shards = simulatedShards(shardOptions, (event) => {
-            if (alive()) deliver(event);
-          });
+          sim.shards = simulatedShards(shardOptions, (event) => enter(() => deliver(event)));
           return sim.shards;
         },
         host: 'simulated',
@@ -312,13 +363,29 @@ export function createSim(config: SimConfig = {}): Sim {
         },
       });
       sim.loop = loop;
-      at(now, () => {
-        if (alive()) loop.start();
-      });
+      at(now, () => enter(() => loop.start()));
     },
     kill() {
       generation++;
+      frozen = null;
+      openStreams = new Map();
       sim.loop = null;
+    },
+    admission: config.mutateEndpoints === true ? addAddress : (null as Sim['admission']),
+    wallShiftMs: 0,
+    observer: NOBODY,
+    streams: () => [...openStreams.values()],
+    freeze() {
+      if (frozen !== null || sim.loop === null) return;
+      frozen = [];
+      frozenAtMs = now;
+    },
+    thaw(clockStood = false) {
+      if (frozen === null) return;
+      const waiting = frozen;
+      frozen = null;
+      if (clockStood) clockStoodMs += now - frozenAtMs;
+      for (const run of waiting) run();
     },
     stop() {
       sim.loop?.stop();
@@ -373,30 +440,35 @@ export function createSim(config: SimConfig = {}): Sim {
     },
   };
 
-  function simClock(alive: () => boolean): Clock {
+  function simClock(enter: (run: () => void) => void): Clock {
     let timer: Task | null = null;
-    return {
-      nowMs: () => now,
-      wallMs,
+    const clock: Clock = {
+      nowMs: () => now - clockStoodMs,
+      wallMs: () => wallMs() + sim.wallShiftMs,
       wakeAt(atMs, wake) {
         if (timer !== null) heapRemove(tasks, timer);
-        timer = at(atMs, () => {
+        timer = at(atMs + clockStoodMs, () => {
           timer = null;
-          if (alive()) wake();
+          enter(() => {
+            // The clock may have stood since.
+            if (clock.nowMs() >= atMs) wake();
+            else if (timer === null) clock.wakeAt(atMs, wake);
+          });
         });
       },
     };
+    return clock;
   }
 
   function simTransport(alive: () => boolean, deliver: (events: readonly TransportEvent[]) => void): Transport {
     const cancelled = new Set<number>();
     const watches = new Map<number, Watch>();
-    const delay = (): number => LATENCY_MS + nextFloat(prng) * LATENCY_MS;
-    const chance = (p: number): boolean => p > 0 && nextFloat(prng) < p;
-    const lagOf = (request: HttpRequest): Lag => {
-      if (!chance(faults.lag)) return sim.lag(request);
-      const ms = nextFloat(prng) * LAG_MS_MAX;
-      return chance(0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
+    const delay = (draws: Prng): number => LATENCY_MS + nextFloat(draws) * LATENCY_MS;
+    const chance = (draws: Prng, p: number): boolean => p > 0 && nextFloat(draws) < p;
+    const lagOf = (request: HttpRequest, draws: Prng): Lag => {
+      if (!chance(draws, faults.lag)) return sim.lag(request);
+      const ms = nextFloat(draws) * LAG_MS_MAX;
+      return chance(draws, 0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
     };
     const answer = (id: number, event: TransportEvent): void => {
       if (alive() && !cancelled.has(id)) deliver([event]);
@@ -419,29 +491,30 @@ export function createSim(config: SimConfig = {}): Sim {
           accept: config.answersInJson === true ? JSON_TYPE : request.accept,
           contentType: request.contentType,
         },
-        body: config.mutateEndpoints === true ? mutated(request) : request.body,
+        body: sim.admission === null ? request.body : mutated(request, sim.admission),
       });
     }
 
-    function arrive(request: HttpRequest, backMs: number): void {
+    function arrive(request: HttpRequest, backMs: number, draws: Prng): void {
       const { id } = request;
-      if (isDown) return fail(id, 'refused', false, delay());
-      if (chance(faults.loseRequest)) return fail(id, 'reset', true, delay());
-      if (chance(faults.serverError)) return respond(id, textReply(500), delay());
-      if (chance(faults.tooMany)) return respond(id, turnedAway(1), delay());
+      const delayMs = delay(draws);
+      if (isDown) return fail(id, 'refused', false, delayMs);
+      if (chance(draws, faults.loseRequest)) return fail(id, 'reset', true, delayMs);
+      if (chance(draws, faults.serverError)) return respond(id, textReply(500), delayMs);
+      if (chance(draws, faults.tooMany)) return respond(id, turnedAway(1), delayMs);
       const reads = request.stream || request.lane === 'list';
-      if (reads && chance(faults.gone)) {
+      if (reads && chance(draws, faults.gone)) {
         return respond(
           id,
-          faultReply('gone', () => nextFloat(prng)),
-          delay(),
+          faultReply('gone', () => nextFloat(draws)),
+          delayMs,
         );
       }
       const refused = sim.refuse(request);
       if (refused !== 0) {
         const reply = replyOf(refused);
         exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
-        return respond(id, reply, delay() + backMs);
+        return respond(id, reply, delayMs + backMs);
       }
       const from = servers === null || !request.stream ? null : reachOn(servers, request);
       if (from !== null && from.waitMs > REACH_MS_MAX) {
@@ -449,20 +522,22 @@ export function createSim(config: SimConfig = {}): Sim {
         return respond(id, replyOf(status), REACH_MS_MAX);
       }
       const scripted = sim.script?.(request) ?? null;
-      if (scripted === 'reset') return fail(id, 'reset', true, delay());
+      if (scripted === 'reset') return fail(id, 'reset', true, delayMs);
       if (scripted === 'hang') return fail(id, 'timeout', true, request.timeoutMs);
+      sim.observer.before(request);
       const reply = scripted ?? askServer(request);
       changed();
       exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
-      if ('watch' in reply) return stream(request, reply, from?.server ?? 0);
-      if (chance(faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
+      sim.observer.after(request, reply.status);
+      if ('watch' in reply) return stream(request, reply, from?.server ?? 0, draws);
+      if (chance(draws, faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
       const bytesMax = request.lane === 'list' ? sim.pageBytesMax(request) : Infinity;
       if (reply.body.byteLength > bytesMax) {
         const message = `answer to ${request.method} ${request.path} is bigger than ${bytesMax} bytes`;
-        return fail(id, 'too-big', true, delay() + backMs, message);
+        return fail(id, 'too-big', true, delayMs + backMs, message);
       }
       const body = request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body;
-      respond(id, { ...reply, body }, delay() + backMs);
+      respond(id, { ...reply, body }, delayMs + backMs);
     }
 
     function respond(id: number, reply: Answer, afterMs: number): void {
@@ -480,10 +555,10 @@ export function createSim(config: SimConfig = {}): Sim {
       );
     }
 
-    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number): void {
+    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number, draws: Prng): void {
       const { id } = request;
       const { watch } = reply;
-      const openedAfterMs = delay() + lagOf(request).backMs;
+      const openedAfterMs = delay(draws) + lagOf(request, draws).backMs;
       if (openedAfterMs > request.timeoutMs) {
         watch.close();
         return fail(id, 'timeout', true, request.timeoutMs);
@@ -493,10 +568,11 @@ export function createSim(config: SimConfig = {}): Sim {
       let lastAtMs = now + openedAfterMs;
       const inOrder = (run: () => void): void => {
         const behindMs = servers?.lagMs(from, now) ?? 0;
-        lastAtMs = Math.max(lastAtMs, now + delay() + behindMs + lagOf(request).backMs);
+        lastAtMs = Math.max(lastAtMs, now + delay(draws) + behindMs + lagOf(request, draws).backMs);
         at(lastAtMs, run);
       };
-      at(lastAtMs, () =>
+      at(lastAtMs, () => {
+        if (alive() && !cancelled.has(id) && !ended) openStreams.set(id, { path: request.path, openedAtMs: now });
         answer(id, {
           type: 'response',
           id,
@@ -505,8 +581,8 @@ export function createSim(config: SimConfig = {}): Sim {
           retryAfterSeconds: -1,
           priorityLevel: '',
           body: new Uint8Array(0),
-        }),
-      );
+        });
+      });
       let ended = false;
       let dead = false;
       const end = (error: string | null): void => {
@@ -514,6 +590,7 @@ export function createSim(config: SimConfig = {}): Sim {
         ended = true;
         streams.delete(open);
         watches.delete(id);
+        if (alive()) openStreams.delete(id);
         inOrder(() => answer(id, { type: 'ended', id, error }));
       };
       const open: OpenStream = {
@@ -541,7 +618,7 @@ export function createSim(config: SimConfig = {}): Sim {
           if (dead) continue;
           const bytes = sim.tamper(taken, request);
           send(bytes);
-          if (chance(faults.cutWatch)) {
+          if (chance(draws, faults.cutWatch)) {
             watch.close();
             return end('simulated reset');
           }
@@ -566,7 +643,8 @@ export function createSim(config: SimConfig = {}): Sim {
     return {
       send(request) {
         cancelled.delete(request.id);
-        const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request);
+        const draws = drawsOf(request);
+        const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request, draws);
         // The server does what it is asked even if nobody waits for the answer any more.
         if (toMs + backMs > request.timeoutMs) {
           at(now + request.timeoutMs, () => {
@@ -580,12 +658,13 @@ export function createSim(config: SimConfig = {}): Sim {
             cancelled.add(request.id);
           });
         }
-        at(now + delay() + toMs, () => {
-          if (alive() || toMs > 0) arrive(request, backMs);
+        at(now + delay(draws) + toMs, () => {
+          if (alive() || toMs > 0) arrive(request, backMs, draws);
         });
       },
       cancel(id) {
         cancelled.add(id);
+        openStreams.delete(id);
         watches.get(id)?.close();
         watches.delete(id);
       },
@@ -618,14 +697,16 @@ function textReply(status: number): Answer {
 }
 
 /** What an admission webhook may do to a write. */
-function mutated(request: HttpRequest): Uint8Array | null {
+export function addAddress(object: KubeObject): void {
+  for (const subset of (object['subsets'] ?? []) as { addresses?: object[] }[]) {
+    subset.addresses = [...(subset.addresses ?? []), { ip: '192.168.0.1' }];
+  }
+}
+
+function mutated(request: HttpRequest, admission: (object: KubeObject) => void): Uint8Array | null {
   if (request.body === null || request.lane !== 'write' || request.method === 'DELETE') return request.body;
   const object = decodeObject(request.body);
-  const mutatedSubsets: EndpointSubset[] = [];
-  for (const subset of (object['subsets'] ?? []) as EndpointSubset[]) {
-    mutatedSubsets.push({ ...subset, addresses: [...(subset.addresses ?? []), { ip: '192.168.0.1' }] });
-  }
-  object['subsets'] = mutatedSubsets;
+  admission(object);
   return encodeObject(object);
 }
 

@@ -1,0 +1,185 @@
+/** What happens between the controller and the API server, and what the server refuses or changes. */
+import { pick } from './hand.ts';
+import { holdFor, type Deed, type Deeds, type Run } from './run.ts';
+import type { Trouble } from './settle.ts';
+import { addAddress } from '../support/sim.ts';
+import type { FaultChances } from '../../src/apiserver/faults.ts';
+import { makeStatus } from '../../src/kube/status.ts';
+import type { KubeObject, Status } from '../../src/kube/types.ts';
+import { nextInt, type Prng } from '../../src/lib/prng.ts';
+import type { HttpRequest } from '../../src/ports/transport.ts';
+
+/** Each exchange of a kind meets the fault with one of a few chances. */
+function chance(fault: keyof FaultChances, chances: readonly number[]): Deed {
+  return {
+    trouble: 'network',
+    lastsMs: [100, 20_000],
+    act(run, prng, forMs) {
+      const { faults } = run.sim;
+      const share = pick(prng, chances)!;
+      holdFor(
+        run,
+        fault,
+        forMs,
+        () => (faults[fault] = share),
+        () => (faults[fault] = 0),
+      );
+      return `${share * 100} %`;
+    },
+  };
+}
+
+type Refusal = (request: HttpRequest) => Status | number;
+
+/** Requests are refused before anything is done; the newest refusal counts. */
+function refusing(trouble: Trouble, draw: (prng: Prng) => { readonly told: string; readonly refusal: Refusal }): Deed {
+  return {
+    trouble,
+    lastsMs: [100, 20_000],
+    act(run, prng, forMs) {
+      const { sim } = run;
+      const { told, refusal } = draw(prng);
+      holdFor(
+        run,
+        'refuse',
+        forMs,
+        () => (sim.refuse = refusal),
+        () => (sim.refuse = () => 0),
+      );
+      return told;
+    },
+  };
+}
+
+const isWrite = ({ lane }: HttpRequest): boolean => lane === 'write';
+const isCreate = ({ lane, method }: HttpRequest): boolean => lane === 'write' && method === 'POST';
+
+function drawErrors(prng: Prng): { told: string; refusal: Refusal } {
+  const code = pick(prng, [409, 500, 503, 504])!;
+  const what = pick(prng, ['read', 'write'])!;
+  return { told: `${what}s: ${code}`, refusal: ({ lane }) => (lane === what ? code : 0) };
+}
+
+function drawRejection(prng: Prng): { told: string; refusal: Refusal } {
+  const resource = pick(prng, ['/endpoints', '/endpointslices'])!;
+  const status = pick(prng, [
+    makeStatus(403, 'Forbidden', 'not allowed to write'),
+    makeStatus(422, 'Invalid', 'admission denies it'),
+    makeStatus(400, 'BadRequest', 'admission denies it'),
+  ])!;
+  return {
+    told: `${resource}: ${status.code}`,
+    refusal: (request) => (isWrite(request) && request.path.includes(resource) ? status : 0),
+  };
+}
+
+function drawQuota(): { told: string; refusal: Refusal } {
+  const status = makeStatus(403, 'Forbidden', 'exceeded quota: objects, requested: 1, used: 10, limited: 10');
+  return { told: 'creates: 403', refusal: (request) => (isCreate(request) ? status : 0) };
+}
+
+function drawNoRights(prng: Prng): { told: string; refusal: Refusal } {
+  const resource = pick(prng, ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'])!;
+  const status = makeStatus(403, 'Forbidden', `not allowed to list ${resource}`);
+  const refusal: Refusal = ({ lane, path }) =>
+    (lane === 'list' || lane === 'watch') && path.split('?')[0]!.endsWith(`/${resource}`) ? status : 0;
+  return { told: `lists of ${resource}: 403`, refusal };
+}
+
+/** What mutating admission may do to a write. It takes no endpoint away. */
+const MUTATIONS: Readonly<Record<string, (object: KubeObject) => void>> = {
+  'adds an address': addAddress,
+  'adds an endpoint': (object) => {
+    const endpoints = object['endpoints'] as object[] | undefined;
+    if (object['addressType'] !== 'IPv4') return;
+    object['endpoints'] = [...(endpoints ?? []), { addresses: ['192.168.0.1'], conditions: { ready: false } }];
+  },
+};
+
+function admit(run: Run, prng: Prng, forMs: number): string {
+  const name = pick(prng, Object.keys(MUTATIONS))!;
+  holdFor(
+    run,
+    'admission',
+    forMs,
+    () => (run.sim.admission = MUTATIONS[name]!),
+    () => (run.sim.admission = null),
+  );
+  return name;
+}
+
+/** A proxy's page of text comes in the place of what was to come. */
+function garble(run: Run, prng: Prng, forMs: number): string {
+  const { sim } = run;
+  const every = 1 + nextInt(prng, 10);
+  let seen = 0;
+  const page = Buffer.from('<html><body>upstream connect error</body></html>');
+  holdFor(
+    run,
+    'tamper',
+    forMs,
+    () => (sim.tamper = (bytes) => (++seen % every === 0 ? page : bytes)),
+    () => (sim.tamper = (bytes) => bytes),
+  );
+  return `one piece of ${every}`;
+}
+
+export const NETWORK = {
+  'lose-requests': chance('loseRequest', [0.05, 0.3, 1]),
+  'lose-replies': chance('loseReply', [0.05, 0.3, 1]),
+  'server-errors': chance('serverError', [0.05, 0.3, 1]),
+  'too-many': chance('tooMany', [0.05, 0.3]),
+  gone: chance('gone', [0.05, 0.3, 1]),
+  'cut-watches': chance('cutWatch', [0.01, 0.1, 1]),
+  lag: chance('lag', [0.05, 0.3]),
+  down: {
+    trouble: 'network',
+    lastsMs: [100, 40_000],
+    act(run, _, forMs) {
+      const { sim } = run;
+      holdFor(
+        run,
+        'down',
+        forMs,
+        () => sim.down(),
+        () => sim.up(),
+      );
+      return '';
+    },
+  },
+  'watches-end': {
+    trouble: 'network',
+    act({ sim }) {
+      sim.cutWatches();
+      return '';
+    },
+  },
+  compaction: {
+    trouble: 'network',
+    act({ sim }) {
+      sim.compact();
+      return '';
+    },
+  },
+  silence: {
+    trouble: 'silent',
+    lastsMs: [100, 40_000],
+    act(run, _, forMs) {
+      const { sim } = run;
+      holdFor(
+        run,
+        'mute',
+        forMs,
+        () => (sim.muteWatches = true),
+        () => (sim.muteWatches = false),
+      );
+      return 'streams that have something to say stay open and never say it';
+    },
+  },
+  garbage: { trouble: 'network', lastsMs: [100, 20_000], act: garble },
+  errors: refusing('network', drawErrors),
+  rejection: refusing('refused', drawRejection),
+  quota: refusing('refused', drawQuota),
+  'no-rights': refusing('network', drawNoRights),
+  admission: { trouble: 'foreign', lastsMs: [100, 20_000], act: admit },
+} as const satisfies Deeds;

@@ -1,0 +1,173 @@
+/** Plays a story and says what was wrong with it. */
+import { watchOver } from './always.ts';
+import { makeWorld, OPT_OUT_LABEL } from './cast.ts';
+import { HAPPENINGS } from './happenings.ts';
+import { collectGarbage } from './other-writers.ts';
+import type { Run } from './run.ts';
+import { rightWithinMs, type Trouble } from './settle.ts';
+import type { Story } from './story.ts';
+import { wrongNow } from './wrong-now.ts';
+import { checkNothingKept } from '../support/nothing-kept.ts';
+import { createSim, writesOf, type Sim } from '../support/sim.ts';
+import type { ControllerOptions } from '../../src/controller/options.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+
+export interface Outcome {
+  /** What was wrong first; null = nothing. */
+  readonly wrong: string | null;
+  /** What happened, a line each. */
+  readonly told: readonly string[];
+  /** Kinds of trouble in the story. */
+  readonly troubles: ReadonlySet<Trouble>;
+  /** Virtual milliseconds from the last happening until all was right; -1 = it never was. */
+  readonly rightAfterMs: number;
+  /** Requests of the controller that changed something. */
+  readonly writes: number;
+}
+
+/** May break in on a story. */
+export interface PlayOptions {
+  /** The process dies when the server has done so many of its writes, and starts again; 0 = it does not. */
+  readonly crashAfterWrite?: number;
+  /** Called with the world before the controller starts. */
+  readonly prepare?: (sim: Sim) => void;
+}
+
+const RESYNC_MS = 600_000;
+const START_MS = 2000;
+/** Looks at what is right, after this long, then twice as long, and so on. */
+const FIRST_LOOK_MS = 5000;
+
+/** What is always so, whatever the flags. */
+const FIXED: Partial<ControllerOptions> = {
+  endpoints: true,
+  slices: true,
+  mirroring: true,
+  optOutLabel: OPT_OUT_LABEL,
+  minResyncPeriodMs: RESYNC_MS,
+  shardDeadlineMs: 5000,
+};
+
+class Breach extends Error {
+  override name = 'Breach';
+}
+
+export function play(story: Story, options: PlayOptions = {}): Outcome {
+  const told: string[] = [];
+  const troubles = new Set<Trouble>(story.happenings.map(({ what }) => HAPPENINGS[what].trouble));
+  const run = begin(story, options);
+  const outcome = { told, troubles, rightAfterMs: -1 };
+  const wrongIs = (wrong: string | null): Outcome => ({ ...outcome, wrong, writes: writesOf(run.sim).length });
+  try {
+    happen(run, story, told);
+    outcome.rightAfterMs = untilRight(run, rightWithinMs(troubles));
+    rest(run);
+    return wrongIs(null);
+  } catch (error) {
+    if (error instanceof Breach) return wrongIs(error.message);
+    return wrongIs(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+}
+
+function begin({ seed, world }: Story, { crashAfterWrite = 0, prepare }: PlayOptions): Run {
+  const prng = createPrng(seed + 1);
+  const sim = createSim({
+    seed,
+    shards: world.shards,
+    serverWatchList: world.serverWatchList,
+    batchMs: () => (world.batchMs === 1 ? 1 : nextFloat(prng) * world.batchMs),
+    serviceClusterIPRanges: ['10.96.0.0/12', 'fd00::/108'],
+    options: { ...FIXED, ...world.options },
+  });
+  makeWorld(sim, world, createPrng(seed + 2));
+  const run: Run = {
+    sim,
+    world,
+    flags: world.options,
+    endpointsPerSliceMax: world.options.endpointsPerSliceMax ?? 100,
+    held: new Map(),
+    ownVersions: new Set(),
+  };
+  const always = watchOver(run, (text) => {
+    throw new Breach(`at ${seconds(sim.nowMs())}: ${text}`);
+  });
+  let writes = 0;
+  sim.observer = {
+    ...always,
+    after(request, status) {
+      if (request.lane === 'write' && status < 300) run.ownVersions.add(sim.server.revision);
+      always.after(request, status);
+      if (request.lane !== 'write' || status >= 300 || ++writes !== crashAfterWrite) return;
+      sim.kill();
+      sim.at(sim.nowMs() + 100, () => sim.start());
+    },
+  };
+  prepare?.(sim);
+  if (world.collectMs > 0) collectForEver(run, world.collectMs);
+  sim.start();
+  sim.run(START_MS);
+  return run;
+}
+
+function collectForEver(run: Run, everyMs: number): void {
+  run.sim.at(run.sim.nowMs() + everyMs, () => {
+    collectGarbage(run);
+    collectForEver(run, everyMs);
+  });
+}
+
+function happen(run: Run, { happenings }: Story, told: string[]): void {
+  const { sim } = run;
+  const startMs = sim.nowMs();
+  let endMs = startMs;
+  for (const { atMs, what, forMs, draw } of happenings) {
+    sim.run(startMs + atMs - sim.nowMs());
+    const text = HAPPENINGS[what].act(run, createPrng(draw), forMs);
+    const lasting = forMs === 0 ? '' : ` for ${seconds(forMs)}`;
+    told.push(`${seconds(sim.nowMs())} ${what}${lasting}${text === '' ? '' : `: ${text}`}`);
+    endMs = Math.max(endMs, startMs + atMs + forMs);
+  }
+  sim.run(endMs - sim.nowMs() + 1);
+}
+
+/** @returns how long it took */
+function untilRight(run: Run, withinMs: number): number {
+  const { sim } = run;
+  const fromMs = sim.nowMs();
+  for (let lookMs = FIRST_LOOK_MS; ; lookMs *= 2) {
+    sim.run(fromMs + Math.min(lookMs, withinMs) - sim.nowMs());
+    const wrong = wrongNow(run);
+    if (wrong.length === 0) return sim.nowMs() - fromMs;
+    if (lookMs >= withinMs) throw new Breach(`${seconds(withinMs)} after the last happening: ${wrong.join('; ')}`);
+  }
+}
+
+/** At rest nothing is written, nothing is kept, and a process that knows nothing finds nothing to do. */
+function rest({ sim, ...more }: Run): void {
+  const run = { sim, ...more };
+  // Repairs of what others did last may still be due, though all is right.
+  sim.run(REPAIRS_MS);
+  const writes = writesOf(sim).length;
+  const check = (when: string): void => {
+    const late = writesOf(sim).slice(writes);
+    if (late.length > 0) throw new Breach(`written ${when}: ${late.join('; ')}`);
+    const wrong = wrongNow(run);
+    if (wrong.length > 0) throw new Breach(`${when}: ${wrong.join('; ')}`);
+  };
+  sim.run(3 * RESYNC_MS);
+  check('at rest');
+  const failed = sim.loop!.readiness().find(({ ok }) => !ok);
+  if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
+  checkNothingKept(sim, 'at rest');
+  sim.kill();
+  sim.start(run.flags);
+  sim.run(30_000);
+  check('by a new process');
+}
+
+/** The longest pause before a repair. */
+const REPAIRS_MS = 310_000;
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(3)} s`;
+}

@@ -1,0 +1,30 @@
+/**
+ * How soon all is right again after the last happening of a story, by the kind of trouble that there was. A promise to
+ * operators, in virtual time: the bounds follow from the pauses that the code knows (reconnecting, back-off, silence).
+ */
+
+/**
+ * change: the inputs changed. foreign: somebody else wrote our objects. restart: the process or a thread ended. network:
+ * connections, lost answers, 5xx. refused: writes were refused for their content or for rights. silent: a stream said
+ * nothing. poison: planning ended the thread.
+ */
+export type Trouble = 'change' | 'foreign' | 'restart' | 'network' | 'refused' | 'silent' | 'poison';
+
+export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
+  change: 10_000,
+  foreign: 310_000,
+  restart: 30_000,
+  network: 130_000,
+  refused: 310_000,
+  silent: 240_000,
+  poison: 310_000,
+};
+
+/** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */
+export const BACKLOG_MS = 30_000;
+
+export function rightWithinMs(troubles: Iterable<Trouble>): number {
+  let ms = RIGHT_WITHIN_MS.change;
+  for (const trouble of troubles) ms = Math.max(ms, RIGHT_WITHIN_MS[trouble]);
+  return ms + BACKLOG_MS;
+}

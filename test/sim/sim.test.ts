@@ -1,0 +1,124 @@
+/**
+ * Stories from seeds, in virtual time: whatever happens, what always holds is never breached, all becomes right in time, and
+ * then nobody writes any more. `npm run sim` plays many; here are few, and tests of the simulation itself.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { HappeningKind } from './happenings.ts';
+import { play } from './play.ts';
+import { shrink } from './shrink.ts';
+import { makeStory, SIMPLEST_WORLD, type Happening, type Story } from './story.ts';
+import type { Sim } from '../support/sim.ts';
+
+const SEEDS = 100;
+
+describe('stories from seeds', () => {
+  it(`of the first ${SEEDS} seeds none goes wrong`, () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const { wrong, told } = play(makeStory(seed));
+      assert.equal(wrong, null, `npm run sim -- --seed=${seed}\n${told.join('\n')}`);
+    }
+  });
+
+  it('a story that is played twice is the same', () => {
+    const story = makeStory(7);
+    assert.deepEqual(play(story), play(story));
+  });
+});
+
+/** Each kind once, a second apart. */
+function storyOf(kinds: readonly HappeningKind[], world: Partial<Story['world']> = {}): Story {
+  const happenings = kinds.map((what, i): Happening => ({ atMs: 1000 * i, what, forMs: 0, draw: i }));
+  return { seed: 1, world: { ...SIMPLEST_WORLD, services: 2, pods: 6, ...world }, happenings };
+}
+
+const SHORT_STORIES: Readonly<Record<string, Story>> = {
+  'pods come and go': storyOf(['pod-create', 'pod-ready', 'pod-recreate', 'pod-delete', 'pod-ip'], {
+    options: { endpointsPerSliceMax: 2, compactSlices: true },
+  }),
+  'a Service changes': storyOf(['service-ports', 'service-selector', 'service-label', 'service-recreate']),
+  'a Service is mirrored, then not': storyOf(
+    ['outside-edit', 'service-unselect', 'endpoints-create', 'service-unselect', 'outside-edit'],
+    { handMade: 2, services: 0 },
+  ),
+  'others write': storyOf(['endpoints-delete', 'slice-touch', 'endpoints-edit', 'slice-touch', 'endpoints-orphan']),
+};
+
+describe('a crash after any write', () => {
+  for (const [name, story] of Object.entries(SHORT_STORIES)) {
+    it(`${name}: each write is the last one of a process once`, () => {
+      const { writes, wrong } = play(story);
+      assert.equal(wrong, null);
+      assert.ok(writes > 5, `a story with ${writes} writes shows little`);
+      for (let crashAfterWrite = 1; crashAfterWrite <= writes; crashAfterWrite++) {
+        assert.equal(play(story, { crashAfterWrite }).wrong, null, `after write ${crashAfterWrite} of ${writes}`);
+      }
+    });
+  }
+});
+
+describe('the simulation finds', () => {
+  /** Some slices hold several ready endpoints. */
+  const flip: Story = {
+    ...storyOf(['pod-ready', 'pod-ready', 'pod-ready', 'pod-ready'], { services: 1, pods: 14 }),
+    seed: 2,
+  };
+  /** The world is sound until the first happening, then something is wrong with it. */
+  const wrongOf = (spoil: (sim: Sim) => void): string | null =>
+    play(flip, { prepare: (sim) => sim.at(1900, () => spoil(sim)) }).wrong;
+
+  it('a write that takes a ready endpoint out of its last slice', () => {
+    const wrong = wrongOf((sim) => {
+      sim.admission = (object) => {
+        if (object['addressType'] === 'IPv4') object['endpoints'] = [];
+      };
+    });
+    assert.match(wrong!, /takes IPv4 .* away, which is in no other slice/);
+  });
+
+  it('a write that changes nothing', () => {
+    const wrong = wrongOf((sim) => {
+      sim.admission = (object) => {
+        if (object['subsets'] !== undefined) object['subsets'] = [];
+      };
+    });
+    assert.match(wrong!, /PUT .* changes nothing/);
+  });
+
+  it('what stays wrong', () => {
+    const wrong = wrongOf((sim) => (sim.tamper = () => new Uint8Array(0)));
+    assert.match(wrong!, /s after the last happening: .*lacks "not ready/);
+  });
+});
+
+describe('shrinking', () => {
+  const long = makeStory(3);
+  const [first, second] = [long.happenings[1]!, long.happenings[4]!];
+  const has = (story: Story, { atMs, draw }: Happening): boolean =>
+    story.happenings.some((happening) => happening.atMs === atMs && happening.draw === draw);
+
+  it('leaves what it takes to fail, in the simplest world', () => {
+    const shortest = shrink(long, (story) => has(story, first) && has(story, second));
+    assert.deepEqual(
+      shortest.happenings.map(({ atMs, draw }) => [atMs, draw]),
+      [first, second].map(({ atMs, draw }) => [atMs, draw]),
+    );
+    assert.deepEqual(shortest.world, SIMPLEST_WORLD);
+  });
+
+  it('keeps of the world what the failure hangs on', () => {
+    const fails = ({ world }: Story): boolean => world.options.endpointsPerSliceMax === 2;
+    const story = { ...long, world: { ...long.world, options: { ...long.world.options, endpointsPerSliceMax: 2 } } };
+    assert.deepEqual(shrink(story, fails), {
+      seed: 3,
+      world: { ...SIMPLEST_WORLD, options: { endpointsPerSliceMax: 2 } },
+      happenings: [],
+    });
+  });
+
+  it('ends when no more stories may be played', () => {
+    let plays = 0;
+    shrink(long, () => ++plays > 0, 5);
+    assert.equal(plays, 5);
+  });
+});

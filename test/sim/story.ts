@@ -1,0 +1,118 @@
+/**
+ * A story is plain data, made from a seed before it runs: a world, and what happens in it and when. Whatever is left out of
+ * a story, the rest is a story too: each happening looks for its target when its time has come, and does nothing where there
+ * is none. So a story that fails can be shrunk.
+ */
+import { HAPPENINGS, type HappeningKind } from './happenings.ts';
+import type { ControllerOptions } from '../../src/controller/options.ts';
+import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
+
+export interface Story {
+  readonly seed: number;
+  readonly world: World;
+  /** In the order of their times. */
+  readonly happenings: readonly Happening[];
+}
+
+export interface Happening {
+  readonly atMs: number;
+  readonly what: HappeningKind;
+  /** How long it lasts; 0 = it is over at once. */
+  readonly forMs: number;
+  /** Seed of all that it draws, so that others may go without changing it. */
+  readonly draw: number;
+}
+
+/** All three controllers run in every world, and both address families are there. */
+export interface World {
+  readonly services: number;
+  /** Services without a selector, with Endpoints made by hand. */
+  readonly handMade: number;
+  readonly pods: number;
+  readonly shards: number;
+  /** Longest that a shard takes for a batch, in virtual milliseconds. */
+  readonly batchMs: number;
+  readonly serverWatchList: boolean;
+  /** How often the garbage collector looks; 0 = there is none, and slices outlive their owners. */
+  readonly collectMs: number;
+  readonly options: Partial<ControllerOptions>;
+}
+
+/** What a story is shrunk towards, field by field. */
+export const SIMPLEST_WORLD: World = {
+  services: 1,
+  handMade: 0,
+  pods: 1,
+  shards: 1,
+  batchMs: 1,
+  serverWatchList: true,
+  collectMs: 0,
+  options: {},
+};
+
+/** Kinds of happenings in one story: of all of them at once most undo what the others have begun. */
+const KINDS_MAX = 12;
+const LENGTH_MS_MAX = 60_000;
+
+export function makeStory(seed: number): Story {
+  const prng = createPrng(seed);
+  const world = drawWorld(prng);
+  const all = Object.keys(HAPPENINGS) as HappeningKind[];
+  const kinds = Array.from({ length: 3 + nextInt(prng, KINDS_MAX - 2) }, () => all[nextInt(prng, all.length)]!);
+  const lengthMs = 2000 + nextInt(prng, LENGTH_MS_MAX);
+  const count = pick(prng, [5, 10, 20, 40, 60]);
+  const happenings = Array.from({ length: count }, (): Happening => {
+    const what = pick(prng, kinds);
+    const { lastsMs } = HAPPENINGS[what];
+    const forMs = lastsMs === undefined ? 0 : lastsMs[0] + nextInt(prng, lastsMs[1] - lastsMs[0] + 1);
+    return { atMs: nextInt(prng, lengthMs), what, forMs, draw: nextInt(prng, 1_000_000) };
+  });
+  return { seed, world, happenings: happenings.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+function drawWorld(prng: Prng): World {
+  return {
+    services: 1 + nextInt(prng, 5),
+    handMade: nextInt(prng, 3),
+    pods: pick(prng, [2, 4, 8, 14]),
+    shards: 1 + nextInt(prng, 3),
+    batchMs: pick(prng, [1, 1, 30, 300]),
+    serverWatchList: nextInt(prng, 3) > 0,
+    collectMs: pick(prng, [0, 1000, 10_000]),
+    options: drawOptions(prng),
+  };
+}
+
+/** The flags of one process. */
+export function drawOptions(prng: Prng): Partial<ControllerOptions> {
+  const chance = (percent: number): boolean => nextInt(prng, 100) < percent;
+  const [kubeApiQps, kubeApiBurst] = pick(prng, [
+    [1000, 1000],
+    [200, 300],
+    [20, 30],
+    [5, 5],
+  ] as const);
+  return {
+    kubeApiQps,
+    kubeApiBurst,
+    concurrentEndpointSyncs: pick(prng, [1, 5]),
+    concurrentServiceEndpointSyncs: pick(prng, [1, 5]),
+    mirroringConcurrentSyncs: pick(prng, [1, 5]),
+    endpointUpdatesBatchPeriodMs: pick(prng, [0, 0, 50, 500]),
+    endpointSliceUpdatesBatchPeriodMs: pick(prng, [0, 0, 100, 1000]),
+    mirroringBatchPeriodMs: pick(prng, [0, 100]),
+    endpointsPerSliceMax: pick(prng, [2, 3, 100]),
+    mirroringEndpointsPerSubsetMax: pick(prng, [2, 3, 1000]),
+    mirroringAll: chance(50),
+    mirroringZones: chance(30),
+    compactSlices: chance(50),
+    cleanUpUnselected: chance(30),
+    adaptiveBatchPeriodMsMax: pick(prng, [0, 0, 500]),
+    writesInFlightMax: pick(prng, [32, 32, 1, 2]),
+    watchList: chance(85),
+  };
+}
+
+function pick<T>(prng: Prng, items: readonly T[]): T {
+  return items[nextInt(prng, items.length)]!;
+}
