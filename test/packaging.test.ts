@@ -75,10 +75,12 @@ test('installed, it runs with a thread, names itself to the server, and stops wi
     const flags = [`--master=${url}`, '--shards=1', '--metrics-bind-address=127.0.0.1:0', '--logging-format=json'];
     const child = spawn(execPath, [bin, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
+    let stopping = false;
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString();
       // By then the first list was refused, and the thread has had its time to start or to fail.
-      if (said.includes('tried again')) child.kill('SIGTERM');
+      if (stopping || !said.includes('tried again')) return;
+      stopping = child.kill('SIGTERM');
     });
     const status = await new Promise<number | null>((resolve) => child.once('exit', resolve));
     assert.equal(status, 0, said);

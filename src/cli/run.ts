@@ -3,9 +3,10 @@ import type { ControllerName } from '../controller/controllers.ts';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { plannerConfigOf } from '../controller/planner-config.ts';
-import { createMetricStore, gauge, readSeries, type MetricStore } from '../metrics/store.ts';
+import { createMetricStore, gauge, readMetric, readSeries, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
+import { endNow, looksUpNames } from '../node/end-process.ts';
 import { startHttp, type Health, type HealthPath, type HttpServer } from '../node/http.ts';
 import { createLog, type Log } from '../node/log.ts';
 import type { MetricsRegistry } from '../node/metrics-registry.ts';
@@ -18,16 +19,20 @@ import type { Shards } from '../ports/shards.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { starting } from './usage.ts';
 
-/** The loop ends a drain by itself after ten seconds; this is for the case that it does not. */
+/** The loop ends a drain by itself after ten seconds; the rest is for threads, sockets and whatever else may hang. */
 const STOP_MS_MAX = 15_000;
+/** How long the last lines wait for whoever reads the log. */
+const FLUSH_MS_MAX = 1000;
 
+type Closer = () => void | Promise<void>;
 type ClosableShards = Shards & { close(): void | Promise<void> };
 
 /** `endpointd run`: the controller until a signal stops it. Gives the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const options = parseRunFlags(args, (text) => process.stdout.write(text));
-  const log = createLog({ verbosity: options.verbosity, format: options.loggingFormat, destination: 2 });
   const metrics = createMetricStore();
+  const log = startLog(options, metrics);
+  const signals = listenForStop();
   gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
 
   const { env } = process;
@@ -42,7 +47,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const createShards = await shardsFactory(options);
   const clock = createClock();
 
-  const closers: (() => void | Promise<void>)[] = [];
+  const closers: Closer[] = [];
   let onStopped = (): void => undefined;
   const stopped = new Promise<void>((resolve) => (onStopped = resolve));
   const loop = createLoop({
@@ -79,15 +84,27 @@ export async function run(args: readonly string[]): Promise<number> {
   logStart(log, options, access.origin, http);
   loop.start();
 
-  const signal = await firstSignal(log);
+  const signal = await signals.first();
   log.write({ level: 'info', v: 0, message: 'stopping: planning nothing more, draining writes', fields: { signal } });
-  loop.stop();
-  const drained = await inTime(stopped);
-  clock.close();
-  for (const close of [...closers, () => http?.close()]) await close();
+  const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => http?.close()]);
   log.write({ level: 'info', v: 0, message: drained ? 'stopped' : 'stopped without draining all writes', fields: {} });
-  log.flush();
-  return drained ? 0 : 1;
+  const flushed = await log.flush(FLUSH_MS_MAX);
+  signals.off();
+  const status = drained ? 0 : 1;
+  // Node's thread pool reads files and looks up names; both may hang.
+  const idle = closed && flushed && !credentials.reading() && !looksUpNames();
+  return idle ? status : endNow(status);
+}
+
+/** The log, its counters, and its last lines however the process ends. */
+function startLog(options: RunOptions, metrics: MetricStore): Log {
+  const log = createLog({ verbosity: options.verbosity, format: options.loggingFormat, destination: 2 });
+  readMetric(metrics, 'endpointd_log_dropped_lines_total', {}, log.droppedLines);
+  readMetric(metrics, 'endpointd_log_write_errors_total', {}, log.writeErrors);
+  // Before Node prints the trace.
+  process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
+  process.once('exit', () => log.flushNow(0));
+  return log;
 }
 
 /** Piscina and msgpackr are loaded before the loop starts; the threads themselves start beside the first lists. */
@@ -153,23 +170,41 @@ function healthOf(path: HealthPath, loop: Loop): Health {
   return { ok: checks.every((check) => check.ok), checks };
 }
 
-/** The first SIGTERM or SIGINT; a second one ends the process at once. */
-function firstSignal(log: Log): Promise<string> {
-  return new Promise((resolve) => {
-    onStopSignals(resolve, (status) => {
-      log.flush();
-      process.exit(status);
-    });
-  });
+interface StopSignals {
+  /** From now on the first signal is waited for; the next one ends the process at once, as each has until then. */
+  readonly first: () => Promise<string>;
+  readonly off: () => void;
 }
 
-/** False when it took too long. */
-async function inTime(stopped: Promise<void>): Promise<boolean> {
+function listenForStop(): StopSignals {
+  let onFirst: ((signal: string) => void) | undefined;
+  const off = onStopSignals((signal, status) => {
+    if (onFirst === undefined) endNow(status);
+    onFirst(signal);
+  }, endNow);
+  return { first: () => new Promise((resolve) => (onFirst = resolve)), off };
+}
+
+interface Stopped {
+  drained: boolean;
+  closed: boolean;
+}
+
+/** Drains, then closes one after the other; tells how far it came in time. */
+async function stop(loop: Loop, drained: Promise<void>, closers: readonly Closer[]): Promise<Stopped> {
+  const done: Stopped = { drained: false, closed: false };
+  async function all(): Promise<void> {
+    loop.stop();
+    await drained;
+    done.drained = true;
+    for (const close of closers) await close();
+    done.closed = true;
+  }
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, STOP_MS_MAX, false)));
-  const drained = await Promise.race([stopped.then(() => true), late]);
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_MS_MAX)));
+  await Promise.race([all(), late]);
   clearTimeout(timer);
-  return drained;
+  return done;
 }
 
 function logStart(log: Log, options: RunOptions, server: string, http: HttpServer | null): void {

@@ -11,6 +11,7 @@ import { createApiClient } from '../node/api-client.ts';
 import type { ApiClient, ApiRequest } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
+import { endNow } from '../node/end-process.ts';
 import { FAULTS_PATH } from '../node/fault-gate.ts';
 import { selfSigned } from '../node/self-signed.ts';
 import type { TlsIdentity } from '../node/self-signed.ts';
@@ -74,12 +75,7 @@ export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
   const { port, bindAddress, kubeconfig, profile, seed, watchList, faultAdmin } = options;
   const access = options.secure ? secureAccess(bindAddress) : {};
-  const stopped = new Promise<void>((stop) =>
-    onStopSignals(
-      () => stop(),
-      (status) => process.exit(status),
-    ),
-  );
+  const stopped = new Promise<void>((stop) => onStopSignals(() => stop(), endNow));
   const server = await starting(
     `serve on port ${port}`,
     startApiServerThread({

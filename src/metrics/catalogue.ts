@@ -212,6 +212,11 @@ export const CATALOGUE = [
   ),
   histogram('endpointd_step_duration_seconds', 'Time of one step of the main thread', [], STEP_SECONDS),
   counter(
+    'endpointd_log_dropped_lines_total',
+    'Lines of the log that were not written: no room to wait in, or an error',
+  ),
+  counter('endpointd_log_write_errors_total', 'Writes of the log that failed'),
+  counter(
     'endpointd_metric_series_refused_total',
     'Label sets beyond the bound of their metric, counted in series `other`',
   ),

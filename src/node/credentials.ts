@@ -20,6 +20,8 @@ export interface CredentialsConfig {
 export interface Credentials {
   /** Reads every file again, and asks plugins again where their answer has expired. @throws CredentialsError */
   readonly read: ReadAccess;
+  /** A call of `read` is under way. */
+  readonly reading: () => boolean;
   /** How often `read` should be called. */
   readonly refreshMs: number;
 }
@@ -51,7 +53,7 @@ export function createCredentials(config: CredentialsConfig): Credentials {
     return kubeconfig;
   }
 
-  async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
+  async function accessNow(why: 'refresh' | 'unauthorized'): Promise<Access> {
     if (config.kubeconfig !== '') {
       const current = await readKubeconfig();
       const fromPlugin = plugin === undefined ? null : await plugin(why === 'unauthorized');
@@ -62,8 +64,19 @@ export function createCredentials(config: CredentialsConfig): Credentials {
     return inCluster(config);
   }
 
+  let reads = 0;
+  async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
+    reads++;
+    try {
+      return await accessNow(why);
+    } finally {
+      reads--;
+    }
+  }
+
   return {
     read,
+    reading: () => reads > 0,
     get refreshMs() {
       return plugin === undefined ? FILES_REFRESH_MS : PLUGIN_REFRESH_MS;
     },

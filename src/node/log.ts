@@ -1,5 +1,6 @@
-import { pid } from 'node:process';
-import { pino } from 'pino';
+import { write, writeSync } from 'node:fs';
+import process, { pid } from 'node:process';
+import { createLineWriter, type LineSink, type LineWriter } from './line-writer.ts';
 
 /** One line of the log, as the controller's log effects carry it. */
 export interface LogLine {
@@ -10,10 +11,8 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface Log {
+export interface Log extends Omit<LineWriter, 'push'> {
   readonly write: (line: LogLine) => void;
-  /** Writes out what is buffered, now. */
-  readonly flush: () => void;
 }
 
 export interface LogConfig {
@@ -23,30 +22,36 @@ export interface LogConfig {
   readonly destination: number;
 }
 
-/** A line waits at most this long for others to share a write with. */
-const FLUSH_MS = 100;
+/** Some thousand lines: what is written in the seconds for which a reader may pause. */
+const BUFFER_BYTES_MAX = 1_048_576;
 
-/**
- * The log in klog's two formats, through pino's buffered destination, which also writes out the rest at exit. The lines
- * are formed here: one path for both formats, and klog's keys are not pino's.
- */
+/** The log in klog's two formats. It is written behind the caller's back: `write` never waits and never throws. */
 export function createLog(config: LogConfig): Log {
-  const sink = pino.destination({ dest: config.destination, sync: false, minLength: 8192 });
   const format = config.format === 'json' ? formatJson : formatText;
-  /** Only while a line waits: the sink's own periodic flush wakes two threads each time, also for nothing. */
-  let flushing: NodeJS.Timeout | undefined;
+  const { push, ...writer } = createLineWriter({
+    sink: fileSink(config.destination),
+    bytesMax: BUFFER_BYTES_MAX,
+    dropNotice: (lines) =>
+      format({ level: 'warning', v: 0, message: 'lines of the log were dropped', fields: { lines } }, Date.now()),
+  });
   return {
+    ...writer,
     write(line) {
       if (line.level === 'info' && line.v > config.verbosity) return;
-      sink.write(format(line, Date.now()));
-      flushing ??= setTimeout(() => {
-        flushing = undefined;
-        sink.flush();
-      }, FLUSH_MS).unref();
+      push(format(line, Date.now()));
     },
-    flush() {
-      sink.flushSync();
-    },
+  };
+}
+
+/**
+ * Writes run on Node's thread pool, which a process that exits waits for: one to a pipe that nobody reads must fail with
+ * EAGAIN, and not wait. Node sets its own stderr so when the stream for it is made; all else comes back by itself.
+ */
+function fileSink(fd: number): LineSink {
+  if (fd === process.stderr.fd) process.stderr.unref?.();
+  return {
+    write: (bytes, done) => write(fd, bytes, done),
+    writeSync: (bytes) => writeSync(fd, bytes),
   };
 }
 

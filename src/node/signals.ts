@@ -3,16 +3,20 @@ import process from 'node:process';
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 /**
- * The first SIGTERM or SIGINT calls `stop`; a second one ends the process at once with 128 + its number, as a shell
- * reports it. Gives back a function that takes the handlers off again.
+ * The first SIGTERM or SIGINT calls `stop`, a second one `exit`, which ends the process at once. The status is 128 + the
+ * signal's number, as a shell reports it. Gives back a function that takes the handlers off again.
  */
-export function onStopSignals(stop: (signal: string) => void, exit: (status: number) => void): () => void {
+export function onStopSignals(
+  stop: (signal: string, status: number) => void,
+  exit: (status: number) => void,
+): () => void {
   let stopping = false;
   function handle(signal: keyof typeof SIGNALS): void {
-    if (stopping) exit(128 + SIGNALS[signal]);
+    const status = 128 + SIGNALS[signal];
+    if (stopping) exit(status);
     else {
       stopping = true;
-      stop(signal);
+      stop(signal, status);
     }
   }
   process.on('SIGINT', handle);

@@ -53,12 +53,12 @@ async function withPath(use: (path: string) => void | Promise<void>): Promise<vo
 }
 
 test('information is written up to the verbosity, errors and warnings always', () =>
-  withPath((path) => {
+  withPath(async (path) => {
     const log = createLog({ verbosity: 2, format: 'json', destination: openSync(path, 'w') });
     for (const v of [0, 2, 3]) log.write(line({ v }));
     log.write(line({ level: 'error', v: 9 }));
     log.write(line({ level: 'warning', v: 9 }));
-    log.flush();
+    assert.ok(await log.flush(10_000));
     const written = readFileSync(path, 'utf8').trim().split('\n');
     assert.deepEqual(
       written.map((text) => (JSON.parse(text) as LogLine).v ?? (JSON.parse(text) as LogLine).level),

@@ -1,0 +1,22 @@
+import process from 'node:process';
+
+/**
+ * Ends the process with `status`, whatever its threads are stuck in. `process.exit` waits for Node's thread pool, and so
+ * for a name server that does not answer, a disk that is gone or a terminal that is stopped; and a signal to oneself does
+ * nothing as process 1 of a container. So the program is replaced by one that only exits.
+ */
+export function endNow(status: number): never {
+  process.emit('exit', status);
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  try {
+    process.execve?.(process.execPath, [process.execPath, '-e', `process.exit(${status})`], env);
+  } catch {
+    // Not on this platform.
+  }
+  process.exit(status);
+}
+
+/** Names are looked up on Node's thread pool, by code that waits for as long as the resolver's settings say. */
+export function looksUpNames(): boolean {
+  return process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
+}
