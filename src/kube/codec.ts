@@ -6,6 +6,7 @@
  * reads the same (spec/wire.md 1.3), and ignores properties that the schema does not know.
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
+import { parseErrorText } from '../lib/parse-error.ts';
 import { prependPlainAddress } from './endpoint-address.ts';
 import { setKey } from './labels.ts';
 import { prependList, rememberLists, type EncodingLists } from './encoded-lists.ts';
@@ -636,7 +637,7 @@ export function parseJsonObject(bytes: Uint8Array, start = 0, end = bytes.length
   try {
     value = JSON.parse(utf8(bytes, start, end));
   } catch (error) {
-    throw new DecodeError(`not JSON: ${error instanceof Error ? error.message : String(error)}`, start);
+    throw new DecodeError(parseErrorText(error), start);
   }
   if (!isObject(value)) throw new DecodeError('JSON: expected an object', start);
   return value;

@@ -1,7 +1,9 @@
-import { dirname, resolve } from 'node:path';
 import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { parseErrorText } from '../lib/parse-error.ts';
 import { CredentialsError } from './credentials-error.ts';
+import { createExecPlugin } from './exec-plugin.ts';
+import { failureMessage } from './failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
 /** What an exec command or an auth-provider gave. */
@@ -13,96 +15,77 @@ export interface PluginCredentials {
   readonly key: string | null;
 }
 
-/** A command that hangs must not hold up the start or every later renewal. */
+export type AuthPlugin = (fresh: boolean) => Promise<PluginCredentials>;
+
+/** What hangs must not hold up the start or every later renewal. */
 const PLUGIN_MS_MAX = 60_000;
 
-/**
- * Runs the plugin of a kubeconfig's user (exec, oidc and the legacy providers) through client-node, which is imported
- * here and only here: it costs 0.6 s of CPU and 85 MB, which the other kinds of credentials do not need.
- */
-export function createAuthPlugin(kubeconfig: Kubeconfig): (fresh: boolean) => Promise<PluginCredentials> {
+/** What a kubeconfig's user has in place of credentials: an exec command, or OIDC. @throws CredentialsError */
+export function createAuthPlugin(kubeconfig: Kubeconfig, msMax: number = PLUGIN_MS_MAX): AuthPlugin {
+  const { path, user } = kubeconfig;
+  const at = `kubeconfig ${path}: users["${user.name}"]`;
+  if (user.exec !== null) {
+    return naming(`${at}: exec "${String(user.exec['command'])}"`, createExecPlugin(kubeconfig, user.exec, msMax));
+  }
+  const name = String(user.authProvider?.['name']);
+  if (name !== 'oidc') {
+    throw new CredentialsError(
+      `${at}.auth-provider: "${name}" is not supported, only oidc is; Kubernetes has exec for it`,
+    );
+  }
+  return naming(`${at}: auth-provider`, createOidc(kubeconfig, msMax));
+}
+
+/** Errors that say whose they are, and nothing of what could not be parsed. */
+function naming(plugin: string, ask: AuthPlugin): AuthPlugin {
+  return async (fresh) => {
+    try {
+      return await ask(fresh);
+    } catch (error) {
+      if (error instanceof CredentialsError) throw error;
+      const reason = error instanceof SyntaxError ? `its answer is ${parseErrorText(error)}` : failureMessage(error);
+      throw new CredentialsError(`${plugin} failed: ${reason}`);
+    }
+  };
+}
+
+/** Through client-node, which is imported here and only here: it costs 0.6 s of CPU and 85 MB. */
+function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
   let config: KubeConfig | undefined;
   let last: PluginCredentials | undefined;
   let askAgainAtMs = 0;
 
   return async (fresh) => {
-    const isExec = kubeconfig.user.exec !== null;
     if (last !== undefined && !fresh && Date.now() < askAgainAtMs) return last;
-    // client-node keeps what a command printed until it expires; only a new object forgets. An OIDC user must not be
-    // forgotten: its refresh token may have been replaced in memory.
-    if (config === undefined || (fresh && isExec)) config = await loadConfig(kubeconfig);
     const options: RequestOptions = {};
-    await inTime(config.applyToHTTPSOptions(options), kubeconfig);
+    config ??= await loadConfig(kubeconfig);
+    await inTime(config.applyToHTTPSOptions(options), msMax);
     const headers = (options.headers ?? {}) as Record<string, string | undefined>;
-    last = {
-      authorization: headers['Authorization'] ?? null,
-      cert: textOf(options.cert),
-      key: textOf(options.key),
-    };
-    // After its first refresh, client-node would ask the OIDC issuer for a new token each time.
-    askAgainAtMs = isExec ? 0 : tokenExpiryMs(last.authorization);
+    last = { authorization: headers['Authorization'] ?? null, cert: null, key: null };
+    // After its first refresh, client-node would ask the issuer for a new token each time.
+    askAgainAtMs = tokenExpiryMs(last.authorization);
     return last;
   };
 }
 
-async function loadConfig({ path, cluster, user }: Kubeconfig): Promise<KubeConfig> {
+async function loadConfig({ user }: Kubeconfig): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
-  // The plugin only needs its user; the real server may be plain http on loopback, which client-node refuses.
+  // Only the user matters; the real server may be plain http on loopback, which client-node refuses.
   config.loadFromClusterAndUser(
     { name: 'cluster', server: 'https://localhost', skipTLSVerify: false },
-    {
-      name: user.name,
-      exec: user.exec === null ? undefined : execConfig(user.exec, path, cluster),
-      authProvider: user.authProvider ?? undefined,
-    },
+    { name: user.name, authProvider: user.authProvider ?? undefined },
   );
   return config;
 }
 
-/** Adds what client-node leaves out: KUBERNETES_EXEC_INFO, and commands relative to the kubeconfig. */
-function execConfig(
-  exec: Record<string, unknown>,
-  path: string,
-  cluster: Kubeconfig['cluster'],
-): Record<string, unknown> {
-  const command = exec['command'];
-  if (typeof command !== 'string' || command === '')
-    throw new CredentialsError(`kubeconfig ${path}: exec.command is not set`);
-  const clusterInfo = {
-    server: cluster.server,
-    'tls-server-name': cluster.tlsServerName,
-    'insecure-skip-tls-verify': cluster.insecureSkipTlsVerify,
-    'certificate-authority-data': cluster.caData,
-    'proxy-url': cluster.proxyUrl,
-  };
-  const info = {
-    apiVersion: exec['apiVersion'],
-    kind: 'ExecCredential',
-    spec: { interactive: false, ...(exec['provideClusterInfo'] === true ? { cluster: clusterInfo } : {}) },
-  };
-  const env = Array.isArray(exec['env']) ? (exec['env'] as { name: string; value: string }[]) : [];
-  return {
-    ...exec,
-    command: command.includes('/') ? resolve(dirname(path), command) : command,
-    args: exec['args'] ?? [],
-    env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
-  };
-}
-
-async function inTime(work: Promise<void>, kubeconfig: Kubeconfig): Promise<void> {
-  const at = `kubeconfig ${kubeconfig.path}: users["${kubeconfig.user.name}"]`;
+async function inTime(work: Promise<void>, msMax: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PLUGIN_MS_MAX} ms`)), PLUGIN_MS_MAX);
+    timer = setTimeout(() => reject(new Error(`no answer within ${msMax} ms`)), msMax);
   });
   try {
     await Promise.race([work, late]);
-  } catch (error) {
-    const plugin =
-      kubeconfig.user.exec === null ? 'auth-provider' : `exec "${String(kubeconfig.user.exec['command'])}"`;
-    const reason = error instanceof Error ? error.message.trim() : String(error);
-    throw new CredentialsError(`${at}: ${plugin} failed: ${reason}`, { cause: error });
   } finally {
     clearTimeout(timer);
   }
@@ -118,9 +101,4 @@ function tokenExpiryMs(authorization: string | null): number {
   } catch {
     return 0;
   }
-}
-
-function textOf(pem: unknown): string | null {
-  if (typeof pem === 'string') return pem;
-  return pem instanceof Uint8Array ? Buffer.from(pem).toString() : null;
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Access, ReadAccess, TlsMaterial } from './access.ts';
-import { createAuthPlugin, type PluginCredentials } from './auth-plugin.ts';
+import { createAuthPlugin, type AuthPlugin, type PluginCredentials } from './auth-plugin.ts';
 import { CredentialsError } from './credentials-error.ts';
 import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
 import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
@@ -41,7 +41,7 @@ const PLUGIN_REFRESH_MS = 10_000;
 export function createCredentials(config: CredentialsConfig): Credentials {
   let kubeconfigText: string | undefined;
   let kubeconfig: Kubeconfig | undefined;
-  let plugin: ((fresh: boolean) => Promise<PluginCredentials>) | undefined;
+  let plugin: AuthPlugin | undefined;
 
   async function readKubeconfig(): Promise<Kubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
@@ -150,7 +150,7 @@ function access(
   return {
     origin: server.origin,
     basePath: server.pathname.replace(/\/+$/, ''),
-    proxyUrl: proxyUrl ?? proxyFromEnvironment(server, config.env),
+    proxyUrl: proxyUrl ?? environmentProxy(server, config.env),
     tls,
     headers,
   };
@@ -218,9 +218,16 @@ async function pem(data: string, path: string, at: string): Promise<string | nul
 function parseServer(text: string, at: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new CredentialsError(`${at}: "${text}" is no http or https URL`);
+    // It may hold a password.
+    const shown = text.replace(/^.*@/, '...@');
+    throw new CredentialsError(`${at}: "${shown}" is no http or https URL`);
   }
   return url;
+}
+
+function environmentProxy(server: URL, env: CredentialsConfig['env']): string | null {
+  const proxy = proxyFromEnvironment(server, env);
+  return proxy === null ? null : parseProxy(proxy, 'HTTPS_PROXY or HTTP_PROXY');
 }
 
 function parseProxy(text: string, at: string): string {

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { parseErrorText } from '../lib/parse-error.ts';
 import { CredentialsError } from './credentials-error.ts';
 
 /** The current context of a kubeconfig with its cluster and user resolved; empty text = field absent. */
@@ -17,6 +18,8 @@ export interface KubeconfigCluster {
   /** Base64 of PEM. */
   readonly caData: string;
   readonly proxyUrl: string;
+  /** The extension for exec commands, handed on as it is; undefined = absent. */
+  readonly execConfig: unknown;
 }
 
 export interface KubeconfigUser {
@@ -33,7 +36,7 @@ export interface KubeconfigUser {
   readonly asUid: string;
   readonly asGroups: readonly string[];
   readonly asUserExtra: Readonly<Record<string, readonly string[]>>;
-  /** As in the file, for client-node; null = absent. */
+  /** As in the file; null = absent. */
   readonly exec: Record<string, unknown> | null;
   readonly authProvider: Record<string, unknown> | null;
 }
@@ -69,6 +72,7 @@ export async function parseKubeconfig(path: string, text: string): Promise<Kubec
       caFile: fileOf(cluster, 'certificate-authority', clusterAt),
       caData: string(cluster, 'certificate-authority-data', clusterAt),
       proxyUrl: string(cluster, 'proxy-url', clusterAt),
+      execConfig: extension(cluster, 'client.authentication.k8s.io/exec'),
     },
     user: {
       name: userName,
@@ -93,14 +97,18 @@ export async function parseKubeconfig(path: string, text: string): Promise<Kubec
 type Mapping = Record<string, unknown>;
 
 async function parseText(file: string, text: string): Promise<unknown> {
+  if (text.trimStart().startsWith('{')) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      // Such YAML is allowed as well, and its parser knows where it is wrong.
+    }
+  }
+  const { load } = await import('js-yaml');
   try {
-    if (text.trimStart().startsWith('{')) return JSON.parse(text);
-    const { load } = await import('js-yaml');
     return load(text);
   } catch (error) {
-    // The parser's message goes on with an excerpt, which may hold a secret.
-    const reason = error instanceof Error ? error.message.split('\n')[0]! : String(error);
-    throw new CredentialsError(`${file}: ${reason}`, { cause: error });
+    throw new CredentialsError(`${file}: ${parseErrorText(error)}`);
   }
 }
 
@@ -132,6 +140,12 @@ function extras(value: unknown, at: string): Record<string, string[]> {
   return Object.fromEntries(
     Object.entries(mapping(value, at)).map(([key, list]) => [key, strings(list, `${at}.${key}`)]),
   );
+}
+
+function extension(cluster: Mapping, name: string): unknown {
+  const entries = cluster['extensions'];
+  if (!Array.isArray(entries)) return undefined;
+  return (entries as (Mapping | null)[]).find((entry) => entry?.['name'] === name)?.['extension'];
 }
 
 /** `contexts`, `clusters` and `users` are lists of {name, <kind>: {...}}; of equal names the first wins. */

@@ -172,6 +172,11 @@ test('errors name the file and the field, and hold no secret', async () => {
     { kubeconfig: kubeconfig({ 'proxy-url': 'ftp://user:secret@x' }, {}) },
     /proxy-url: is no http, https or socks5 URL$/,
   );
+  await refused(
+    { kubeconfig: kubeconfig({}, {}), env: { HTTPS_PROXY: 'http://user:secret@[x' } },
+    /^HTTPS_PROXY or HTTP_PROXY: is no http, https or socks5 URL$/,
+  );
+  await refused({ kubeconfig: kubeconfig({ server: 'ftp://user:secret@x' }, {}) }, /server: "\.\.\.@x" is no http/);
   await refused({ kubeconfig: kubeconfig({}, { token: 'sec ret' }) }, /token holds characters that no token has$/);
   await refused(
     { kubeconfig: kubeconfig({ 'insecure-skip-tls-verify': true, 'certificate-authority-data': base64(PKI.ca) }, {}) },
@@ -223,13 +228,17 @@ test('exec: asked once while valid, again after a 401 and after it expired', asy
 });
 
 test('exec: a command that fails is named with what it said', async () => {
+  const apiVersion = 'client.authentication.k8s.io/v1';
   const exec = {
-    apiVersion: 'client.authentication.k8s.io/v1',
+    apiVersion,
     command: execPath,
     args: ['-e', 'console.error("no login"); process.exit(3)'],
   };
   await refused({ kubeconfig: kubeconfig({}, { exec }) }, /users\["x"\]: exec ".*" failed: no login/);
-  await refused({ kubeconfig: kubeconfig({}, { exec: { command: '/no/such/command' } }) }, /failed: .*ENOENT/);
+  await refused(
+    { kubeconfig: kubeconfig({}, { exec: { apiVersion, command: '/no/such/command' } }) },
+    /failed: .*ENOENT/,
+  );
 });
 
 test('oidc: a valid id token is used as it is', async () => {

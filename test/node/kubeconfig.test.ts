@@ -42,6 +42,7 @@ test('the current context is resolved, relative paths against the directory of t
     caFile: '/etc/endpointd/pki/ca.crt',
     caData: '',
     proxyUrl: '',
+    execConfig: undefined,
   });
   assert.equal(user.certFile, '/abs/client.crt');
   assert.equal(user.keyFile, '/etc/client.key');
@@ -65,7 +66,10 @@ test('JSON is read too', async () => {
 const bad: [text: string, message: string][] = [
   ['', 'kubeconfig /k: expected a document'],
   ['[]', 'kubeconfig /k: must be a mapping'],
-  ['{"current-context": "x"', 'kubeconfig /k: Expected'],
+  [
+    '{"current-context": "x"',
+    'kubeconfig /k: unexpected end of the stream within a flow collection (line 1, column 24)',
+  ],
   ['a: b: c', 'kubeconfig /k: '],
   ['kind: Config', 'kubeconfig /k: current-context is not set'],
   ['current-context: x', 'kubeconfig /k: current-context: "x" is not among contexts'],

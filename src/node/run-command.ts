@@ -1,0 +1,78 @@
+/** A command of somebody else's, which may hang, fork or print without end, run so that nothing of it stays behind. */
+import { spawn } from 'node:child_process';
+import process from 'node:process';
+
+export interface Command {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A command that has not ended by then is killed, with all that it has started. */
+  readonly msMax: number;
+}
+
+const STDOUT_BYTES_MAX = 1_048_576;
+const STDERR_CHARS_MAX = 1000;
+/** From SIGTERM to SIGKILL. */
+const GRACE_MS = 2000;
+
+/** Commands lead a process group each, so that what they start is reached as well; these may still have members. */
+const groups = new Set<number>();
+
+function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // All of it has ended.
+  }
+}
+
+function killAll(): void {
+  for (const group of groups) killGroup(group, 'SIGKILL');
+}
+
+/**
+ * Gives what it printed.
+ * @throws Error with its last words on stderr, or with what it did wrong; nothing of its output
+ */
+export function runCommand({ path, args, env, msMax }: Command): Promise<string> {
+  if (!process.listeners('exit').includes(killAll)) process.on('exit', killAll);
+  return new Promise((resolve, reject) => {
+    const child = spawn(path, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const group = child.pid;
+    if (group !== undefined) groups.add(group);
+    const printed: Buffer[] = [];
+    let printedBytes = 0;
+    let said = '';
+    let killed = false;
+
+    function kill(why: string): void {
+      if (killed || group === undefined) return;
+      killed = true;
+      clearTimeout(late);
+      killGroup(group, 'SIGTERM');
+      setTimeout(() => {
+        killGroup(group, 'SIGKILL');
+        groups.delete(group);
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, GRACE_MS);
+      reject(new Error(why));
+    }
+
+    const late = setTimeout(() => kill(`no answer within ${msMax} ms`), msMax);
+    child.stdout.on('data', (chunk: Buffer) => {
+      printedBytes += chunk.length;
+      if (printedBytes > STDOUT_BYTES_MAX) kill(`it printed more than ${STDOUT_BYTES_MAX} bytes`);
+      else printed.push(chunk);
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-STDERR_CHARS_MAX)));
+    child.once('error', reject);
+    child.once('close', (status, signal) => {
+      clearTimeout(late);
+      if (killed) return;
+      if (group !== undefined) groups.delete(group);
+      if (status === 0) resolve(Buffer.concat(printed).toString());
+      else reject(new Error(said.trim() || `it ended with ${signal ?? `status ${status}`}`));
+    });
+  });
+}
