@@ -40,10 +40,10 @@ export interface HttpServer {
 }
 
 /**
- * Probes and scrapes take milliseconds each, so a few connections are many. With the some 50 file descriptors of an idle
+ * Probes and scrapes take milliseconds each, so a few connections are many. With the up to 55 file descriptors of an idle
  * controller they stay below 64.
  */
-const CONNECTIONS: ConnectionLimits = { countMax: 8, lifeMsMax: 10_000, headerBytesMax: 8192 };
+const CONNECTIONS: ConnectionLimits = { countMax: 6, lifeMsMax: 10_000, headerBytesMax: 8192 };
 const METRICS_KEPT_MS = 1000;
 const ACCEPT_ERRORS_EVERY_MS = 60_000;
 
@@ -51,7 +51,7 @@ const HEALTH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
 
 /**
  * Serves /metrics, /healthz, /livez and /readyz, each also with `?verbose`, and `/readyz/<check>`, in kube-apiserver's
- * formats; nothing else. A connection is for one request and has ten seconds; eight are open at most.
+ * formats; nothing else. A connection is for one request and has ten seconds; six are open at most.
  * @throws when the address cannot be listened on
  */
 export async function startHttp(config: HttpConfig): Promise<HttpServer> {
