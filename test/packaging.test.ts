@@ -1,7 +1,7 @@
 /** What is shipped: the packed package as it is after an install, and the image as far as its recipe tells. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,13 +18,32 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
   readonly dependencies: Readonly<Record<string, string>>;
 };
 
+/** What `npm pack` needs of a checkout. */
+const BUILT_FROM = [
+  'package.json',
+  'README.md',
+  'LICENSE',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'bin',
+  'deploy',
+  'src',
+  'workers',
+];
+
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-package-'));
 const installed = join(directory, 'node_modules', 'endpointd');
 const bin = join(installed, 'bin', 'endpointd.js');
 
-/** What `npm install <tarball>` leaves behind, without a registry: the package unpacked beside its dependencies, and only those. */
+/**
+ * What `npm install <tarball>` leaves behind, without a registry: the package unpacked beside its dependencies, and only
+ * those. It is built from a copy of the sources: other tests run in the checkout meanwhile.
+ */
 before(async () => {
-  await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: ROOT });
+  const copy = join(directory, 'checkout');
+  for (const name of BUILT_FROM) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: copy });
   mkdirSync(installed, { recursive: true });
   const tarball = join(directory, `endpointd-${PACKAGE.version}.tgz`);
   await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
@@ -38,7 +57,15 @@ before(async () => {
 after(() => rmSync(directory, { recursive: true }));
 
 test('the package holds what runs, and no sources', () => {
-  for (const path of ['bin/endpointd.js', 'dist/src/main.js', 'dist/workers/planner.js', 'LICENSE', 'package.json']) {
+  for (const path of [
+    'README.md',
+    'deploy/rbac.yaml',
+    'bin/endpointd.js',
+    'dist/src/main.js',
+    'dist/workers/planner.js',
+    'LICENSE',
+    'package.json',
+  ]) {
     assert.ok(existsSync(join(installed, path)), path);
   }
   for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);

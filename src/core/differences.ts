@@ -12,7 +12,7 @@ export interface Difference {
    * spec/endpointslice.md and the defects D1 to D41 of its section 17.
    */
   readonly source: string;
-  /** The test that shows it, from `test/`. */
+  /** The test that shows it: its file, from `test/`, and its title, as `<file>: <title>`. */
   readonly shownBy: string;
 }
 
@@ -23,7 +23,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written (as "<nil>" when it is no address), and the whole object is refused until the pod is gone',
     ours: 'is left out and reported; all other addresses are written',
     source: '#109152; 7.3, 20, 24.4',
-    shownBy: 'scenarios/hostile.test.ts',
+    shownBy: 'scenarios/hostile.test.ts: are left out and named in an event; the others of the service are written',
   },
   {
     id: 'empty-node-name',
@@ -31,7 +31,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'gets nodeName "", and the whole object is refused',
     ours: 'gets no nodeName',
     source: '7.3, 20, 24.4',
-    shownBy: 'core/pod-endpoint.test.ts',
+    shownBy:
+      'core/pod-endpoint.test.ts: an address without a node, a valid node or a valid hostname is written without them',
   },
   {
     id: 'bad-host-or-node-name',
@@ -39,7 +40,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole object is refused',
     ours: 'is left out and reported; the address stays',
     source: '20',
-    shownBy: 'core/pod-endpoint.test.ts',
+    shownBy:
+      'core/pod-endpoint.test.ts: an address without a node, a valid node or a valid hostname is written without them',
   },
   {
     id: 'empty-subset',
@@ -47,7 +49,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole object is refused',
     ours: 'is left out',
     source: '10, 24.3',
-    shownBy: 'core/endpoints/over-capacity.test.ts',
+    shownBy:
+      'core/endpoints/over-capacity.test.ts: never more than 1,000, never an empty subset, never fewer ready than fit',
   },
   {
     id: 'truncated-no-op',
@@ -55,7 +58,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written at every sync, as the untruncated addresses are compared',
     ours: 'is left alone: addresses are compared after truncation',
     source: '#127370; 13, 24.3',
-    shownBy: 'scenarios/hostile.test.ts',
+    shownBy:
+      'scenarios/hostile.test.ts: more pods than an object may hold: 1,000 are written, the rest is counted and told',
   },
   {
     id: 'reserved-service-labels',
@@ -63,7 +67,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'causes a PUT at every sync',
     ours: 'is compared like any other: the desired labels with the stored ones, exactly',
     source: '11, 24.3',
-    shownBy: 'core/endpoints/labels.test.ts',
+    shownBy: 'core/endpoints/plan.test.ts: a service that carries the reserved labels itself',
   },
   {
     id: 'headless-label',
@@ -71,7 +75,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'keeps it until something else forces a write',
     ours: 'is repaired',
     source: '11, 24.3',
-    shownBy: 'core/endpoints/labels.test.ts',
+    shownBy: 'core/endpoints/plan.test.ts: a headless label that is wrong',
   },
   {
     id: 'trigger-time-retry',
@@ -79,7 +83,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is lost: the retry removes the annotation',
     ours: 'is kept until a write succeeded or was not needed',
     source: '12, 24.4',
-    shownBy: 'scenarios/annotations.test.ts',
+    shownBy:
+      'scenarios/annotations.test.ts: of a change whose write failed is told by the write that succeeds, with what came meanwhile',
   },
   {
     id: 'pod-phase',
@@ -87,7 +92,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'stays listed until the next event',
     ours: 'leaves at once',
     source: '24.1',
-    shownBy: 'scenarios/upstream.test.ts',
+    shownBy: 'scenarios/upstream.test.ts: its end: one',
   },
   {
     id: 'foreign-edits',
@@ -95,7 +100,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is not noticed until the next sync for another reason',
     ours: 'is repaired within a second; while it happens again without a quiet minute, after twice the wait each time, 30 s at most',
     source: '#89679, #117193; 24.1, 24.4',
-    shownBy: 'scenarios/fights.test.ts',
+    shownBy:
+      'scenarios/fights.test.ts: as soon as it is right: repaired within a second, then ever later, half a minute at most',
   },
   {
     id: 'repeated-deletions',
@@ -103,7 +109,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is answered every time at once',
     ours: 'is repaired at once, then after 1.8 s and twice the wait each time, 10 s at most, until there was a quiet minute',
     source: '24.1',
-    shownBy: 'scenarios/fights.test.ts',
+    shownBy:
+      'scenarios/fights.test.ts: Endpoints are made again nearly at once, then after ever more seconds, ten at most',
   },
   {
     id: 'never-dropped',
@@ -111,7 +118,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is dropped until the next event or resync',
     ours: 'is tried again for ever, backing off by the class of the error (5 s after a 403, 30 s after a 422, up to 5 minutes) unless its inputs change, and is shown in a metric and an event',
     source: '#47796; 5, 24.1',
-    shownBy: 'scenarios/writes.test.ts',
+    shownBy: 'scenarios/writes.test.ts: for good makes the service stuck, says so once, and does not hold up others',
   },
   {
     id: 'own-writes',
@@ -119,7 +126,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is an error that backs off and counts as a failure',
     ours: 'is no case: the reply of the write says what the server holds',
     source: '#125638, #126578; 15, 24.1',
-    shownBy: 'scenarios/upstream.test.ts',
+    shownBy:
+      'scenarios/upstream.test.ts: TestMultiplePodChanges: an own write that the watch has not shown yet does not lead to another',
   },
   {
     id: 'sweep',
@@ -127,7 +135,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'are deleted, whoever made them, unless they carry the leader annotation',
     ours: 'are deleted only if labelled as managed by this controller and the server confirms that there is no Service',
     source: '#57794, #78933, #104062; 16, 24.2',
-    shownBy: 'scenarios/ownership.test.ts',
+    shownBy:
+      'scenarios/ownership.test.ts: are deleted after the start if the label says that they are ours, after asking for the Service once more',
   },
   {
     id: 'delete-calls',
@@ -135,7 +144,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'two DELETE calls are sent, which usually find nothing',
     ours: 'a DELETE is sent only for an object that is known to exist, with its uid and resourceVersion',
     source: '14.3, 24.2',
-    shownBy: 'scenarios/races.test.ts',
+    shownBy: 'scenarios/races.test.ts: during any stage of their sync leave nothing behind, and cost no delete of ours',
   },
   {
     id: 'conflict-events',
@@ -143,7 +152,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'records a warning event',
     ours: 'records none: it is settled by reading the object',
     source: '#89679; 14.4, 17, 24.4',
-    shownBy: 'scenarios/writes.test.ts',
+    shownBy: 'scenarios/writes.test.ts: is no event: the object is read, and written on top of the other writer',
   },
   {
     id: 'event-namespace',
@@ -151,7 +160,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'lands in the namespace default',
     ours: 'is in the namespace of the service',
     source: '17, 24.4',
-    shownBy: 'controller/event-recorder.test.ts',
+    shownBy:
+      'controller/event-recorder.test.ts: the first event of its kind is created, in the namespace of the service',
   },
   {
     id: 'tolerate-unready',
@@ -159,7 +169,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     upstream: 'is ignored since 1.24',
     ours: 'is ignored too, unless a flag asks to honour it',
     source: '#108020; 7.2',
-    shownBy: 'scenarios/annotations.test.ts',
+    shownBy:
+      'scenarios/annotations.test.ts: with the flag overrides publishNotReadyAddresses in both directions, terminating pods included',
   },
 ];
 
@@ -170,7 +181,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'fails the sync as stale, waits for seconds, and after a quick re-creation of the Service fails for ever',
     ours: 'is no case: the reply says what the server holds, and a slice is told by its uid',
     source: '#141592, #141593, #92928, #99345; 5, D1',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go, by us or by the garbage collector (17, D1, D2, D3)',
   },
   {
     id: 'slices-recreated-service',
@@ -178,7 +190,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'may keep an empty slice of its predecessor, which the garbage collector then takes away',
     ours: 'gets slices of its own: those with another owner are not its own',
     source: '#141593; 8.3, D2',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go, by us or by the garbage collector (17, D1, D2, D3)',
   },
   {
     id: 'slices-delete-gone',
@@ -186,7 +199,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is a failure with an event and up to 15 retries',
     ours: 'is a success; deletes carry uid and resourceVersion',
     source: '#141304, #141608; 10.2, D3',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy: 'scenarios/slices-writes.test.ts: is a success: no event, no retry (17, D3)',
   },
   {
     id: 'slices-relabelled',
@@ -194,7 +207,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'leaves the service stale for ever',
     ours: 'is a deletion for the one and an appearance for the other: both services are planned again',
     source: '5, D4',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: gives to another service is that one’s, which removes it; the first gets another (17, D4)',
   },
   {
     id: 'slices-deleted-untouched',
@@ -202,7 +216,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is not noticed until another event',
     ours: 'is repaired within a second',
     source: '#112143, #125354, #112197; D5',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: deletes is made again (17, D39), also one that was not written since the start (17, D5)',
   },
   {
     id: 'slices-foreign-edits',
@@ -210,7 +225,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is answered every time after a second',
     ours: 'is repaired within a second; while it happens again without a quiet minute, after twice the wait each time, 10 s at most for what was deleted and 30 s for what was edited',
     source: '5, D39; design',
-    shownBy: 'scenarios/fights.test.ts',
+    shownBy:
+      'scenarios/fights.test.ts: as soon as it is right: repaired within a second, then ever later, half a minute at most',
   },
   {
     id: 'slices-gauges',
@@ -218,7 +234,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'count the family that was planned last',
     ours: 'count both',
     source: '#126004, #126005; 13, D6',
-    shownBy: 'scenarios/metrics.test.ts',
+    shownBy: 'scenarios/metrics.test.ts: after a start say what there is, both families of a service together (17, D6)',
   },
   {
     id: 'slices-unknown-node',
@@ -227,7 +243,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
       'fails the sync with an event for each retry; given up after 100 minutes, whether the node appears or not',
     ours: 'is left out with one event and no failure, and is in as soon as the node appears',
     source: '#107927, #110639; 7.5, D9',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy:
+      'scenarios/topology.test.ts: is left out and named once, without a failed sync, until the node appears: then it is in at once (17, D9)',
   },
   {
     id: 'slices-recycled-metadata',
@@ -235,7 +252,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'loses the annotations and finalizers of others, and is written whatever happened to it meanwhile',
     ours: 'keeps them, and is written with its uid and resourceVersion',
     source: '#108267; 10.2, D10',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: annotates, or holds by a finalizer, keeps that through every write, recycled or not (17, D10)',
   },
   {
     id: 'slices-conflict-events',
@@ -243,7 +261,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is a warning on the Service',
     ours: 'is no event: the slices are read again; only what lasts is told',
     source: '#92928, #99345; 14, D12',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy:
+      'scenarios/slices-writes.test.ts: is no event: the slices are listed, and written on top of the other writer (17, D12)',
   },
   {
     id: 'slices-bad-pod-ip',
@@ -251,7 +270,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the slice, and with it the service, refused until the pod is gone',
     ours: 'is left out and reported; all other endpoints are written',
     source: '#109152; 7.6, D13',
-    shownBy: 'scenarios/slices.test.ts',
+    shownBy:
+      'scenarios/slices.test.ts: to an address that the API server would refuse leaves that out, with an event; the others are written (17, D13)',
   },
   {
     id: 'slices-refused-write',
@@ -259,7 +279,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'stops all that would follow',
     ours: 'stops only what takes endpoints away; adds go on side by side',
     source: '#93908; 10.2, D13',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy:
+      'scenarios/slices-writes.test.ts: of one of several adds holds back the deletes alone: nothing that serves goes away (17, D13)',
   },
   {
     id: 'slices-hints-return',
@@ -267,7 +288,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'come back with the next unrelated change of the service',
     ours: 'come back as soon as there are shares again',
     source: '#123401; 4, D14',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy:
+      'scenarios/topology.test.ts: come back, without any change of a pod, when the nodes allow them again (17, D14)',
   },
   {
     id: 'slices-hints-events',
@@ -275,7 +297,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'are told with every sync, and in turns where one of two families fails',
     ours: 'are told once for each family and each reason',
     source: '9.4, 9.5, D14, D15',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy:
+      'scenarios/topology.test.ts: of one family fail without those of the other, and without an event for each sync (17, D15)',
   },
   {
     id: 'slices-hints-no-share',
@@ -283,7 +306,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'have its slice written with every sync',
     ours: 'are right as they are',
     source: '9.4, D41',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy:
+      'scenarios/topology.test.ts: of an endpoint in a zone without share are its own zone’s, and written once (17, D41)',
   },
   {
     id: 'slices-zone-change',
@@ -291,7 +315,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is followed with the next unrelated change of each service',
     ours: 'is followed at once by the services with pods on that node',
     source: '#117245; 3.2, D16',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy: 'scenarios/topology.test.ts: is that of the endpoints on it, and when it changes they follow (17, D16)',
   },
   {
     id: 'slices-node-cpu',
@@ -299,7 +323,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'counts from the next change of any readiness or zone of a node',
     ours: 'counts at once',
     source: '3.2, 9.1',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy: 'scenarios/topology.test.ts: are made anew when a zone grows so that the others would be overloaded',
   },
   {
     id: 'slices-terminating-pod',
@@ -307,7 +331,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'has its services synced',
     ours: 'does not',
     source: '3.3, D28',
-    shownBy: 'scenarios/slices.test.ts',
+    shownBy:
+      'scenarios/slices.test.ts: of a pod that terminates shows in its conditions; later changes of its status cost nothing (17, D28)',
   },
   {
     id: 'slices-pod-phase',
@@ -315,7 +340,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'stays until the next event',
     ours: 'leaves at once',
     source: '3.3',
-    shownBy: 'scenarios/slices.test.ts',
+    shownBy: 'scenarios/slices.test.ts: to the phase Failed or Succeeded takes it out, though nothing else has changed',
   },
   {
     id: 'slices-never-dropped',
@@ -323,7 +348,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is dropped until the next event or resync',
     ours: 'is tried again for ever, at most five minutes apart, and shown in a metric and an event',
     source: '3.4, D32',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy:
+      'scenarios/slices-writes.test.ts: that never ends is told once it has lasted, and never given up (17, D32)',
   },
   {
     id: 'slices-terminating-namespace',
@@ -331,7 +357,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'ends the whole sync',
     ours: 'is skipped alone: updates and deletes are done',
     source: '10.2, D33',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy:
+      'scenarios/slices-writes.test.ts: of creates in a terminating namespace skips them alone: updates and deletes are done (17, D33)',
   },
   {
     id: 'slices-hints-forgotten',
@@ -339,7 +366,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is remembered, and queued with every change of a node',
     ours: 'is forgotten',
     source: '9.6, D35',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy: 'scenarios/topology.test.ts: of a Service that is deleted are forgotten: no node wakes it up (17, D35)',
   },
   {
     id: 'slices-create-twice',
@@ -347,7 +374,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'leaves a second slice beside the first',
     ours: 'leaves one: its name is drawn here, so that the second create is refused',
     source: '12.2; design',
-    shownBy: 'scenarios/slices-writes.test.ts',
+    shownBy:
+      'scenarios/slices-writes.test.ts: to a create leaves no duplicate: the slices are listed, and that one is known by its name',
   },
   {
     id: 'slices-trigger-time-retry',
@@ -355,7 +383,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is lost: the retry removes the annotation',
     ours: 'is kept until a write succeeded or was not needed',
     source: '6',
-    shownBy: 'scenarios/controllers.test.ts',
+    shownBy:
+      'scenarios/controllers.test.ts: of one controller survives its own failures, and does not depend on when the other has written',
   },
   {
     id: 'slices-bad-host-or-node-name',
@@ -363,7 +392,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole slice is refused',
     ours: 'is left out and reported; the endpoint stays',
     source: '2.3, 7.6',
-    shownBy: 'core/slices/pod-endpoints.test.ts',
+    shownBy: 'core/slices/pod-endpoints.test.ts: a bad hostname or node name is left out, the endpoint stays',
   },
   {
     id: 'slices-empty-label',
@@ -371,7 +400,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'does not come to slices without endpoints',
     ours: 'comes to all of them',
     source: '12.1',
-    shownBy: 'core/slices/upstream-differences.test.ts',
+    shownBy:
+      'core/slices/upstream-differences.test.ts: a label with an empty value comes to the placeholder too; upstream takes it for one that is missing',
   },
   {
     id: 'slices-headless-label',
@@ -379,7 +409,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'may be written without it',
     ours: 'gets it with that write',
     source: '12.1',
-    shownBy: 'core/slices/upstream-differences.test.ts',
+    shownBy:
+      'core/slices/upstream-differences.test.ts: a slice that takes new endpoints gets the headless label that it lacks; from upstream it does not',
   },
   {
     id: 'slices-hints-no-zone',
@@ -387,7 +418,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'have slices written with every sync',
     ours: 'are taken away once',
     source: '9.4, 9.5',
-    shownBy: 'core/slices/upstream-differences.test.ts',
+    shownBy:
+      'core/slices/upstream-differences.test.ts: hints that an endpoint without a zone makes impossible are taken away once; upstream writes on and on',
   },
   {
     id: 'slices-hints-of-nodes',
@@ -395,7 +427,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'stay in slices that are not written for another reason',
     ours: 'go',
     source: '9.4',
-    shownBy: 'core/slices/topology-hints.test.ts',
+    shownBy:
+      'core/slices/topology-hints.test.ts: hints for nodes, of a time with PreferSameNode, do not stay beside those for zones',
   },
   {
     id: 'slices-hints-start',
@@ -403,7 +436,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     upstream: 'may be taken away, with a warning',
     ours: 'stay: no slice is planned before the nodes are known',
     source: '9.1',
-    shownBy: 'scenarios/topology.test.ts',
+    shownBy: 'scenarios/topology.test.ts: are kept over a restart, and over the loss of a thread: 0 writes',
   },
 ];
 
@@ -414,7 +447,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is not noticed until another event',
     ours: 'is repaired within a second',
     source: '#112143; D5',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right after a second (17, D5, D39)',
   },
   {
     id: 'mirror-finalizer',
@@ -422,7 +455,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'blocks its Endpoints for ever',
     ours: 'counts as gone',
     source: '#108779, #109624; 11.3, D11',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy: 'scenarios/mirroring.test.ts: deletes while a finalizer holds it does not hold up the Endpoints (17, D11)',
   },
   {
     id: 'mirror-recycle',
@@ -430,7 +463,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'may be mixed up: a create of a name that exists, refused and tried again',
     ours: 'are told apart',
     source: '11.7, D24',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy:
+      'scenarios/mirroring.test.ts: whose ports and families change all at once take over the slices that there are (17, D24)',
   },
   {
     id: 'mirror-reserved-labels',
@@ -438,7 +472,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'cause a PUT at every sync',
     ours: 'are compared without these labels',
     source: '11.6, D25',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy:
+      'scenarios/mirroring.test.ts: that carry the reserved labels themselves cost no write with every sync (17, D25)',
   },
   {
     id: 'mirror-delete-gone',
@@ -446,7 +481,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is a failure',
     ours: 'is a success',
     source: '#141304, #141608; 11.7, D3',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy:
+      'scenarios/mirroring.test.ts: a delete of one that is gone already is a success: no event, no retry (17, D3)',
   },
   {
     id: 'mirror-terminating-namespace',
@@ -454,7 +490,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'ends the whole sync',
     ours: 'is skipped alone',
     source: '11.7, D33',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy: 'scenarios/mirroring.test.ts: in a terminating namespace are skipped in silence (17, D33)',
   },
   {
     id: 'mirror-never-dropped',
@@ -462,7 +498,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'are dropped in silence until the next event or resync',
     ours: 'are tried again for ever, and shown in a metric and an event',
     source: '3.4, 14, D32',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy:
+      'scenarios/mirroring.test.ts: that are refused make the Endpoints stuck, named in a metric, an event and the log, hold up no other, and are tried for ever (17, D32)',
   },
   {
     id: 'mirror-foreign-edits',
@@ -470,7 +507,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is answered at once every time',
     ours: 'is repaired within a second; while it happens again without a quiet minute, after twice the wait each time, 10 s at most for what was deleted and 30 s for what was edited',
     source: '11.8; design',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right after a second (17, D5, D39)',
   },
   {
     id: 'mirror-bad-address',
@@ -478,7 +515,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is written, and the whole slice refused again and again',
     ours: 'is left out and reported as one that is none; all others are mirrored',
     source: '2.3, 11.5, D13',
-    shownBy: 'core/mirroring/upstream.test.ts',
+    shownBy:
+      'core/mirroring/upstream.test.ts: an address that the server would refuse is left out; upstream fails with the whole slice (D13)',
   },
   {
     id: 'mirror-ports-of-one-name',
@@ -486,7 +524,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'are written as one slice, which is refused again and again',
     ours: 'are slices of their own, and equal ports are one',
     source: '2.3, 11.5',
-    shownBy: 'core/mirroring/upstream.test.ts',
+    shownBy:
+      'core/mirroring/upstream.test.ts: two ports of one name for the same address are mirrored apart; upstream writes what the server refuses',
   },
   {
     id: 'mirror-equal-ports',
@@ -494,15 +533,17 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'are one slice, of any of the addresses, and drawn anew with every sync',
     ours: 'are several slices: the maximum is that of each subset',
     source: '11.5',
-    shownBy: 'core/mirroring/upstream.test.ts',
+    shownBy:
+      'core/mirroring/upstream.test.ts: subsets of equal ports above the limit together have several slices; upstream draws what to leave out',
   },
   {
     id: 'mirror-metadata',
     title: 'A mirrored slice that is written',
-    upstream: 'loses its finalizers, and is overwritten whatever happened to it meanwhile',
-    ours: 'keeps them, and is written with its uid and resourceVersion',
+    upstream: 'loses its finalizers and its generateName, and is overwritten whatever happened to it meanwhile',
+    ours: 'keeps both, and is written with its uid and resourceVersion',
     source: '11.6',
-    shownBy: 'core/mirroring/plan.test.ts',
+    shownBy:
+      'core/mirroring/plan.test.ts: updates, recycled ones too, and deletes carry uid and resourceVersion; finalizers and generateName stay',
   },
 ];
 
@@ -608,31 +649,35 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D20',
     title: 'Headless Services without ports are not written with every sync (#133474, #136502)',
-    shownBy: 'scenarios/slices.test.ts',
+    shownBy: 'scenarios/slices.test.ts: and syncs for no reason leave a headless service without ports alone (17, D20)',
   },
   {
     id: 'D23',
     title: 'Mirroring copies annotations, but not those of kubectl (#98026, #98116)',
-    shownBy: 'scenarios/mirroring.test.ts',
+    shownBy:
+      'scenarios/mirroring.test.ts: become a slice that names their makers, labels and annotations (17, D23), but has no zones and one condition',
   },
   {
     id: 'D27',
     title: 'Many Services in a namespace do not slow the changes of a pod (#134739)',
-    shownBy: 'scenarios/slices.test.ts',
+    shownBy:
+      'scenarios/slices.test.ts: is looked at by its services alone, however many there are in the namespace (17, D27)',
   },
   {
     id: 'D37',
     title: 'Endpoints and slices end alike after rapid changes (#117193, #125638)',
-    shownBy: 'scenarios/controllers.test.ts',
+    shownBy:
+      'scenarios/controllers.test.ts: ends alike in both, however fast pods change and however late answers and watches come (17, D37)',
   },
   {
     id: 'D38',
     title: 'A Service that is being deleted gets no new slices (#91287, #91311)',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: in the foreground gets no new slices meanwhile, so it can go (17, D38)',
   },
   {
     id: 'D39',
     title: 'Slices that others edit or delete are repaired (#85353)',
-    shownBy: 'scenarios/slices-ownership.test.ts',
+    shownBy: 'scenarios/slices-ownership.test.ts: edits is put right, but not within the first second (17, D39)',
   },
 ];

@@ -85,8 +85,9 @@ describe('a conflict', () => {
 
 describe('a refusal', () => {
   it('for good makes the service stuck, says so once, and does not hold up others', () => {
+    let refuses = true;
     const sim = createSim({
-      refuse: ({ path, method }) => (method === 'POST' && path.includes('/bad/endpoints') ? 422 : 0),
+      refuse: ({ path, method }) => (refuses && method === 'POST' && path.includes('/bad/endpoints') ? 422 : 0),
     });
     for (const namespace of ['bad', 'good']) {
       sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
@@ -104,6 +105,9 @@ describe('a refusal', () => {
     const reasons = eventsOf(sim).map((line) => line.split(':')[0]);
     assert.deepEqual(new Set(reasons), new Set(['EndpointsStuck', 'FailedToCreateEndpoint']));
     assert.equal(reasons.filter((reason) => reason === 'EndpointsStuck').length, 1);
+    refuses = false;
+    sim.run(300_000);
+    assert.deepEqual(endpointsTable(sim), ['bad/web 10.0.0.1 : http:8080/TCP', 'good/web 10.0.0.1 : http:8080/TCP']);
   });
 
   it('of a create in a terminating namespace is no failure at all', () => {

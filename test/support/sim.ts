@@ -403,7 +403,9 @@ export function createSim(config: SimConfig = {}): Sim {
     },
     request(method: string, path: string, body?: object, contentType?: string) {
       const reply = sim.tryRequest(method, path, body, contentType);
-      if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+      if (reply.status >= 400) {
+        throw new RefusedRequest(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`, reply.status);
+      }
       return reply.body;
     },
     run(ms: number) {
@@ -708,6 +710,16 @@ function mutated(request: HttpRequest, admission: (object: KubeObject) => void):
   const object = decodeObject(request.body);
   admission(object);
   return encodeObject(object);
+}
+
+/** The server refuses a request of a script. */
+export class RefusedRequest extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** A pod that runs and is ready, unless told otherwise; make it with `createPod`. */

@@ -568,7 +568,7 @@ test('a new slice, whole', () => {
   ]);
 });
 
-test('updates, recycled ones too, and deletes carry uid and resourceVersion; finalizers stay', () => {
+test('updates, recycled ones too, and deletes carry uid and resourceVersion; finalizers and generateName stay', () => {
   const { writes } = planMirrorWith({
     endpoints: mirroredEndpoints(['10.0.0.1 -> 80/TCP', '10.0.0.9 -> 90/TCP']),
     stored: deepFreeze([
