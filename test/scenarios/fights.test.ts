@@ -11,7 +11,17 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { createNode, edit, ENDPOINTS, metric, namesOf, SERVICES, SLICES, slicesTable } from '../support/slice-sim.ts';
+import {
+  createNode,
+  edit,
+  ENDPOINTS,
+  makeEndpoints,
+  metric,
+  namesOf,
+  SERVICES,
+  SLICES,
+  slicesTable,
+} from '../support/slice-sim.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import { endNamespace } from '../../src/workload/end-namespace.ts';
 
@@ -93,6 +103,30 @@ describe('objects that somebody deletes as soon as they are there', () => {
   it('a slice is made again within a second, whatever its new name, then ever later, ten seconds at most', () => {
     const waits = rounded(fight(settled(), SLICES_KIND, SLICES_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 7), [0.9, 1.8, 3.6, 7.2, 10, 10, 10]);
+    assert.equal(waits.length, 32, 'writes in 300 s');
+  });
+
+  it('a mirrored slice likewise, and its Endpoints that go and come again are no fight', () => {
+    const sim = settled({ options: { slices: false, mirroring: true } });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }];
+    makeEndpoints(sim, 'hand', subsets);
+    sim.run(2000);
+    const mirrored: Kind = {
+      ...SLICES_KIND,
+      title: 'a mirrored slice',
+      isRight: (world) => slicesTable(world).includes('default/hand (mirror) IPv4 192.0.2.1 : http:8080/TCP'),
+    };
+    for (let i = 0; i < 5; i++) {
+      deleteObject(sim, `${ENDPOINTS}/hand`);
+      sim.run(2000);
+      makeEndpoints(sim, 'hand', subsets);
+      sim.run(2000);
+      assert.ok(mirrored.isRight(sim));
+    }
+    assert.equal(metric(sim, 'endpointd_foreign_edits_total'), 0);
+    const waits = rounded(fight(sim, mirrored, mirrored.delete, 300));
+    assert.deepEqual(waits.slice(0, 6), [0.9, 1.8, 3.6, 7.2, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 

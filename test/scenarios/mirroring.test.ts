@@ -368,7 +368,7 @@ describe('addresses that are none', () => {
 });
 
 describe('a mirrored slice that somebody else', () => {
-  it('edits or deletes is put right after a second (17, D5, D39)', () => {
+  it('edits or deletes is put right within a second (17, D5, D39)', () => {
     const sim = settled();
     const path = (): string => `${SLICES}/${namesOf(sim)[0]}`;
     sim.kill();
@@ -378,9 +378,9 @@ describe('a mirrored slice that somebody else', () => {
     sim.run(3000);
     assert.deepEqual(slicesTable(sim), RIGHT);
     edit(sim, path(), {}, { endpoints: [] });
-    sim.run(900);
+    sim.run(800);
     assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 - : http:8080/TCP']);
-    sim.run(500);
+    sim.run(200);
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
