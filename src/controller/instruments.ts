@@ -168,8 +168,8 @@ export function readState(store: MetricStore, state: ControllerState): void {
 }
 
 function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {
-  const oldestMs = Math.min(...controllers.map(({ queue }) => oldestChangeMs(queue)));
-  return oldestMs === Infinity ? 0 : (nowMs - oldestMs) / 1000;
+  const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
+  return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 
 function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {

@@ -22,7 +22,10 @@ import { createSlots, type Slots } from './slots.ts';
 export interface WorkItem<K> {
   readonly key: K;
   readonly namespace: string;
-  /** Of the oldest change that the processing that comes next will cover; Infinity = none. */
+  /**
+   * Of the oldest change that the processing that comes next will cover; -1 = none. Whole milliseconds, since a fraction
+   * or Infinity would take 16 bytes more.
+   */
   changedMs: number;
   /** The same of the last processing that has begun. */
   coveredMs: number;
@@ -114,8 +117,8 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   return {
     key,
     namespace,
-    changedMs: Infinity,
-    coveredMs: Infinity,
+    changedMs: NO_CHANGE,
+    coveredMs: NO_CHANGE,
     freshDueMs: Infinity,
     choreDueMs: Infinity,
     waiting: null,
@@ -132,7 +135,7 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
 /** Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`. */
 export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
-  item.changedMs = Math.min(item.changedMs, nowMs);
+  item.changedMs = earlier(item.changedMs, Math.floor(nowMs));
   addCheck(queue, item, lane, nowMs, delayMs);
 }
 
@@ -172,7 +175,7 @@ export function putOffWork<K>(
   nowMs: number,
   delayMs: number,
 ): void {
-  item.changedMs = Math.min(item.changedMs, item.coveredMs);
+  item.changedMs = earlier(item.changedMs, item.coveredMs);
   addCheck(queue, item, lane, nowMs, delayMs);
 }
 
@@ -216,7 +219,7 @@ export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: numbe
 
 /** Takes back all adds. A key that is processing stays so until `doneWork`. */
 export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
-  item.changedMs = Infinity;
+  item.changedMs = NO_CHANGE;
   item.freshDueMs = Infinity;
   item.choreDueMs = Infinity;
   heapRemove(queue.delayed, item);
@@ -249,21 +252,28 @@ export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): numbe
 }
 
 /**
- * The oldest change that is not settled: waiting, or covered by a processing that has not ended; Infinity = none.
+ * The oldest change that is not settled: waiting, or covered by a processing that has not ended; -1 = none.
  * Looks at every key that waits or is processing, and at no other.
  */
 export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
-  let oldestMs = Infinity;
-  for (const { changedMs } of queue.delayed.items) oldestMs = Math.min(oldestMs, changedMs);
+  let oldestMs = NO_CHANGE;
+  for (const { changedMs } of queue.delayed.items) oldestMs = earlier(oldestMs, changedMs);
   for (const { fresh, chore } of queue.crowds.values()) {
     for (const { items } of [fresh, chore]) {
-      for (let item = items.first; item !== null; item = item.next) oldestMs = Math.min(oldestMs, item.changedMs);
+      for (let item = items.first; item !== null; item = item.next) oldestMs = earlier(oldestMs, item.changedMs);
     }
   }
   for (let item = queue.processing.first; item !== null; item = item.next) {
-    oldestMs = Math.min(oldestMs, item.changedMs, item.coveredMs);
+    oldestMs = earlier(earlier(oldestMs, item.changedMs), item.coveredMs);
   }
   return oldestMs;
+}
+
+const NO_CHANGE = -1;
+
+function earlier(aMs: number, bMs: number): number {
+  if (aMs === NO_CHANGE) return bMs;
+  return bMs === NO_CHANGE ? aMs : Math.min(aMs, bMs);
 }
 
 function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
