@@ -154,6 +154,22 @@ test('what is no frame is a decode error', () => {
   assert.throws(() => createWatchReader('text/html'), DecodeError);
 });
 
+test('a line of exactly 16 MiB is read, and so is what follows blank lines', () => {
+  const frames = (bytes: Uint8Array): number => {
+    const reader = createWatchReader(JSON_TYPE);
+    reader.push(bytes);
+    let count = 0;
+    while (reader.next() !== null) count++;
+    return count;
+  };
+  const event = '{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}}}';
+  const padded = new Uint8Array(16 * 1024 * 1024 + 1).fill(0x20);
+  padded.set(bytesOf(event));
+  padded.set(bytesOf('\n'), padded.length - 1);
+  assert.equal(frames(padded), 1);
+  assert.equal(frames(bytesOf(`\n \t\r\n${event}\n`)), 1);
+});
+
 test('garbage in a stream is a decode error or nothing yet', () => {
   const stream = Buffer.concat([EXPIRED_FRAME, encodeWatchFrame(PROTOBUF, 'ADDED', encodeObject(pod('a', '1')))]);
   fc.assert(
@@ -230,6 +246,9 @@ test('a Status is read from either encoding, whatever its Content-Type says', ()
   assert.deepEqual(readStatus('text/plain', 403, encodeObject(status)), status);
   assert.ok(isNamespaceTerminating(status));
   assert.ok(!isResourceVersionTooLarge(status));
+  const behind = makeStatus(504, 'Timeout', 'no', { causes: [{ reason: 'ResourceVersionTooLarge' }] });
+  assert.ok(isResourceVersionTooLarge(behind));
+  assert.ok(!isNamespaceTerminating(behind));
 });
 
 test('a Status is made up where the body holds none', () => {

@@ -308,6 +308,14 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     });
   });
 
+  test('endpoints that are sent to the same zone share their hints', () => {
+    const slices = hintSlices({ created: ['a a b b'] });
+    allotHints(slices, HALVES);
+    const [a1, a2, b1] = slices.created[0]!.endpoints;
+    assert.equal(a1!.hints, a2!.hints);
+    assert.notEqual(a1!.hints, b1!.hints);
+  });
+
   test('a ready endpoint without zone but with a hint does not matter while its slice stays', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['>a b>b'] }), { written: [], hints: 'a1 b1', failure: '' });
   });

@@ -22,6 +22,14 @@ function distribute(mode: TrafficDistribution, texts: HintTexts): string[] {
   return writtenTexts(slices, result);
 }
 
+test('endpoints of the same zone and node share their hints', () => {
+  const slices = hintSlices({ created: ['a/n a/n a/m'] });
+  distributeTraffic(slices, 'PreferSameNode');
+  const [n1, n2, m] = slices.created[0]!.endpoints;
+  assert.equal(n1!.hints, n2!.hints);
+  assert.notEqual(n1!.hints, m!.hints);
+});
+
 suite('which hints a Service asks for', () => {
   function modeOf(annotations: Readonly<Record<string, string>>, trafficDistribution = ''): string {
     return hintsMode(makeService({ annotations, trafficDistribution }));
