@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createReconnect, nextReconnectMs } from '../../src/controller/reconnect.ts';
+import { createReconnect, nextReconnectMs, noteWatch } from '../../src/controller/reconnect.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 
 describe('the pause before a watch is tried again', () => {
@@ -22,6 +22,18 @@ describe('the pause before a watch is tried again', () => {
     const second = nextReconnectMs(reconnect, prng, first + 119_000);
     assert.ok(second >= 1600, `${second} ms`);
     const third = nextReconnectMs(reconnect, prng, first + 119_000 + second + 121_000);
+    assert.ok(third < 1600, `${third} ms`);
+  });
+
+  it('begins anew after a watch that ran for ten seconds, not after a shorter one', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    const first = nextReconnectMs(reconnect, prng, 0);
+    noteWatch(reconnect, 9999);
+    const second = nextReconnectMs(reconnect, prng, first + 9999);
+    assert.ok(second >= 1600, `${second} ms`);
+    noteWatch(reconnect, 10_000);
+    const third = nextReconnectMs(reconnect, prng, first + second + 20_000);
     assert.ok(third < 1600, `${third} ms`);
   });
 

@@ -35,23 +35,29 @@ const ATTEMPTS = 3;
 /** Far more than any test file takes; here it only ends what hangs. */
 const CPU_LIMIT = 300;
 
-/** Throws if a test file fails as it is: then nothing can be said about mutants. */
+/** A test file that fails as it is can kill nothing: it is left out, and said so. */
 export async function readBaseline(options: BaselineOptions): Promise<TestFile[]> {
   const { root, tests, cache, workers, tell } = options;
   const known = new Map(readCache(cache).map((file) => [file.path, file]));
   const digests = new Map<string, string>();
   const digest = (paths: readonly string[]): string => hash(paths.map((path) => digestOf(root, path, digests)));
   let count = 0;
-  const files = await inParallel(tests, workers, async (path) => {
+  const all = await inParallel(tests, workers, async (path) => {
     const before = known.get(path);
     if (before !== undefined && before.digest === digest(before.loaded)) return before;
-    const { loaded, ...measured } = await measure(options, path, ATTEMPTS);
+    const measurement = await measure(options, path, ATTEMPTS);
+    if (typeof measurement === 'string') {
+      tell(`${path}: LEFT OUT, for it fails without a mutant: ${measurement}`);
+      return null;
+    }
+    const { loaded, ...measured } = measurement;
     tell(`${path}: ${measured.seconds.toFixed(1)} s without a mutant`);
     const file = { path, digest: digest(loaded), loaded, ...measured };
     known.set(path, file);
     if (++count % 20 === 0) writeCache(cache, [...known.values()]);
     return file;
   });
+  const files = all.filter((file) => file !== null);
   writeCache(cache, files);
   return files;
 }
@@ -61,11 +67,12 @@ export function testsThatRun(files: readonly TestFile[], source: string, offset:
   return files.filter((file) => file.run[source]?.some((ranges) => wasRun(ranges, offset)));
 }
 
+/** A text is what failed, at the last of the attempts. */
 async function measure(
   options: BaselineOptions,
   path: string,
   attempts: number,
-): Promise<Pick<TestFile, 'seconds' | 'loaded' | 'run'>> {
+): Promise<Pick<TestFile, 'seconds' | 'loaded' | 'run'> | string> {
   const { root, sources } = options;
   const reports = mkdtempSync(join(tmpdir(), 'mutants-coverage-'));
   try {
@@ -79,7 +86,7 @@ async function measure(
     const seconds = (performance.now() - started) / 1000;
     if (outcome.kind !== 'passed') {
       if (attempts > 1) return await measure(options, path, attempts - 1);
-      throw new Error(`${path} fails without a mutant: ${outcome.kind === 'failed' ? outcome.by : 'it does not end'}`);
+      return outcome.kind === 'failed' ? outcome.by : 'it does not end';
     }
     const loaded = new Set([path]);
     const run: Record<string, RunRanges[]> = {};

@@ -135,9 +135,18 @@ describe('what becomes of them', () => {
     });
   });
 
-  it('a test that fails without a mutant is an error', async () => {
+  it('a test file that fails without a mutant is left out, and said so', async () => {
+    const said: string[] = [];
     const broken = { ...toy, tests: ['test/mutants/toy/no-such-file.ts'] };
-    await assert.rejects(run(broken, []), /^Error: test\/mutants\/toy\/no-such-file.ts fails without a mutant/);
+    const [result] = await testMutants(broken, [find('a > b', 'true')], {
+      workers: 1,
+      limit: 1,
+      longest: Infinity,
+      tell: (line) => said.push(line),
+      done: () => {},
+    });
+    assert.equal(result?.status, 'not run by any test');
+    assert.match(said.join(''), /^test\/mutants\/toy\/no-such-file.ts: LEFT OUT, for it fails without a mutant/);
   });
 
   it('a survivor is shown as the lines that it changes', () => {

@@ -1,5 +1,6 @@
 import { ENDPOINTS_ADDRESSES_MAX } from '../../kube/names.ts';
 import type { EndpointSubset } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
 import { makeSubset } from './subset.ts';
 
 export interface Capped {
@@ -39,8 +40,9 @@ export function capAddresses(subsets: readonly EndpointSubset[]): Capped {
     const keptNotReady = cutReady ? [] : some;
     if (keptReady.length + keptNotReady.length > 0) kept.push(makeSubset(keptReady, keptNotReady, ports));
   }
-  const keptReady = cutReady ? budget - left : ready;
-  const keptNotReady = cutReady ? 0 : budget - left;
+  assert(left === 0, 'shares that are rounded up use up the budget');
+  const keptReady = cutReady ? budget : ready;
+  const keptNotReady = cutReady ? 0 : budget;
   return {
     subsets: kept,
     ready: keptReady,

@@ -1,0 +1,104 @@
+/** What a sync that failed says, and when its service is tried again. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { makeStatus } from '../../src/kube/status.ts';
+import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
+
+const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
+
+/** One service with one ready pod, all written; from now on its updates are answered with `status`. */
+function refusing(status: number): Sim {
+  const sim = createSim();
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  sim.exchanges.length = 0;
+  sim.refuse = ({ method, path }) =>
+    method === 'PUT' && path === `${ENDPOINTS}/web` ? makeStatus(status, '', 'not like this') : 0;
+  return sim;
+}
+
+function flip(sim: Sim, ready: boolean): void {
+  setPodStatus(sim, { name: 'web-1', ready });
+}
+
+function puts(sim: Sim): number {
+  return writesOf(sim).filter((line) => line.startsWith('PUT')).length;
+}
+
+function lines(sim: Sim, message: string): { level: string; v: number; fields: Record<string, unknown> }[] {
+  return sim.logLines
+    .filter((line) => line.message === message)
+    .map(({ level, v, fields }) => ({ level, v, fields: { ...fields } }));
+}
+
+describe('an update that is refused', () => {
+  it('is an event, and a line that says why and when it is tried again', () => {
+    const sim = refusing(422);
+    flip(sim, false);
+    sim.run(1000);
+    const { items } = sim.request('GET', '/api/v1/events') as unknown as { items: Record<string, unknown>[] };
+    assert.ok(
+      items.some(
+        ({ reason, message }) =>
+          reason === 'FailedToUpdateEndpoint' && message === 'Failed to update endpoint default/web: not like this',
+      ),
+    );
+    const [line, ...more] = lines(sim, 'sync failed, retrying');
+    assert.deepEqual(more, []);
+    const { retryMs, ...fields } = line!.fields;
+    assert.ok(Number.isInteger(retryMs) && Number(retryMs) > 0, String(retryMs));
+    assert.deepEqual(
+      { ...line, fields },
+      {
+        level: 'warning',
+        v: 1,
+        fields: {
+          controller: 'endpoints',
+          service: 'default/web',
+          class: 'invalid',
+          reason: 'not like this',
+          failures: 1,
+        },
+      },
+    );
+  });
+
+  for (const status of [422, 403]) {
+    it(`with ${status} is not tried again within two seconds, whatever changes; a change then is`, () => {
+      const sim = refusing(status);
+      flip(sim, false);
+      sim.run(1000);
+      flip(sim, true);
+      sim.run(200);
+      flip(sim, false);
+      sim.run(700);
+      assert.equal(puts(sim), 1);
+      sim.run(200);
+      assert.equal(puts(sim), 2);
+    });
+  }
+
+  it('with 500 makes its service stuck the sixth time in a row, and not before', () => {
+    const sim = refusing(500);
+    flip(sim, false);
+    const stuck = (): number => lines(sim, 'service is stuck: its objects may be wrong until this is mended').length;
+    while (puts(sim) < 5) sim.run(10);
+    sim.run(10);
+    assert.equal(stuck(), 0);
+    while (puts(sim) < 6) sim.run(10);
+    sim.run(10);
+    assert.equal(stuck(), 1);
+    while (puts(sim) < 8) sim.run(10);
+    assert.equal(stuck(), 1);
+  });
+});
+
+it('a conflict is expected: its line shows only where much is asked for', () => {
+  const sim = refusing(409);
+  flip(sim, false);
+  sim.run(100);
+  const [line] = lines(sim, 'sync failed, retrying');
+  assert.deepEqual([line?.level, line?.v, line?.fields['class']], ['info', 3, 'conflict']);
+});
