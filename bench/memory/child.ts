@@ -2,8 +2,10 @@
 import { parseRunFlags } from '../../src/cli/flags.ts';
 import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/inputs.ts';
 import { createState } from '../../src/controller/initial-state.ts';
+import type { ReflectorTarget, Versioned } from '../../src/controller/reflector.ts';
 import { workDepth } from '../../src/controller/workqueue.ts';
 import { podCount } from '../../src/core/selector-index.ts';
+import type { ObjectSource } from '../../src/kube/source.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { nodeObject, podObject, serviceObject } from '../../src/workload/objects.ts';
@@ -39,12 +41,12 @@ function measure(controllers: string, namespaces: number): Weights {
   const nodes = nodeTarget(state, () => undefined);
   const pods = podTarget(state, () => undefined);
   const empty = weigh();
-  for (const source of serviceSources(profile)) services.upsert(services.project(source), source, NOW);
+  for (const source of serviceSources(profile)) upsert(services, source);
   const withServices = weigh();
   // The endpoints controller reads no nodes, so alone it is sent none.
-  if (options.slices) for (const source of nodeSources(profile)) nodes.upsert(nodes.project(source), source, NOW);
+  if (options.slices) for (const source of nodeSources(profile)) upsert(nodes, source);
   const withNodes = weigh();
-  for (const source of podSources(profile)) pods.upsert(pods.project(source), source, NOW);
+  for (const source of podSources(profile)) upsert(pods, source);
   const withPods = weigh();
   return {
     pods: podCount(state.index),
@@ -75,6 +77,11 @@ function* podSources(profile: ReturnType<typeof findProfile>): Generator<ReturnT
   const cluster = makeCluster(profile, SEED);
   let revision = 1_000_000;
   for (const pod of cluster.pods) yield storedPodSource(podObject(cluster, pod), ++revision);
+}
+
+function upsert<R extends Versioned>(target: ReflectorTarget<R>, source: ObjectSource): void {
+  const record = target.project(source);
+  target.upsert(record, source, record.resourceVersion, NOW);
 }
 
 function weigh(): number {

@@ -1,10 +1,11 @@
 /** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
 import { createPace, noteChange } from './batch-pace.ts';
 import type { Now } from './event.ts';
+import { FORGOTTEN_VERSION, givesWay } from './history.ts';
 import { followZone } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
 import type { ReflectorTarget } from './reflector.ts';
-import { ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
+import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
 import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
 import { recheckHints } from './topology.ts';
@@ -15,17 +16,16 @@ import { allPods, getPod, putPod, putService, removePod, removeService, services
 import { labelsEqual } from '../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../kube/project.ts';
 import { podIPsOf } from '../kube/record.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ContainerPort, NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
     project: (source) => projectPod(source, state.interner, state.options.kubeletEnds),
-    upsert(pod, _source, now) {
+    cachedVersion: ({ namespace, name }) => getPod(state.index, namespace, name)?.resourceVersion ?? '',
+    upsert(pod, _source, upTo, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
-      if (cached !== undefined && compareResourceVersions(pod.resourceVersion, cached.resourceVersion) <= 0)
-        return cached;
+      if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
       const { previous, before, after } = putPod(state.index, pod);
       if (state.options.slices) notePod(state.nodes, previous, pod);
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
@@ -42,17 +42,29 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     remove(pod, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
       // An event that a newer list has overtaken.
-      if (cached === undefined || compareResourceVersions(pod.resourceVersion, cached.resourceVersion) < 0) return;
+      if (cached === undefined || !givesWay(cached.resourceVersion, pod.resourceVersion)) return;
       dropPod(state, cached, now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const pod of allPods(state.index)) {
-        if (marks.has(pod) || compareResourceVersions(pod.resourceVersion, resourceVersion) > 0) continue;
-        dropPod(state, pod, now);
+        if (!marks.has(pod) && givesWay(pod.resourceVersion, resourceVersion)) dropPod(state, pod, now);
       }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const pod of allPods(state.index)) putPod(state.index, { ...pod, resourceVersion: FORGOTTEN_VERSION });
     },
     synced: onSynced,
   };
+}
+
+/** The cached one stays: its texts are shared with the keys of the index. */
+function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
+  return (
+    cached.resourceVersion === pod.resourceVersion &&
+    !planningDiffers(cached, pod) &&
+    labelsEqual(cached.labels, pod.labels)
+  );
 }
 
 /** Its labels are others: what it has left or entered changes, and what it stays in if the pod itself has changed. */
@@ -153,11 +165,11 @@ function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boo
 export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
   return {
     project: (source) => projectService(source, state.interner),
-    upsert(record, _source, now) {
+    cachedVersion: ({ namespace, name }) => getService(state, namespace, name)?.record?.resourceVersion ?? '',
+    upsert(record, _source, upTo, now) {
       const service = ensureService(state, record.namespace, record.name);
       const cached = service.record;
-      if (cached !== null && compareResourceVersions(record.resourceVersion, cached.resourceVersion) <= 0)
-        return cached;
+      if (cached !== null && !givesWay(cached.resourceVersion, upTo)) return cached;
       service.record = record;
       ensureUnits(state, service);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
@@ -175,7 +187,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       const service = getService(state, record.namespace, record.name);
       const cached = service?.record ?? null;
       if (service === undefined || cached === null) return;
-      if (compareResourceVersions(record.resourceVersion, cached.resourceVersion) < 0) return;
+      if (!givesWay(cached.resourceVersion, record.resourceVersion)) return;
       dropService(state, service, now);
     },
     removeUnmarked(marks, resourceVersion, now) {
@@ -183,8 +195,14 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
         for (const service of names.values()) {
           const { record } = service;
           if (record === null || marks.has(record)) continue;
-          if (compareResourceVersions(record.resourceVersion, resourceVersion) <= 0) dropService(state, service, now);
+          if (givesWay(record.resourceVersion, resourceVersion)) dropService(state, service, now);
         }
+      }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const service of allServices(state)) {
+        if (service.record !== null) service.record = { ...service.record, resourceVersion: FORGOTTEN_VERSION };
       }
     },
     synced: onSynced,
@@ -274,17 +292,28 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
 export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
   return {
     project: (source) => projectNode(source, state.interner),
-    upsert(record, _source, now) {
+    cachedVersion: ({ name }) => getNode(state.nodes, name)?.resourceVersion ?? '',
+    upsert(record, _source, upTo, now) {
+      const cached = getNode(state.nodes, record.name);
+      if (cached !== undefined && !givesWay(cached.resourceVersion, upTo)) return cached;
       follow(state, record.name, putNode(state.nodes, record), now);
-      return getNode(state.nodes, record.name) ?? record;
+      return record;
     },
-    remove(record, now) {
-      follow(state, record.name, removeNode(state.nodes, record.name, record.resourceVersion), now);
+    remove({ name, resourceVersion }, now) {
+      const cached = getNode(state.nodes, name);
+      if (cached === undefined || !givesWay(cached.resourceVersion, resourceVersion)) return;
+      follow(state, name, removeNode(state.nodes, name), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const node of allNodes(state.nodes)) {
-        if (marks.has(node) || compareResourceVersions(node.resourceVersion, resourceVersion) > 0) continue;
-        follow(state, node.name, removeNode(state.nodes, node.name, resourceVersion), now);
+        if (marks.has(node) || !givesWay(node.resourceVersion, resourceVersion)) continue;
+        follow(state, node.name, removeNode(state.nodes, node.name), now);
+      }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const node of allNodes(state.nodes)) {
+        putNode(state.nodes, { ...node, resourceVersion: FORGOTTEN_VERSION });
       }
     },
     synced: onSynced,

@@ -26,6 +26,7 @@ export interface Instruments {
   rateLimiter(method: string): HistogramHandle;
   problems(kind: string): Counter;
   watchRestarts(resource: string): Counter;
+  historyResets(resource: string): Counter;
   decodeErrors(resource: string): Counter;
   shardRestarts(shard: number): Counter;
   shardBatches(shard: number): Counter;
@@ -81,6 +82,7 @@ export function createInstruments(store: MetricStore, host: string): Instruments
     rateLimiter: kept((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
+    historyResets: (resource) => counter(store, 'endpointd_history_resets_total', { resource }),
     decodeErrors: (resource) => counter(store, 'endpointd_decode_errors_total', { resource }),
     shardRestarts: (shard) => counter(store, 'endpointd_shard_restarts_total', { shard: String(shard) }),
     shardBatches: kept((shard) => counter(store, 'endpointd_shard_batches_total', { shard: String(shard) })),

@@ -34,6 +34,8 @@ export interface OutputState {
 /** A state of the object as the watch or a list tells it. */
 export interface HeldEvent {
   readonly resourceVersion: string;
+  /** Of a list its version: it speaks of all that happened up to there. Of a watch event `resourceVersion`. */
+  readonly upTo: string;
   /** null = deleted, as `content`. */
   readonly record: OutputRecord | null;
   readonly content: ObjectBytes | typeof AS_SENT | null;

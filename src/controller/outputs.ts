@@ -8,7 +8,8 @@
  */
 import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
-import { firstRepairMs, noteDamage } from './fights.ts';
+import { firstRepairMs, forgetFight, noteDamage } from './fights.ts';
+import { FORGOTTEN_VERSION, givesWay } from './history.ts';
 import { AS_SENT, type ExpectedEcho, type HeldEvent, type OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import {
@@ -32,7 +33,6 @@ import { projectOutput } from '../kube/project.ts';
 import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';
 import { labelsGet } from '../kube/labels.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../shard/protocol.ts';
@@ -43,9 +43,10 @@ const ECHOES_EXPECTED_MAX = 256;
 export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
-    upsert(record, source, now) {
+    cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
+    upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
-      tellOutput(state, endpoints, appeared(endpoints, record, source), now);
+      tellOutput(state, endpoints, appeared(endpoints, record, source, upTo), now);
       // Not the record: the reply to a write may put another one in its place before the list ends.
       return endpoints;
     },
@@ -58,6 +59,12 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
         if (!marks.has(endpoints)) tellOutput(state, endpoints, vanished(resourceVersion), now);
       }
     },
+    listing() {
+      for (const { endpoints } of allServices(state)) endpoints.deletedUid = '';
+    },
+    forgetVersions(now) {
+      for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, now);
+    },
     synced: onSynced,
   };
 }
@@ -66,14 +73,15 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
 export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
-    upsert(record, source, now) {
+    cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
+    upsert(record, source, upTo, now) {
       const unit = unitOf(state, record);
       if (unit === null) {
-        leaveOthers(state, null, record, now);
+        leaveOthers(state, null, record, upTo, now);
         return record;
       }
-      const slice = sliceOf(state, unit, record, now);
-      tellOutput(state, slice, appeared(slice, record, source), now);
+      const slice = sliceOf(state, unit, record, upTo, now);
+      tellOutput(state, slice, appeared(slice, record, source, upTo), now);
       return slice;
     },
     remove(record, now) {
@@ -85,22 +93,58 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
         if (!marks.has(slice)) tellOutput(state, slice, vanished(resourceVersion), now);
       }
     },
+    listing() {
+      for (const slice of allSlices(state)) {
+        slice.deletedUid = '';
+        releaseSlice(state, slice);
+      }
+    },
+    forgetVersions(now) {
+      for (const slice of allSlices(state)) forgetVersion(state, slice, now);
+    },
     synced: onSynced,
   };
+}
+
+/** The newest version that was told of the object, be it held. */
+function versionTold(output: OutputState | undefined): string {
+  const known = output?.record?.resourceVersion ?? '';
+  const held = output?.held?.upTo ?? '';
+  return givesWay(known, held) ? held : known;
+}
+
+/** What is to come is of another history: neither an echo nor an answer tells anything about it, and no fight goes on. */
+function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
+  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  dropExpected(state, output);
+  output.held = null;
+  output.deletedUid = '';
+  if (output.record !== null) output.record = { ...output.record, resourceVersion: FORGOTTEN_VERSION };
+  if (unit === undefined) return;
+  forgetFight(unit);
+  if (output.inFlight === 0) return;
+  becomeUncertain(output);
+  if (unit.controller.running) lookLater(unit, now);
 }
 
 /**
  * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is gone
  * (spec/endpointslice.md 17, D4).
  */
-export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, now: Now): OutputState {
-  leaveOthers(state, unit, record, now);
+export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): OutputState {
+  leaveOthers(state, unit, record, upTo, now);
   return claimSlice(state, unit, record.name);
 }
 
-function leaveOthers(state: ControllerState, unit: Unit | null, record: OutputRecord, now: Now): void {
-  const known = getSlice(state, record.namespace, record.name);
-  if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(record.resourceVersion), now);
+function leaveOthers(
+  state: ControllerState,
+  unit: Unit | null,
+  { namespace, name }: OutputRecord,
+  upTo: string,
+  now: Now,
+): void {
+  const known = getSlice(state, namespace, name);
+  if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(upTo), now);
 }
 
 /** Whose the slice is by its labels; null = nobody's here. */
@@ -117,14 +161,15 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
 }
 
-function appeared(output: OutputState, record: OutputRecord, source: ObjectSource): HeldEvent {
+function appeared(output: OutputState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {
   const sent = output.sent ?? output.expected?.body;
   const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
-  return { resourceVersion: record.resourceVersion, record, content: isEcho ? AS_SENT : contentOf(source) };
+  const { resourceVersion } = record;
+  return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
 }
 
 function vanished(resourceVersion: string): HeldEvent {
-  return { resourceVersion, record: null, content: null };
+  return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
 function contentOf(source: ObjectSource): ObjectBytes {
@@ -138,9 +183,7 @@ function contentOf(source: ObjectSource): ObjectBytes {
 function tellOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const { inFlight, held, unit } = output;
   if (inFlight === 0 && unit?.reading !== true) takeOutput(state, output, event, now);
-  else if (held === null || compareResourceVersions(event.resourceVersion, held.resourceVersion) > 0) {
-    output.held = event;
-  }
+  else if (held === null || !givesWay(event.upTo, held.upTo)) output.held = event;
 }
 
 /**
@@ -152,7 +195,7 @@ export function releaseHeld(state: ControllerState, output: OutputState, now: No
   output.held = null;
   // The watch has told of the deletion, be it that a list was faster and the event is dropped here.
   if (held?.record === null) output.deletedUid = '';
-  if (held === null || compareResourceVersions(held.resourceVersion, readVersion) <= 0) return;
+  if (held === null || givesWay(held.upTo, readVersion)) return;
   takeOutput(state, output, held, now);
 }
 
@@ -200,7 +243,7 @@ function setExpected(state: ControllerState, output: OutputState, expected: Expe
 function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const { expected } = output;
   if (expected === null) return;
-  if (compareResourceVersions(event.resourceVersion, expected.resourceVersion) < 0) return;
+  if (!givesWay(expected.resourceVersion, event.upTo)) return;
   dropExpected(state, output);
   const { content } = event;
   if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
@@ -224,12 +267,14 @@ export function readOutput(
   output.gone = record === null && output.unit === null;
 }
 
-/** A state of the object as the watch tells it: an echo of an own write, something older, or another writer's doing. */
+/** A state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
 function takeOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const known = output.record;
   const deleted = event.record === null;
   compareEcho(state, output, event, now);
-  if (known !== null && compareResourceVersions(event.resourceVersion, known.resourceVersion) <= 0) return;
+  if (known !== null) {
+    if (!givesWay(known.resourceVersion, event.upTo) || known.resourceVersion === event.resourceVersion) return;
+  }
   if (known === null && output.deletedUid !== '' && event.record?.uid === output.deletedUid) return;
   output.deletedUid = '';
   if (known === null && deleted) {
@@ -242,8 +287,8 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   output.gone = deleted;
   output.known = true;
   noteNews(output);
-  if (output.unit === null) takeEndpoints(state, output.service, deleted, now);
-  else takeSlice(state, output, output.unit, deleted, now);
+  if (output.unit === null) takeEndpoints(state, output.service, known, deleted, now);
+  else takeSlice(state, output, output.unit, known, deleted, now);
   // Somebody else has changed its metadata since: only the server knows how.
   if (event.content === AS_SENT) becomeUncertain(output);
 }
@@ -254,7 +299,13 @@ export function becomeUncertain(output: OutputState): void {
   else output.unit.known = false;
 }
 
-function takeEndpoints(state: ControllerState, service: ServiceState, deleted: boolean, now: Now): void {
+function takeEndpoints(
+  state: ControllerState,
+  service: ServiceState,
+  known: OutputRecord | null,
+  deleted: boolean,
+  now: Now,
+): void {
   const { endpoints: output, record } = service;
   const mirrored = tellMirroring(state, service, now);
   const controller = controllerOf(state, OUTPUT_ENDPOINTS);
@@ -265,8 +316,9 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
     } else if (isPlanned(record, state.options)) {
       const unit = ensureUnit(service, controller);
       // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
-      if (output.uncertain) {
+      if (output.uncertain || isOfThePast(known, output)) {
         if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+        else if (!output.uncertain) lookLater(unit, now);
       } else if (deleted) {
         // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
         noteDamage(state, unit, output, 'missing', 'endpoints were deleted by another writer', now);
@@ -281,6 +333,13 @@ function takeEndpoints(state: ControllerState, service: ServiceState, deleted: b
     dropContent(output);
   }
   if (deleted) releaseService(state, service);
+}
+
+/** A list has told an older state than the one that was known: nobody has written, but history went back. */
+function isOfThePast(known: OutputRecord | null, { record }: OutputState): boolean {
+  if (known === null) return false;
+  if (known.resourceVersion === FORGOTTEN_VERSION) return true;
+  return record !== null && !givesWay(known.resourceVersion, record.resourceVersion);
 }
 
 function controllerOf(state: ControllerState, output: number): Controller | undefined {
@@ -306,14 +365,21 @@ export function dropContent(output: OutputState): void {
   output.unit?.news?.delete(output);
 }
 
-function takeSlice(state: ControllerState, output: OutputState, unit: Unit, deleted: boolean, now: Now): void {
+function takeSlice(
+  state: ControllerState,
+  output: OutputState,
+  unit: Unit,
+  known: OutputRecord | null,
+  deleted: boolean,
+  now: Now,
+): void {
   const { controller } = unit;
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
-  } else if (!unit.known) {
+  } else if (!unit.known || isOfThePast(known, output)) {
     // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);

@@ -1,5 +1,6 @@
 /** Reads of the objects that a controller writes, where only the server knows what it holds. */
 import type { Now } from './event.ts';
+import { givesWay } from './history.ts';
 import { readOutput, releaseHeld, sliceOf } from './outputs.ts';
 import type { OutputState } from './output-state.ts';
 import { getSlice, releaseSlice } from './services.ts';
@@ -13,7 +14,6 @@ import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { readObject } from '../kube/object.ts';
 import { projectOutput } from '../kube/project.ts';
 import { DecodeError } from '../kube/protobuf.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
@@ -76,10 +76,12 @@ function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now):
   // Read whole before any of it is taken: one that cannot be read leaves all as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, state.interner) }))
-    .filter(({ record }) => !hasMovedSince(state, unit, record));
+    .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
   const listed = new Set(items.map(({ record }) => record.name));
   for (const slice of unit.slices?.values() ?? []) if (!listed.has(slice.name)) readOutput(state, slice, null, null);
-  for (const { record, source } of items) readOutput(state, sliceOf(state, unit, record, now), record, source);
+  for (const { record, source } of items) {
+    readOutput(state, sliceOf(state, unit, record, list.resourceVersion, now), record, source);
+  }
   unit.known = true;
   unit.relisted = true;
   return list.resourceVersion;
@@ -89,11 +91,12 @@ function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now):
 function hasMovedSince(
   state: ControllerState,
   unit: Unit,
-  { namespace, name, resourceVersion }: OutputRecord,
+  { namespace, name }: OutputRecord,
+  listVersion: string,
 ): boolean {
   const found = getSlice(state, namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;
-  return compareResourceVersions(found.record.resourceVersion, resourceVersion) > 0;
+  return !givesWay(found.record.resourceVersion, listVersion);
 }
 
 function undecodable(state: ControllerState, resource: string, error: unknown): Failure {

@@ -2,14 +2,16 @@
  * A reflector keeps one cache equal to one resource of the API server: it lists (by WatchList streaming where the server
  * has it, else in pages), then watches, and recovers by the rules of spec/wire.md 2.3 and 2.4.
  *
- * Listed objects are applied as they arrive, older ones ignored, and marked; at the end of a list the unmarked ones that
- * are not newer than it are removed. So there is never a second copy of a cache, and never an emptied one.
+ * Listed objects are applied as they arrive and marked; at the end of a list the unmarked ones that are not newer than it
+ * are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so what it
+ * tells replaces what is cached up to its version, be it older than that (`history.ts`).
  */
 import { retryAfterMs } from './backoff.ts';
 import { createListProgress, takeProgress, type ListProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig, PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
 import type { Now } from './event.ts';
+import { wentBack } from './history.ts';
 import { log, send, type ControllerState } from './state.ts';
 import {
   createStreamLife,
@@ -20,11 +22,12 @@ import {
   noteOpened,
   type StreamLife,
 } from './stream-life.ts';
-import type { TransportEvent } from '../ports/transport.ts';
+import type { HttpRequest, TransportEvent } from '../ports/transport.ts';
 import { DecodeError } from '../kube/protobuf.ts';
-import { readList } from '../kube/list.ts';
+import { readList, type ListPage } from '../kube/list.ts';
 import { ACCEPT } from '../kube/media-type.ts';
 import { projectMeta } from '../kube/object-meta.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import { isResourceVersionTooLarge, readStatus, readStatusSource } from '../kube/status.ts';
 import type { Status } from '../kube/types.ts';
@@ -39,13 +42,25 @@ export interface Versioned {
 export interface ReflectorTarget<R extends Versioned> {
   /** @throws DecodeError */
   project(source: ObjectSource): R;
-  /** Takes an object unless the cache has a newer one. Returns what the cache holds now: it serves as the mark. */
-  upsert(record: R, source: ObjectSource, now: Now): object;
+  /** Of what is cached under the record's name; '' = nothing is. */
+  cachedVersion(record: R): string;
+  /** Takes an object unless what is cached is newer than `upTo`. Returns what the cache holds now: it serves as the mark. */
+  upsert(record: R, source: ObjectSource, upTo: string, now: Now): object;
   remove(record: R, now: Now): void;
   /** Removes what is not marked and not newer than `resourceVersion`. */
   removeUnmarked(marks: ReadonlySet<object>, resourceVersion: string, now: Now): void;
+  /** A list is asked for: it will know of whatever has been told before. */
+  listing(): void;
+  /** History went back: whatever is cached gives way to the next list. */
+  forgetVersions(now: Now): void;
   /** The first list is complete. */
   synced(now: Now): void;
+}
+
+/** A listed object that waits for the end of its list. */
+interface SetAside {
+  readonly record: Versioned;
+  readonly source: ObjectSource;
 }
 
 export interface Reflector<R extends Versioned = Versioned> {
@@ -56,14 +71,15 @@ export interface Reflector<R extends Versioned = Versioned> {
   readonly target: ReflectorTarget<R>;
   /**
    * idle: not started; waiting: until `wakeAtMs`, then `next`; paging: a page is under way; opening: a stream was asked
-   * for; initial: a WatchList stream before its end bookmark; watching: an ordinary stream.
+   * for; initial: a WatchList stream before its end bookmark; watching: an ordinary stream; checking: a list of one object
+   * is under way, for its version, before a broken watch goes on.
    */
-  phase: 'idle' | 'waiting' | 'paging' | 'opening' | 'initial' | 'watching';
+  phase: 'idle' | 'waiting' | 'paging' | 'opening' | 'initial' | 'watching' | 'checking';
   next: 'list' | 'watch';
   /** Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life. */
   wakeAtMs: number;
   request: number;
-  /** Last version seen: where a watch goes on. */
+  /** The version reached: where a watch goes on, and what no list may be below; '' = none. */
   resourceVersion: string;
   continueToken: string;
   /** The stream asked for is a WatchList. */
@@ -83,6 +99,10 @@ export interface Reflector<R extends Versioned = Versioned> {
   /** Of the stream asked for last. */
   life: StreamLife;
   marks: Set<object> | null;
+  /** Of a WatchList, whose version is told at its end: objects that are older than their cached ones. */
+  aside: SetAside[];
+  /** Monotonic ms. */
+  listAskedAtMs: number;
   /** An object of the list under way could not be read: nothing is removed at its end. */
   listIncomplete: boolean;
   listsBegun: number;
@@ -100,6 +120,8 @@ const PAGE_TIMEOUT_MS = 60_000;
 /** Until the headers of a stream: some proxies hold them back until the first event. A WatchList begins with events. */
 const WATCH_TIMEOUT_MS = 150_000;
 const WATCH_LIST_TIMEOUT_MS = 30_000;
+/** Normally there are none; with more of them the list is taken in pages, each of which tells the version. */
+const SET_ASIDE_MAX = 1000;
 /** A stream that ends sooner and brought nothing is an error (spec/wire.md 2.4 "very short watch"). */
 const SHORT_WATCH_MS = 1000;
 
@@ -129,6 +151,8 @@ export function createReflector<R extends Versioned>(
     reader: null,
     life: createStreamLife(0),
     marks: null,
+    aside: [],
+    listAskedAtMs: -Infinity,
     listIncomplete: false,
     listsBegun: 0,
     undecodableInARow: 0,
@@ -143,6 +167,34 @@ export function startReflector(state: ControllerState, reflector: Reflector, now
   if (reflector.phase === 'idle') list(state, reflector, now);
 }
 
+/** An own write, sent at `sentAtMs`, has shown that history went back: the reflector and all others list again. */
+export function onWrittenInThePast(state: ControllerState, reflector: Reflector, sentAtMs: number, now: Now): void {
+  listAgain(state, reflector, sentAtMs, now);
+  listOthersAgain(state, reflector, now);
+}
+
+/**
+ * Etcd is restored as a whole, and own writes that follow may take the version past what another reflector had reached
+ * before that one asks for it: its next list would be no sign any more, and its watch would miss what lies between.
+ */
+function listOthersAgain(state: ControllerState, reflector: Reflector, now: Now): void {
+  for (const other of state.reflectors) if (other !== reflector) listAgain(state, other, -Infinity, now);
+}
+
+/** Lists at once, unless that was asked for since `sinceMs` or is to be. */
+function listAgain(state: ControllerState, reflector: Reflector, sinceMs: number, now: Now): void {
+  const { phase, next, listAskedAtMs } = reflector;
+  if (phase === 'idle' || (phase === 'waiting' && next === 'list')) return;
+  if (isListing(reflector) && listAskedAtMs >= sinceMs) return;
+  if (state.requests.has(reflector.request)) abandon(state, reflector);
+  if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
+  list(state, reflector, now);
+}
+
+function isListing({ phase, streamingList }: Reflector): boolean {
+  return phase === 'paging' || ((phase === 'opening' || phase === 'initial') && streamingList);
+}
+
 /** Ends it for good. */
 export function stopReflector(state: ControllerState, reflector: Reflector): void {
   if (state.requests.has(reflector.request)) abandon(state, reflector);
@@ -155,7 +207,7 @@ export function wakeReflector(state: ControllerState, reflector: Reflector, now:
   if (reflector.wakeAtMs > now.nowMs) return;
   if (reflector.phase === 'waiting') {
     if (reflector.next === 'list') list(state, reflector, now);
-    else watch(state, reflector);
+    else check(state, reflector);
     return;
   }
   sayProgress(state, reflector, now);
@@ -197,6 +249,7 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
   switch (event.type) {
     case 'response':
       if (reflector.phase === 'paging') onPage(state, reflector, event, now);
+      else if (reflector.phase === 'checking') onChecked(state, reflector, event, now);
       else if (event.status === 200) onOpened(state, reflector, event.contentType, now);
       else onRefused(state, reflector, event, now);
       return;
@@ -207,7 +260,7 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
       onEnded(state, reflector, event.error, now);
       return;
     case 'failure': {
-      if (event.kind === 'too-big' && onPageTooBig(state, reflector)) return;
+      if (event.kind === 'too-big' && reflector.phase === 'paging' && onPageTooBig(state, reflector)) return;
       const wasList = reflector.phase === 'paging' || reflector.streamingList;
       retry(state, reflector, wasList ? 'list' : 'watch', `${event.kind}: ${event.message}`, now);
       return;
@@ -218,10 +271,12 @@ export function onReflectorEvent(state: ControllerState, reflector: Reflector, e
 function list(state: ControllerState, reflector: Reflector, now: Now): void {
   // The cache is empty before the first list: nothing in it can be gone.
   reflector.marks = reflector.listsBegun++ === 0 ? null : new Set();
+  reflector.aside = [];
   reflector.listIncomplete = false;
   reflector.progress = createListProgress(now.nowMs);
+  reflector.listAskedAtMs = now.nowMs;
+  reflector.target.listing();
   if (reflector.watchList && !reflector.inPages) {
-    reflector.resourceVersion = '';
     reflector.streamingList = true;
     openStream(
       state,
@@ -241,16 +296,7 @@ function page(state: ControllerState, reflector: Reflector): void {
   reflector.request = send(
     state,
     { for: 'reflector', reflector },
-    {
-      lane: 'list',
-      method: 'GET',
-      path: `${reflector.path}?limit=${reflector.pageItems}${more}${selection(reflector)}`,
-      accept: ACCEPT,
-      contentType: '',
-      body: null,
-      stream: false,
-      timeoutMs: PAGE_TIMEOUT_MS,
-    },
+    listRequest(`${reflector.path}?limit=${reflector.pageItems}${more}${selection(reflector)}`),
   );
   scheduleWake(reflector);
 }
@@ -267,6 +313,68 @@ function onPageTooBig(state: ControllerState, reflector: Reflector): boolean {
   reflector.pageItems = items;
   page(state, reflector);
   return true;
+}
+
+function listRequest(path: string): Omit<HttpRequest, 'id'> {
+  return {
+    lane: 'list',
+    method: 'GET',
+    path,
+    accept: ACCEPT,
+    contentType: '',
+    body: null,
+    stream: false,
+    timeoutMs: PAGE_TIMEOUT_MS,
+  };
+}
+
+/** A watch that has broken goes on only if history has not gone back meanwhile: a watch would not tell. */
+function check(state: ControllerState, reflector: Reflector): void {
+  reflector.phase = 'checking';
+  reflector.streamingList = false;
+  const path = `${reflector.path}?limit=1${selection(reflector)}`;
+  reflector.request = send(state, { for: 'reflector', reflector }, listRequest(path));
+  scheduleWake(reflector);
+}
+
+/** To be told of the version of each list before anything of it is taken. Returns whether history went back. */
+function checkHistory(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): boolean {
+  if (!wentBack(state, reflector, listVersion, now)) return false;
+  listOthersAgain(state, reflector, now);
+  return true;
+}
+
+function onChecked(
+  state: ControllerState,
+  reflector: Reflector,
+  event: TransportEvent & { type: 'response' },
+  now: Now,
+): void {
+  if (event.status !== 200) {
+    const status = readStatus(event.contentType, event.status, event.body);
+    retry(state, reflector, isPassing(event.status) ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
+    return;
+  }
+  try {
+    const version = versionOf(readList(event.contentType, event.body));
+    if (checkHistory(state, reflector, version, now)) list(state, reflector, now);
+    else watch(state, reflector);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    countUndecodable(state, reflector, 'list', error);
+    retry(state, reflector, 'list', error.message, now);
+  }
+}
+
+/** @throws DecodeError */
+function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceVersion'>): string {
+  if (resourceVersion === '') throw new DecodeError(`${kind}.metadata.resourceVersion: missing`);
+  return resourceVersion;
+}
+
+/** The same request may be answered another time. */
+function isPassing(status: number): boolean {
+  return status === 429 || status >= 500 || status === 401 || status === 403;
 }
 
 function watch(state: ControllerState, reflector: Reflector): void {
@@ -311,8 +419,10 @@ function onPage(
   }
   try {
     const list = readList(event.contentType, event.body);
-    for (const item of list.items) applyListed(state, reflector, item, now);
-    reflector.resourceVersion = list.resourceVersion;
+    const version = versionOf(list);
+    if (reflector.continueToken === '') checkHistory(state, reflector, version, now);
+    for (const item of list.items) applyListed(state, reflector, item, version, now);
+    reflector.resourceVersion = version;
     reflector.continueToken = list.continueToken;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -330,9 +440,15 @@ function onPage(
 }
 
 /** One bad object of a list is left out; what is cached of it stays, for it is not known to be gone. */
-function applyListed(state: ControllerState, reflector: Reflector, item: ObjectSource, now: Now): void {
+function applyListed(
+  state: ControllerState,
+  reflector: Reflector,
+  item: ObjectSource,
+  listVersion: string,
+  now: Now,
+): void {
   try {
-    apply(reflector, item, now);
+    apply(reflector, reflector.target.project(item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     reflector.listIncomplete = true;
@@ -340,12 +456,46 @@ function applyListed(state: ControllerState, reflector: Reflector, item: ObjectS
   }
 }
 
-function apply(reflector: Reflector, source: ObjectSource, now: Now): Versioned {
-  const record = reflector.target.project(source);
-  const mark = reflector.target.upsert(record, source, now);
+function apply(reflector: Reflector, record: Versioned, source: ObjectSource, upTo: string, now: Now): void {
+  const mark = reflector.target.upsert(record, source, upTo, now);
   reflector.marks?.add(mark);
   if (reflector.progress !== null) reflector.progress.objects++;
-  return record;
+}
+
+/** An object of a WatchList: whether it replaces a newer one that is cached is known at the end of the list. */
+function applyInitial(state: ControllerState, reflector: Reflector, source: ObjectSource, now: Now): void {
+  const { target, aside } = reflector;
+  const record = target.project(source);
+  const version = record.resourceVersion;
+  if (compareResourceVersions(version, target.cachedVersion(record)) >= 0) {
+    apply(reflector, record, source, version, now);
+    return;
+  }
+  aside.push({ record, source: copyOf(source) });
+  if (aside.length <= SET_ASIDE_MAX) return;
+  giveUpWatchList(state, reflector, `more than ${SET_ASIDE_MAX} objects are older than their cached ones`, now);
+}
+
+/** A source is a view into what it came in. */
+function copyOf(source: ObjectSource): ObjectSource {
+  return source.encoding === 'protobuf' ? { ...source, bytes: source.bytes.slice() } : source;
+}
+
+/** The end of a WatchList, whose version is now known. */
+function onInitialEnd(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): void {
+  if (checkHistory(state, reflector, listVersion, now)) {
+    // Objects that looked the same were not taken.
+    abandon(state, reflector);
+    list(state, reflector, now);
+    return;
+  }
+  for (const { record, source } of reflector.aside) apply(reflector, record, source, listVersion, now);
+  reflector.aside = [];
+  reflector.resourceVersion = listVersion;
+  reflector.phase = 'watching';
+  reflector.streamingList = false;
+  reflector.downSinceMs = -1;
+  listed(reflector, now);
 }
 
 function listed(reflector: Reflector, now: Now): void {
@@ -401,7 +551,7 @@ function onRefused(
   now: Now,
 ): void {
   const status = readStatus(event.contentType, event.status, event.body);
-  const later = event.status === 429 || event.status >= 500 || event.status === 401 || event.status === 403;
+  const later = isPassing(event.status);
   if (reflector.streamingList && !later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
     // A server without WatchList answers 422, other layers say it in their own way.
     log(state, 'info', 1, 'no WatchList streaming, listing in pages', {
@@ -446,9 +596,14 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
   switch (frame.type) {
     case 'ADDED':
     case 'MODIFIED': {
-      const record = apply(reflector, frame.object, now);
-      // Initial events come in any order: only the bookmark says from where a watch may go on.
-      if (reflector.phase === 'watching') reflector.resourceVersion = record.resourceVersion;
+      if (reflector.phase === 'initial') {
+        // They come in any order: only the bookmark says from where a watch may go on.
+        applyInitial(state, reflector, frame.object, now);
+        return;
+      }
+      const record = reflector.target.project(frame.object);
+      apply(reflector, record, frame.object, record.resourceVersion, now);
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'DELETED': {
@@ -459,17 +614,13 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
     }
     case 'BOOKMARK': {
       const meta = projectMeta(frame.object);
-      if (reflector.phase === 'initial' && !meta.initialEventsEnd) {
+      if (reflector.phase !== 'initial') {
+        reflector.resourceVersion = meta.resourceVersion;
+      } else if (meta.initialEventsEnd) {
+        onInitialEnd(state, reflector, versionOf({ kind: reflector.resource, ...meta }), now);
+      } else {
         // Before the end there is no other: what watches so does not know WatchList.
         giveUpWatchList(state, reflector, 'a bookmark before the end that does not say that it is the end', now);
-        return;
-      }
-      reflector.resourceVersion = meta.resourceVersion;
-      if (reflector.phase === 'initial') {
-        reflector.phase = 'watching';
-        reflector.streamingList = false;
-        reflector.downSinceMs = -1;
-        listed(reflector, now);
       }
       return;
     }
@@ -503,9 +654,13 @@ function onEnded(state: ControllerState, reflector: Reflector, error: string | n
 
 /** A new stream at once, from where the last one was. */
 function goOn(state: ControllerState, reflector: Reflector, now: Now): void {
+  noteRestart(state, reflector, now);
+  watch(state, reflector);
+}
+
+function noteRestart(state: ControllerState, reflector: Reflector, now: Now): void {
   reflector.downSinceMs = now.nowMs;
   state.instruments.watchRestarts(reflector.resource).inc();
-  watch(state, reflector);
 }
 
 /** Ends a stream that has no life in it. That is no alarm: a proxy may forget a connection on which nothing happens. */
@@ -517,7 +672,8 @@ function endStream(state: ControllerState, reflector: Reflector, now: Now): void
   }
   log(state, 'info', 0, `watch of ${reflector.resource} is opened anew`, { resource: reflector.resource, reason });
   abandon(state, reflector);
-  goOn(state, reflector, now);
+  noteRestart(state, reflector, now);
+  check(state, reflector);
 }
 
 /** What was listed so far stays in the cache, but a list in pages has to find it again. */

@@ -7,6 +7,7 @@ import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
 import { beginRepair, forgetFight } from './fights.ts';
 import { recheckZones } from './mirror-zones.ts';
+import { isWrittenInThePast } from './history.ts';
 import {
   becomeUncertain,
   dropContent,
@@ -19,6 +20,7 @@ import {
 } from './outputs.ts';
 import type { OutputState } from './output-state.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
+import { onWrittenInThePast } from './reflector.ts';
 import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from './reports.ts';
 import { ensureSlice, getUnit, releaseService, releaseSlice } from './services.ts';
 import { keyOf, type ServiceState } from './service-state.ts';
@@ -26,7 +28,7 @@ import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batc
 import { log, type ControllerState } from './state.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
-import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
+import { classify, queueWrite, reflectorOf, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import type { OutputRecord } from '../kube/types.ts';
@@ -202,7 +204,8 @@ function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now:
   const output = isEndpoints ? unit.service.endpoints : ensureSlice(state, unit, write.name);
   sync.open++;
   output.inFlight++;
-  queueWrite(state, { unit, output, write, lane: sync.chore ? 'chore' : 'fresh', queuedAtMs: now.nowMs, sentAtMs: -1 });
+  const lane = sync.chore ? 'chore' : 'fresh';
+  queueWrite(state, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
 /** The other updates, then the deletes: what an update adds may be what a delete drops. */
@@ -250,8 +253,27 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   }
   if (output.inFlight === 0) releaseHeld(state, output, now);
   releaseSlice(state, output);
+  if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   if (sync.open === 0 && sync.later.length > 0) openLater(state, unit, now);
   if (sync.open === 0) finish(state, unit, now);
+}
+
+/** A write that was applied in the past: only a list tells what else is different there. */
+function noteApplied(
+  state: ControllerState,
+  { output, reachedBefore, sentAtMs }: QueuedWrite,
+  { resourceVersion }: OutputRecord,
+  now: Now,
+): void {
+  if (!isWrittenInThePast(resourceVersion, reachedBefore)) return;
+  const reflector = reflectorOf(state, output)!;
+  log(state, 'warning', 0, `an own write shows that history of ${reflector.resource} went back: it is listed again`, {
+    resource: reflector.resource,
+    object: `${output.service.namespace}/${output.name}`,
+    resourceVersion,
+    reached: reachedBefore,
+  });
+  onWrittenInThePast(state, reflector, sentAtMs, now);
 }
 
 function soonest(a: Failure | null, b: Failure): Failure {

@@ -14,6 +14,7 @@ import {
 } from './lane-share.ts';
 import { nextTokenMs, tryTakeToken } from './rate-limit.ts';
 import type { OutputState } from './output-state.ts';
+import type { Reflector } from './reflector.ts';
 import { keyOf } from './service-state.ts';
 import { log, send, type ControllerState } from './state.ts';
 import type { Failure, Unit } from './unit.ts';
@@ -35,6 +36,8 @@ export interface QueuedWrite {
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
   sentAtMs: number;
+  /** Version of the resource that had been reached when it was sent. */
+  reachedBefore: string;
 }
 
 export interface WriteQueue {
@@ -108,6 +111,7 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   state.writes.inFlight++;
   noteWriteSent(state.pause, queued);
   queued.sentAtMs = now.nowMs;
+  queued.reachedBefore = reflectorOf(state, queued.output)?.resourceVersion ?? '';
   if (verb !== 'delete') queued.output.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
   instruments.stage('throttle').observe(throttledSeconds);
@@ -127,6 +131,12 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
       timeoutMs: WRITE_TIMEOUT_MS,
     },
   );
+}
+
+/** Whose watch tells of the object. */
+export function reflectorOf(state: ControllerState, { unit }: OutputState): Reflector | undefined {
+  const of = unit === null ? 'endpoints' : 'endpointslices';
+  return state.reflectors.find(({ resource }) => resource === of);
 }
 
 /** Creates go to the collection, the rest to the object. */

@@ -1,7 +1,6 @@
 /** The nodes as the main thread keeps them: where each is, what CPU each zone has, and which pods are on which node. */
 import { labelsEqual, labelsGet } from '../kube/labels.ts';
 import { ZONE_LABEL } from '../kube/names.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { NodeRecord, PodRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { addPodToNode, podNamesOnNode, type PodsByNode, removePodFromNode } from './pods-by-node.ts';
@@ -44,7 +43,7 @@ export function createNodeTable(): NodeTable {
   return { nodes: new Map(), zoneShares: createZoneShares(), podsByNode: new Map() };
 }
 
-/** A version that is older than the known one is ignored. */
+/** Takes a node that is new or changed. */
 export function putNode(table: NodeTable, record: NodeRecord): NodeChange {
   const known = table.nodes.get(record.name);
   if (known === undefined) {
@@ -54,7 +53,6 @@ export function putNode(table: NodeTable, record: NodeRecord): NodeChange {
     return { placeChanged: true, sharesChanged, spoilsShares: share.spoils };
   }
   const before = known.record;
-  if (compareResourceVersions(record.resourceVersion, before.resourceVersion) < 0) return NO_CHANGE;
   known.record = record;
   if (isHeartbeat(before, record)) return NO_CHANGE;
   const zone = zoneLabel(record);
@@ -72,12 +70,9 @@ function isHeartbeat(a: NodeRecord, b: NodeRecord): boolean {
   return a.ready === b.ready && a.allocatableCpu === b.allocatableCpu && labelsEqual(a.labels, b.labels);
 }
 
-/** @param resourceVersion when it was seen to be gone; ignored if that is older than the known version */
-export function removeNode(table: NodeTable, name: string, resourceVersion: string): NodeChange {
+export function removeNode(table: NodeTable, name: string): NodeChange {
   const known = table.nodes.get(name);
-  if (known === undefined || compareResourceVersions(resourceVersion, known.record.resourceVersion) < 0) {
-    return NO_CHANGE;
-  }
+  if (known === undefined) return NO_CHANGE;
   table.nodes.delete(name);
   const sharesChanged = replaceShare(table.zoneShares, known.share, NO_SHARE);
   return { placeChanged: true, sharesChanged, spoilsShares: '' };

@@ -189,6 +189,11 @@ export const CATALOGUE = [
   counter('endpointd_watch_restarts_total', 'Watches that ended and were begun again, for whatever reason', [
     'resource',
   ]),
+  counter(
+    'endpointd_history_resets_total',
+    'Times that the history of a resource went back, as it does when etcd is restored: its cache was replaced',
+    ['resource'],
+  ),
   counter('endpointd_decode_errors_total', 'Objects or streams from the API server that could not be read', [
     'resource',
   ]),

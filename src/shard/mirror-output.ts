@@ -45,9 +45,9 @@ export function forgetMirrored(output: MirrorOutput): void {
 
 export function takeObservedMirrored(output: MirrorOutput, key: string, observed: Observed, problems: Problem[]): void {
   const { name } = observed;
-  const news = newsOfSlice(output.marks, key, output.stored.get(name) ?? null, observed, problems);
+  const news = newsOfSlice(output.marks, key, observed, problems);
   if (news === null) output.stored.delete(name);
-  else if (news !== undefined) output.stored.set(name, news);
+  else output.stored.set(name, news);
 }
 
 export function takeMirrorAck(output: MirrorOutput, write: SliceWrite, ack: Ack): void {

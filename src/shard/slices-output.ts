@@ -55,9 +55,7 @@ export function forgetSlices(output: SlicesOutput): void {
 }
 
 export function takeObservedSlice(output: SlicesOutput, key: string, observed: Observed, problems: Problem[]): void {
-  const known = storedSlice(output.slices, observed.name) ?? null;
-  const news = newsOfSlice(output.marks, key, known, observed, problems);
-  if (news !== undefined) observeSlice(output.slices, observed.name, news);
+  observeSlice(output.slices, observed.name, newsOfSlice(output.marks, key, observed, problems));
 }
 
 /** The trigger time counts as told when all writes of its plan were applied. */

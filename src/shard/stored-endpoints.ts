@@ -1,10 +1,10 @@
 /**
- * What a planner knows of one Endpoints object on the server. It changes only when a write was applied, or when newer
- * content was observed; a plan changes nothing (design: stored is what the server holds, not what we wish).
+ * What a planner knows of one Endpoints object on the server: what it was told last. It changes only when a write was
+ * applied, or when content was observed; a plan changes nothing. Whether content is to be believed was decided before it
+ * is told: history may have gone back, so a lower version is no reason to doubt it.
  */
 import type { Problem } from '../core/problem.ts';
 import { splitKey } from '../kube/key.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { Endpoints, EndpointSubset } from '../kube/types.ts';
 import type { Observed } from './protocol.ts';
 import { readObject } from './read-object.ts';
@@ -12,8 +12,6 @@ import { readObject } from './read-object.ts';
 export interface Stored {
   /** Without managedFields; null = it does not exist, or nothing was ever told of it: a create then fails with 409. */
   object: Endpoints | null;
-  /** `object` is what we wrote, not what was read: the server may have made something else of it. */
-  written: boolean;
   /** The outcome of a write is not known: nothing can be planned until the object is observed. */
   uncertain: boolean;
   /** The newest content could not be read: nothing can be planned until it changes. */
@@ -23,15 +21,12 @@ export interface Stored {
 }
 
 export function createStored(): Stored {
-  return { object: null, written: false, uncertain: false, unreadable: null, planned: null };
+  return { object: null, uncertain: false, unreadable: null, planned: null };
 }
 
 /** A write was applied. By reference: that `object` shares its parts with later plans makes them cheap to compare. */
 export function storeApplied(stored: Stored, object: Endpoints, uid: string, resourceVersion: string): void {
-  // A foreign write may have been observed after ours.
-  if (compareResourceVersions(resourceVersion, versionOf(stored)) < 0) return;
   stored.object = { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
-  stored.written = true;
   stored.planned = object.subsets ?? null;
 }
 
@@ -51,7 +46,7 @@ export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[])
 }
 
 /**
- * Takes what was read from the server, if it is not older than what is known. Content that is no Endpoints object makes
+ * Takes what was read from the server. Content that is no Endpoints object makes
  * it unreadable; fields that this version does not know, which the next write would lose, are added to the problems.
  */
 export function storeObserved(stored: Stored, key: string, observed: Observed, problems: Problem[]): void {
@@ -64,17 +59,9 @@ export function storeObserved(stored: Stored, key: string, observed: Observed, p
     stored.unreadable = problem;
     return;
   }
-  const age = compareResourceVersions(object.metadata.resourceVersion ?? '', versionOf(stored));
-  if (age < 0) return;
   stored.uncertain = false;
   stored.unreadable = null;
-  if (age === 0 && !stored.written) return;
   stored.object = object as unknown as Endpoints;
-  stored.written = false;
   stored.planned = null;
   if (problem !== null) problems.push(problem);
-}
-
-function versionOf(stored: Stored): string {
-  return stored.object?.metadata.resourceVersion ?? '';
 }

@@ -5,15 +5,12 @@
 import type { Problem } from '../core/problem.ts';
 import type { SliceWrite } from '../core/slices/slice-write.ts';
 import { splitKey } from '../kube/key.ts';
-import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { EndpointSlice } from '../kube/types.ts';
 import type { Ack, Observed } from './protocol.ts';
 import { readObject } from './read-object.ts';
 import { SUFFIX_CHARACTERS } from './suffix.ts';
 
 export interface SliceMarks {
-  /** Slices whose content is what we wrote, not what was read: the server may have made something else of it. */
-  readonly written: Set<string>;
   /** Null as long as every write had an answer, as nearly always. */
   doubts: Doubts | null;
 }
@@ -29,7 +26,7 @@ interface Doubts {
 }
 
 export function createSliceMarks(): SliceMarks {
-  return { written: new Set(), doubts: null };
+  return { doubts: null };
 }
 
 /** Whether there are slices that must be observed before the next plan. */
@@ -40,7 +37,6 @@ export function areUncertain({ doubts }: SliceMarks): boolean {
 /** All slices were listed: those that are not observed next do not exist. */
 export function clearSliceMarks(marks: SliceMarks): void {
   for (const name of marks.doubts?.uncertain.keys() ?? []) noteKnown(marks, name, false);
-  marks.written.clear();
 }
 
 /** The end of a new slice's name: that of a lost create while there are any. */
@@ -63,10 +59,7 @@ function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
   if (uncertain.size === 0 && lost.size === 0) marks.doubts = null;
 }
 
-/**
- * Takes an ack of `write`; `known` is what is held of the slice now. Returns whether the write is to be taken over: it was
- * applied, and nothing newer was observed meanwhile (a foreign write on top of ours).
- */
+/** Takes an ack of `write`; `known` is what is held of the slice now. Returns whether the write is to be taken over. */
 export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSlice | null, ack: Ack): boolean {
   const { name } = write;
   if (ack.result === 'unknown') {
@@ -74,49 +67,25 @@ export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSli
     marks.doubts.uncertain.set(name, write.verb);
   }
   if (ack.result !== 'applied') return false;
-  if (write.verb === 'delete') {
-    // A slice by the same name that somebody else made since is not the one that is gone.
-    if (known !== null && known.metadata.uid !== write.uid) return false;
-    marks.written.delete(name);
-    return true;
-  }
-  if (known !== null && compareResourceVersions(ack.resourceVersion, known.metadata.resourceVersion ?? '') < 0) {
-    return false;
-  }
-  marks.written.add(name);
-  return true;
+  // A slice by the same name that somebody else made since is not the one that is gone.
+  return write.verb !== 'delete' || known === null || known.metadata.uid === write.uid;
 }
 
 /**
- * What is to be held of a slice after something was observed: a newer object, null (it is gone, or its content cannot be
- * read: it is left alone as if it were not there), or undefined (nothing new). Fields that this version does not know,
- * which the next write would lose, are added to the problems.
+ * What is to be held of a slice after something was observed: the object, or null: it is gone, or its content cannot be
+ * read: then it is left alone as if it were not there. Fields that this version does not know, which the next write would
+ * lose, are added to the problems.
  */
 export function newsOfSlice(
   marks: SliceMarks,
   key: string,
-  known: EndpointSlice | null,
   { name, content }: Observed,
   problems: Problem[],
-): EndpointSlice | null | undefined {
-  let object: EndpointSlice | null = null;
-  let problem: Problem | null = null;
-  if (content !== null) {
-    const what = `endpointslice ${splitKey(key).namespace}/${name}`;
-    const read = readObject('discovery.k8s.io/v1', 'EndpointSlice', what, name, content);
-    object = read.object as EndpointSlice | null;
-    problem = read.problem;
-  }
-  if (object !== null && known !== null) {
-    const age = compareResourceVersions(object.metadata.resourceVersion ?? '', known.metadata.resourceVersion ?? '');
-    if (age < 0) return undefined;
-    if (age === 0 && !marks.written.has(name)) {
-      noteKnown(marks, name, true);
-      return undefined;
-    }
-  }
-  marks.written.delete(name);
+): EndpointSlice | null {
   noteKnown(marks, name, content !== null);
+  if (content === null) return null;
+  const what = `endpointslice ${splitKey(key).namespace}/${name}`;
+  const { object, problem } = readObject('discovery.k8s.io/v1', 'EndpointSlice', what, name, content);
   if (problem !== null) problems.push(problem);
-  return object;
+  return object as EndpointSlice | null;
 }

@@ -22,7 +22,7 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})
 /** Of the adapters around the loop, which a simulation does not have: test/node shows them. */
 const OUTSIDE_THE_LOOP = /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_bytes|log_)/;
 
-/** Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream. */
+/** Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream, a restore from a backup. */
 function busy(): Sim {
   let poisoned = false;
   const sim = createSim({
@@ -50,6 +50,11 @@ function busy(): Sim {
   sim.tamper = (bytes, { path }) =>
     path.startsWith('/api/v1/pods') && broken++ === 0 ? Buffer.from('0000000affffffffffffffffffff', 'hex') : bytes;
   setPodStatus(sim, { name: 'web-1', ready: true });
+  sim.run(20_000);
+  const backup = sim.backup();
+  createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+  sim.run(2000);
+  sim.restore(backup);
   sim.run(20_000);
   gauge(sim.metrics!, 'endpointd_build_info', { version: '0.1.0', node: 'v26.0.0' }).set(1);
   return sim;
@@ -127,6 +132,7 @@ describe('a scrape', () => {
   it('counts what the story did', async () => {
     const lines = await scrape(busy());
     for (const line of [
+      'endpointd_history_resets_total{resource="pods"} 1',
       'endpointd_write_conflicts_total 1',
       'endpointd_foreign_edits_total 1',
       'endpointd_orphans_kept_total 1',

@@ -42,7 +42,7 @@ describe('a watch that stays open and silent', () => {
     assert.deepEqual(endpointsTable(sim), BOTH_READY);
     sim.muteWatches = false;
     sim.run(15_000);
-    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
@@ -74,7 +74,7 @@ describe('bytes without a whole frame', () => {
     sim.run(145_000);
     sim.trickleWatches = false;
     sim.run(5000);
-    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
@@ -89,7 +89,7 @@ describe('bytes without a whole frame', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.tamper = (bytes) => bytes;
     sim.run(10_000);
-    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
@@ -127,7 +127,7 @@ describe('a watch past its timeoutSeconds', () => {
     sim.run(asked.atMs + seconds * 1000 + 29_000 - sim.nowMs());
     assert.deepEqual(podRequests(sim, from), []);
     sim.run(2000);
-    assert.deepEqual(podRequests(sim, from), ['watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
     assert.deepEqual(podLines(sim).at(-1), 'info watch of pods is opened anew');
   });
 });

@@ -166,8 +166,8 @@ describe('an error instead of a stream', () => {
     return podRequests(sim, from);
   }
 
-  it('429 in plain text on the start of a watch: tried again from where it was, without a list', () => {
-    assert.deepEqual(refusedOnce(429, 'watch'), ['watch 429', 'watch 200']);
+  it('429 in plain text on the start of a watch: tried again from where it was, after a look at the version', () => {
+    assert.deepEqual(refusedOnce(429, 'watch'), ['watch 429', 'look 200', 'watch 200']);
   });
 
   it('429 on the start of a WatchList: no reason to go over to pages', () => {
@@ -254,7 +254,7 @@ describe('an ERROR in the middle of a watch', () => {
   });
 
   it('429: goes on from where it was', () => {
-    assert.deepEqual(brokenOffWith(makeStatus(429, 'TooManyRequests', 'later')), ['watch 200']);
+    assert.deepEqual(brokenOffWith(makeStatus(429, 'TooManyRequests', 'later')), ['look 200', 'watch 200']);
   });
 
   it('500: a list', () => {

@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
-import { createOthers, itemsOf, keyOf, SLICES_PATH, type Others } from '../support/sim-others.ts';
+import { createOthers, itemsOf, keyOf, type Others } from '../support/sim-others.ts';
 import { createSim, pick, writesOf, type Sim } from '../support/sim.ts';
+import { wrongOf } from '../support/wrong-objects.ts';
 import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
-import { wrongObjects, type CheckOptions } from '../../src/cli/cluster-check.ts';
+import type { CheckOptions } from '../../src/cli/cluster-check.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
-import { HEADLESS_LABEL } from '../../src/kube/names.ts';
 import { nextFloat, createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
@@ -163,22 +163,6 @@ function trouble(sim: Sim, prng: Prng, next: Partial<ControllerOptions>): void {
     sim.stop();
     sim.at(sim.nowMs() + nextFloat(prng) * STOPPED_MS_MAX, () => sim.start(next));
   }
-}
-
-function wrongOf(sim: Sim, checks: Partial<CheckOptions>): string[] {
-  const objects = {
-    services: itemsOf(sim, '/api/v1/services'),
-    pods: itemsOf(sim, '/api/v1/pods'),
-    nodes: itemsOf(sim, '/api/v1/nodes'),
-    endpoints: itemsOf(sim, '/api/v1/endpoints'),
-    slices: itemsOf(sim, SLICES_PATH),
-  };
-  return (
-    wrongObjects(objects, checks)
-      .map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`)
-      // Follows with the next write of the slice only (spec/endpointslice.md 12.1, D31).
-      .filter((text) => !(text.startsWith('EndpointSlice') && text.includes(`label ${HEADLESS_LABEL} `)))
-  );
 }
 
 function check(seed: number): void {

@@ -22,7 +22,7 @@ export function podRequests(sim: Sim, from: number): string[] {
     .map(({ path, status }) => {
       const query = new URLSearchParams(path.split('?')[1]);
       const kind = query.has('sendInitialEvents') ? 'watch-list' : query.has('watch') ? 'watch' : 'page';
-      return `${kind} ${status}`;
+      return `${query.get('limit') === '1' ? 'look' : kind} ${status}`;
     });
 }
 

@@ -97,12 +97,16 @@ export interface SimConfig {
   readonly servers?: ServersConfig;
 }
 
-/** What becomes of the open streams of watches. */
+type StreamFate = 'cut' | 'mute';
+
 export interface RestoreOptions {
   /** Of `--bump-revision`, with `--mark-compacted`; default 0 = without. */
   readonly bump?: number;
-  /** cut: each ends with an error, the default; mute: nothing ever comes through them again, but their end is not seen. */
-  readonly streams?: 'cut' | 'mute';
+  /**
+   * What becomes of open streams: cut, they end with an error, the default; mute, nothing ever comes through them again,
+   * but their end is not seen.
+   */
+  readonly streams?: StreamFate | ((path: string) => StreamFate);
 }
 
 /**
@@ -202,6 +206,7 @@ export interface Sim {
 
 /** A stream between the server and the controller, as the network has it. */
 interface OpenStream {
+  readonly path: string;
   /** Ends with an error. */
   reset(): void;
   /** The server has gone, and nobody tells. */
@@ -434,7 +439,7 @@ export function createSim(config: SimConfig = {}): Sim {
     backup: () => takeBackup(server),
     restore(backup: Backup, { bump = 0, streams: fate = 'cut' }: RestoreOptions = {}) {
       for (const open of streams) {
-        if (fate === 'mute') open.mute();
+        if ((typeof fate === 'string' ? fate : fate(open.path)) === 'mute') open.mute();
         else open.reset();
       }
       restoreBackup(server, backup, bump);
@@ -596,6 +601,7 @@ export function createSim(config: SimConfig = {}): Sim {
         inOrder(() => answer(id, { type: 'ended', id, error }));
       };
       const open: OpenStream = {
+        path: request.path,
         reset() {
           watch.close();
           end('simulated reset');

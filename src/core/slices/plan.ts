@@ -1,6 +1,5 @@
 /** What to write so that the server holds the right slices for a service (spec/endpointslice.md 7 to 10, 12). */
 import { assert } from '../../lib/assert.ts';
-import { compareResourceVersions } from '../../kube/resource-version.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
 import { selectsPods } from '../selects-pods.ts';
@@ -79,8 +78,6 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
     if (stored?.uid === write.uid) observeSlice(s, write.name, null);
     return;
   }
-  // Something newer may have been seen meanwhile.
-  if (stored !== undefined && compareResourceVersions(stored.resourceVersion ?? '', ack.resourceVersion) > 0) return;
   observeSlice(s, write.name, appliedSlice(write.object, ack));
 }
 

@@ -1,0 +1,286 @@
+/**
+ * etcd restored from a backup, with and without `--bump-revision --mark-compacted`: what the server holds is older than
+ * what was told, and all that is published must follow.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkNothingKept } from '../support/nothing-kept.ts';
+import {
+  changeNode,
+  createNode,
+  edit,
+  editService,
+  ENDPOINTS,
+  makeEndpoints,
+  metric,
+  PODS,
+  removeLabels,
+  SERVICES,
+  SLICES,
+  slicesOf,
+} from '../support/slice-sim.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type RestoreOptions,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { wrongOf } from '../support/wrong-objects.ts';
+import type { Backup } from '../support/sim-backup.ts';
+
+const ALL = { endpoints: true, slices: true, mirroring: true };
+const CHECKS = { endpointsController: true, slicesController: true, mirroringController: true };
+const BUMP = 1_000_000;
+const RESYNC_MS = 600_000;
+
+/** At rest: `web` with two pods, `db` with one, `hand` with Endpoints made by hand, on two nodes. */
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim({ ...config, options: { ...ALL, minResyncPeriodMs: RESYNC_MS, ...config.options } });
+  createNode(sim, { name: 'node-1', zone: 'zone-a' });
+  createNode(sim, { name: 'node-2', zone: 'zone-b' });
+  createService(sim, { name: 'web' });
+  createService(sim, { name: 'db', spec: { selector: { app: 'db' } } });
+  sim.request('POST', SERVICES, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'hand' },
+    spec: { ports: [{ name: 'http', port: 80 }] },
+  });
+  makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.7' }], ports: [{ name: 'http', port: 80 }] }]);
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  createPod(sim, { name: 'web-2', ip: '10.0.0.2', node: 'node-2' });
+  createPod(sim, { name: 'db-1', ip: '10.0.0.3', labels: { app: 'db' } });
+  sim.start();
+  sim.run(5000);
+  assert.deepEqual(wrongOf(sim, CHECKS), []);
+  return sim;
+}
+
+function resets(sim: Sim): number {
+  return metric(sim, 'endpointd_history_resets_total');
+}
+
+/** What has happened since the backup, and is undone by its restore. */
+const SINCE: Readonly<Record<string, (sim: Sim) => void>> = {
+  'a pod came': (sim) => createPod(sim, { name: 'web-3', ip: '10.0.0.9' }),
+  'a pod went': (sim) => deleteObject(sim, `${PODS}/web-2`),
+  'a pod became not ready': (sim) => setPodStatus(sim, { name: 'web-1', ready: false }),
+  'a pod got another address': (sim) => setPodStatus(sim, { name: 'web-1', ip: '10.0.0.77' }),
+  'a pod lost its labels': (sim) => removeLabels(sim, 'web-1'),
+  'a pod was made again': (sim) => {
+    deleteObject(sim, `${PODS}/db-1`);
+    createPod(sim, { name: 'db-1', ip: '10.0.0.8', labels: { app: 'db' } });
+  },
+  'a Service came': (sim) => createService(sim, { name: 'late' }),
+  'a Service went': (sim) => deleteObject(sim, `${SERVICES}/db`),
+  'a Service got another selector': (sim) => editService(sim, 'web', { selector: { app: 'db' } }),
+  'a Service got another port': (sim) => editService(sim, 'web', { ports: [{ port: 81, targetPort: 8081 }] }),
+  'a Service lost its selector': (sim) => editService(sim, 'web', { selector: null }),
+  'Endpoints made by hand changed': (sim) =>
+    edit(sim, `${ENDPOINTS}/hand`, {}, { subsets: [{ addresses: [{ ip: '192.0.2.8' }], ports: [{ port: 80 }] }] }),
+  'Endpoints made by hand went': (sim) => deleteObject(sim, `${ENDPOINTS}/hand`),
+  'Endpoints were deleted by hand': (sim) => deleteObject(sim, `${ENDPOINTS}/web`),
+  'a slice was deleted by hand': (sim) => deleteObject(sim, `${SLICES}/${slicesOf(sim)[0]!.metadata.name}`),
+  'a node moved to another zone': (sim) => changeNode(sim, { name: 'node-1', zone: 'zone-c' }),
+  'a node went': (sim) => deleteObject(sim, '/api/v1/nodes/node-2'),
+  'everything changed': (sim) => {
+    createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
+    deleteObject(sim, `${PODS}/web-2`);
+    editService(sim, 'db', { ports: [{ port: 81, targetPort: 8081 }] });
+    deleteObject(sim, `${ENDPOINTS}/hand`);
+    changeNode(sim, { name: 'node-1', zone: 'zone-c' });
+  },
+};
+
+/** Everything is right and known, and nobody writes any more. */
+function expectRight(sim: Sim, within: number): void {
+  sim.run(within);
+  assert.deepEqual(wrongOf(sim, CHECKS), []);
+  const writes = writesOf(sim).length;
+  // Planned anew, and the planners learn what has become of their last writes.
+  sim.run(2 * RESYNC_MS);
+  assert.deepEqual(writesOf(sim).slice(writes), []);
+  checkNothingKept(sim, 'after the restore');
+}
+
+/** The backup of a settled world, and what came after it. */
+function livedOn(sim: Sim, since: (sim: Sim) => void): Backup {
+  const backup = sim.backup();
+  since(sim);
+  sim.run(5000);
+  return backup;
+}
+
+for (const watchList of [true, false]) {
+  describe(`a restore of etcd, ${watchList ? 'lists streamed' : 'lists in pages'}`, () => {
+    for (const [what, since] of Object.entries(SINCE)) {
+      it(`after ${what}: all is right 10 s after the connections are back`, () => {
+        const sim = settled({ options: { watchList } });
+        sim.restore(livedOn(sim, since));
+        expectRight(sim, 10_000);
+        assert.ok(resets(sim) > 0);
+      });
+
+      it(`after ${what}, the revision bumped: the same, and no list is below what was reached`, () => {
+        const sim = settled({ options: { watchList } });
+        sim.restore(livedOn(sim, since), { bump: BUMP });
+        expectRight(sim, 10_000);
+        assert.equal(resets(sim), 0);
+      });
+    }
+  });
+}
+
+describe('a restore that cuts no connection', () => {
+  for (const bump of [0, BUMP]) {
+    it(`${bump === 0 ? 'without' : 'with'} a bump is found when the watches have been silent for 150 s`, () => {
+      const sim = settled();
+      sim.restore(livedOn(sim, SINCE['everything changed']!), { bump, streams: 'mute' });
+      expectRight(sim, 160_000);
+    });
+  }
+});
+
+describe('a restore while the API server is away', () => {
+  it('is found when it is back, though its watches had ended cleanly', () => {
+    const sim = settled();
+    const backup = livedOn(sim, SINCE['everything changed']!);
+    sim.down();
+    sim.restore(backup, { streams: 'mute' });
+    sim.run(5000);
+    sim.up();
+    expectRight(sim, 20_000);
+  });
+});
+
+describe('history that goes back', () => {
+  it('is told once for each resource, with both versions, and counted', () => {
+    const sim = settled();
+    sim.restore(livedOn(sim, SINCE['a pod came']!));
+    sim.run(10_000);
+    const lines = sim.logLines.filter(({ message }) => message.includes('went back'));
+    assert.deepEqual(lines.map(({ level, fields }) => `${level} ${fields['resource']}`).toSorted(), [
+      'warning endpoints',
+      'warning endpointslices',
+      'warning pods',
+    ]);
+    for (const { fields } of lines) assert.ok(Number(fields['reached']) > Number(fields['resourceVersion']));
+    assert.equal(metric(sim, 'endpointd_history_resets_total', { resource: 'pods' }), 1);
+  });
+
+  it('costs no write where what is restored is what was there', () => {
+    const sim = settled();
+    const backup = sim.backup();
+    // A status that nobody reads.
+    const pod = sim.request('GET', `${PODS}/web-1`);
+    for (let i = 0; i < 5; i++) edit(sim, `${PODS}/web-1`, { annotations: { 'example.com/i': String(i) } });
+    assert.notEqual(pod.metadata.resourceVersion, sim.request('GET', `${PODS}/web-1`).metadata.resourceVersion);
+    sim.run(5000);
+    const writes = writesOf(sim).length;
+    sim.restore(backup);
+    expectRight(sim, 10_000);
+    assert.equal(resets(sim), 1);
+    assert.deepEqual(writesOf(sim).slice(writes), []);
+  });
+
+  it('again and again is followed each time', () => {
+    const sim = settled();
+    const backup = sim.backup();
+    for (let i = 0; i < 3; i++) {
+      createPod(sim, { name: `web-3`, ip: `10.0.0.${i + 10}` });
+      sim.run(15_000);
+      assert.deepEqual(wrongOf(sim, CHECKS), []);
+      sim.restore(backup);
+      sim.run(15_000);
+      assert.deepEqual(wrongOf(sim, CHECKS), []);
+    }
+    expectRight(sim, 10_000);
+  });
+
+  it('brings back what an own write has deleted', () => {
+    for (const bump of [0, BUMP]) {
+      const sim = settled();
+      const backup = livedOn(sim, (one) => deleteObject(one, `${ENDPOINTS}/hand`));
+      assert.equal(slicesOf(sim).length, 2, 'the slice that mirrored it is gone');
+      sim.restore(backup, { bump });
+      expectRight(sim, 10_000);
+      assert.equal(slicesOf(sim).length, 3);
+    }
+  });
+});
+
+describe('own writes under way', () => {
+  /** The first write that `lag` meets is held up on its way there, or its answer on the way back. */
+  function restoredAround(way: 'toMs' | 'backMs', options: RestoreOptions): Sim {
+    const sim = settled();
+    const backup = sim.backup();
+    sim.lag = ({ lane }) => ({ toMs: 0, backMs: 0, ...(lane === 'write' ? { [way]: 3000 } : {}) });
+    createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
+    sim.run(1000);
+    sim.restore(backup, options);
+    sim.run(2500);
+    sim.lag = () => ({ toMs: 0, backMs: 0 });
+    return sim;
+  }
+
+  for (const bump of [0, BUMP]) {
+    const how = bump === 0 ? 'without' : 'with';
+    it(`that arrive after the restore, ${how} a bump, end right`, () => {
+      expectRight(restoredAround('toMs', { bump }), 15_000);
+    });
+
+    it(`whose answers come after the restore, ${how} a bump, end right`, () => {
+      expectRight(restoredAround('backMs', { bump }), 15_000);
+    });
+  }
+
+  it('that are given a version below what was reached have the resource listed again', () => {
+    const sim = settled();
+    const backup = livedOn(sim, (one) => {
+      for (let port = 81; port < 91; port++) editService(one, 'db', { ports: [{ port, targetPort: 8000 + port }] });
+    });
+    // Only the watch of pods is cut, and no pod has changed since the backup.
+    sim.restore(backup, { streams: (path) => (path.startsWith('/api/v1/pods') ? 'cut' : 'mute') });
+    sim.run(5000);
+    assert.equal(resets(sim), 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    expectRight(sim, 10_000);
+    const lines = sim.logLines.filter(({ message }) => message.startsWith('an own write shows'));
+    const resources = lines.map(({ fields }) => String(fields['resource'])).toSorted();
+    assert.deepEqual(resources, ['endpoints', 'endpointslices']);
+  });
+
+  it('are tried again where the restored object is older than the one that was read', () => {
+    const sim = settled();
+    const backup = livedOn(sim, (one) => setPodStatus(one, { name: 'web-1', ready: false }));
+    sim.restore(backup);
+    sim.run(10_000);
+    assert.deepEqual(endpointsTable(sim)[2], 'default/web 10.0.0.1 10.0.0.2 : http:8080/TCP');
+  });
+});
+
+describe('a WatchList with objects that are older than the cached ones', () => {
+  it('takes them at its end; with more than 1,000 of them it goes over to pages', () => {
+    const sim = createSim({ options: { ...ALL, minResyncPeriodMs: RESYNC_MS } });
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    const names = Array.from({ length: 1100 }, (_, i) => `web-${i}`);
+    for (const [i, name] of names.entries()) createPod(sim, { name, ip: `10.0.${i >> 8}.${i & 255}` });
+    sim.start();
+    sim.run(5000);
+    const backup = sim.backup();
+    for (const name of names) setPodStatus(sim, { name, ready: false });
+    sim.run(5000);
+    const from = sim.exchanges.length;
+    sim.restore(backup, { bump: BUMP });
+    expectRight(sim, 10_000);
+    const pages = sim.exchanges.slice(from).filter(({ path }) => path.startsWith('/api/v1/pods?limit=500'));
+    assert.equal(pages.length, 3);
+  });
+});
