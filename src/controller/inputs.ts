@@ -16,7 +16,7 @@ import { allPods, getPod, putPod, putService, removePod, removeService, services
 import { labelsEqual } from '../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../kube/project.ts';
 import { podIPsOf } from '../kube/record.ts';
-import type { ContainerPort, NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
@@ -111,7 +111,10 @@ function notePodForPlanner(service: ServiceState, podName: string): void {
   if (service.plannerVersion !== 0) (service.changedPods ??= new Set()).add(podName);
 }
 
-/** Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). */
+/**
+ * Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). Ports,
+ * hostname and subdomain do not change in the life of a pod: the API server forbids it.
+ */
 function planningDiffers(a: PodRecord, b: PodRecord): boolean {
   return (
     a.uid !== b.uid ||
@@ -121,20 +124,13 @@ function planningDiffers(a: PodRecord, b: PodRecord): boolean {
     a.readyTime !== b.readyTime ||
     a.podIP !== b.podIP ||
     a.nodeName !== b.nodeName ||
-    a.hostname !== b.hostname ||
-    a.subdomain !== b.subdomain ||
     // Both null is the usual case: nothing but `podIP`.
-    (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b))) ||
-    !sameList(a.ports, b.ports, sameContainerPort)
+    (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)))
   );
 }
 
 function isTerminal(phase: string): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
-}
-
-function sameContainerPort(a: ContainerPort, b: ContainerPort): boolean {
-  return a.name === b.name && a.containerPort === b.containerPort && a.protocol === b.protocol;
 }
 
 function sameServicePort(a: ServicePort, b: ServicePort): boolean {
