@@ -455,7 +455,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is not noticed until another event',
     ours: 'is repaired within a second',
     source: '#112143; D5',
-    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right after a second (17, D5, D39)',
+    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right within a second (17, D5, D39)',
   },
   {
     id: 'mirror-finalizer',
@@ -515,7 +515,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     upstream: 'is answered at once every time',
     ours: 'is repaired within a second; while it happens again without a quiet minute, after twice the wait each time, 10 s at most for what was deleted and 30 s for what was edited',
     source: '11.8; design',
-    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right after a second (17, D5, D39)',
+    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right within a second (17, D5, D39)',
   },
   {
     id: 'mirror-bad-address',
@@ -686,6 +686,6 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D39',
     title: 'Slices that others edit or delete are repaired (#85353)',
-    shownBy: 'scenarios/slices-ownership.test.ts: edits is put right, but not within the first second (17, D39)',
+    shownBy: 'scenarios/slices-ownership.test.ts: edits is put right within a second, but not at once (17, D39)',
   },
 ];
