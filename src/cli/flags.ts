@@ -61,6 +61,7 @@ interface RawFlags {
   maxWritesInFlight: number;
   eventQueueSize: number;
   watchList: boolean;
+  confirmMassRemoval: boolean;
   tolerateUnreadyEndpointsAnnotation: boolean;
 }
 
@@ -117,6 +118,7 @@ function toRunOptions(flags: RawFlags): RunOptions {
       shardDeadlineMs: flags.shardDeadline,
       eventQueueMax: flags.eventQueueSize,
       watchList: flags.watchList,
+      confirmMassRemoval: flags.confirmMassRemoval,
     },
     kubeconfig: flags.kubeconfig,
     master: flags.master,
@@ -162,6 +164,13 @@ function runCommand(): Command {
     command,
     '--watch-list [bool]',
     'stream the initial lists where the server can (WatchList), instead of paging',
+    bool,
+    true,
+  );
+  add(
+    command,
+    '--confirm-mass-removal [bool]',
+    'when a list of pods or Services lacks those of more than half of all ready endpoints, and of more than 100, list both once more before anything is removed',
     bool,
     true,
   );

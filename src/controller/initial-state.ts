@@ -1,3 +1,4 @@
+import { createBrake } from './brake.ts';
 import { createControllers } from './controllers.ts';
 import { createEventRecorder } from './event-recorder.ts';
 import { createFactSums } from './facts.ts';
@@ -41,6 +42,7 @@ export function createState(
     stopByMs: Infinity,
     controllers,
     reflectors: [],
+    brake: createBrake(),
     index: createSelectorIndex<ServiceState>(),
     nodes: createNodeTable(),
     services: new Map(),

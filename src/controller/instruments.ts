@@ -31,6 +31,7 @@ export interface Instruments {
   shardRestarts(shard: number): Counter;
   shardBatches(shard: number): Counter;
   planSeconds(shard: number): HistogramHandle;
+  readonly massRemovals: Counter;
   readonly conflicts: Counter;
   readonly foreignEdits: Counter;
   readonly orphansKept: Counter;
@@ -87,6 +88,7 @@ export function createInstruments(store: MetricStore, host: string): Instruments
     shardRestarts: (shard) => counter(store, 'endpointd_shard_restarts_total', { shard: String(shard) }),
     shardBatches: kept((shard) => counter(store, 'endpointd_shard_batches_total', { shard: String(shard) })),
     planSeconds: kept((shard) => histogram(store, 'endpointd_shard_plan_duration_seconds', { shard: String(shard) })),
+    massRemovals: counter(store, 'endpointd_mass_removals_total'),
     conflicts: counter(store, 'endpointd_write_conflicts_total'),
     foreignEdits: counter(store, 'endpointd_foreign_edits_total'),
     orphansKept: counter(store, 'endpointd_orphans_kept_total'),

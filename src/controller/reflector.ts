@@ -7,6 +7,7 @@
  * tells replaces what is cached up to its version, be it older than that (`history.ts`).
  */
 import { retryAfterMs } from './backoff.ts';
+import { forgetRemoval, isBraked, judgeRemovals, type Removal } from './brake.ts';
 import { createListProgress, takeProgress, type ListProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig, PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
@@ -276,6 +277,7 @@ function list(state: ControllerState, reflector: Reflector, now: Now): void {
   reflector.progress = createListProgress(now.nowMs);
   reflector.listAskedAtMs = now.nowMs;
   reflector.target.listing();
+  forgetRemoval(state, reflector);
   if (reflector.watchList && !reflector.inPages) {
     reflector.streamingList = true;
     openStream(
@@ -435,8 +437,7 @@ function onPage(
     page(state, reflector);
     return;
   }
-  listed(reflector, now);
-  watch(state, reflector);
+  if (listed(state, reflector, now)) watch(state, reflector);
 }
 
 /** One bad object of a list is left out; what is cached of it stays, for it is not known to be gone. */
@@ -495,13 +496,13 @@ function onInitialEnd(state: ControllerState, reflector: Reflector, listVersion:
   reflector.phase = 'watching';
   reflector.streamingList = false;
   reflector.downSinceMs = -1;
-  listed(reflector, now);
+  listed(state, reflector, now);
 }
 
-function listed(reflector: Reflector, now: Now): void {
-  if (reflector.marks !== null && !reflector.listIncomplete) {
-    reflector.target.removeUnmarked(reflector.marks, reflector.resourceVersion, now);
-  }
+/** The end of a list. Returns whether its watch is to go on: not if it must be confirmed by another list first. */
+function listed(state: ControllerState, reflector: Reflector, now: Now): boolean {
+  const { marks, listIncomplete, resourceVersion } = reflector;
+  const removal = marks === null || listIncomplete ? null : { marks, upTo: resourceVersion };
   reflector.marks = null;
   reflector.progress = null;
   reflector.inPages = false;
@@ -510,6 +511,31 @@ function listed(reflector: Reflector, now: Now): void {
   if (!reflector.synced) {
     reflector.synced = true;
     reflector.target.synced(now);
+  }
+  return removeMissed(state, reflector, removal, now);
+}
+
+/** Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again. */
+function removeMissed(state: ControllerState, reflector: Reflector, removal: Removal | null, now: Now): boolean {
+  const { removals } = state.brake;
+  if (!isBraked(state, reflector)) {
+    if (removal !== null) reflector.target.removeUnmarked(removal.marks, removal.upTo, now);
+    return true;
+  }
+  if (removal !== null) removals.set(reflector, removal);
+  switch (judgeRemovals(state, reflector)) {
+    case 'wait':
+      return true;
+    case 'remove':
+      for (const [{ target }, { marks, upTo }] of removals) target.removeUnmarked(marks, upTo, now);
+      removals.clear();
+      return true;
+    case 'list-again':
+      for (const one of state.brake.awaited ?? []) {
+        if (state.requests.has(one.request)) abandon(state, one);
+        retry(state, one, 'list', 'what a list has missed is to be confirmed', now);
+      }
+      return false;
   }
 }
 

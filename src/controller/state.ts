@@ -1,4 +1,5 @@
 /** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
+import type { Brake } from './brake.ts';
 import type { Controller } from './controllers.ts';
 import type { Effect } from './effect.ts';
 import type { EventRecorder } from './event-recorder.ts';
@@ -40,6 +41,7 @@ export interface ControllerState {
   readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
+  readonly brake: Brake;
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** Nodes, and which pods are on them: for slices only. */

@@ -194,6 +194,10 @@ export const CATALOGUE = [
     'Times that the history of a resource went back, as it does when etcd is restored: its cache was replaced',
     ['resource'],
   ),
+  counter(
+    'endpointd_mass_removals_total',
+    'Times that most ready endpoints were taken away by a list, after second lists had said the same',
+  ),
   counter('endpointd_decode_errors_total', 'Objects or streams from the API server that could not be read', [
     'resource',
   ]),

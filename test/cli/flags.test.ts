@@ -39,6 +39,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       shardDeadlineMs: 30_000,
       eventQueueMax: 1000,
       watchList: true,
+      confirmMassRemoval: true,
     },
     kubeconfig: '',
     master: '',

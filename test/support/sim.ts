@@ -61,6 +61,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   batchBytesMax: 16 * 1024 * 1024,
   shardDeadlineMs: 30_000,
   eventQueueMax: 1000,
+  confirmMassRemoval: true,
   watchList: true,
 };
 

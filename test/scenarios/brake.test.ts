@@ -1,0 +1,160 @@
+/** A list that would take away most of what is published is believed only when second lists have said the same. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ENDPOINTS, metric, PODS, SERVICES } from '../support/slice-sim.ts';
+import { createPod, createService, createSim, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
+
+const COUNT = 120;
+const TOO_MUCH = 'a list would take away most ready endpoints: second lists are asked for first';
+const CONFIRMED = 'second lists say the same: most ready endpoints are taken away';
+const DENIED = 'second lists do not say the same: the endpoints stay';
+
+/** At rest: `web` with 120 ready pods, `few` with one. */
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createService(sim, { name: 'few', spec: { selector: { app: 'few' } } });
+  for (let i = 0; i < COUNT; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.1.${i}` });
+  createPod(sim, { name: 'few-1', ip: '10.0.2.1', labels: { app: 'few' } });
+  sim.start();
+  sim.run(5000);
+  assert.equal(addresses(sim), COUNT);
+  return sim;
+}
+
+/** Of the Endpoints of `web`. */
+function addresses(sim: Sim): number {
+  const { body } = sim.tryRequest('GET', `${ENDPOINTS}/web`);
+  const subsets = (body['subsets'] ?? []) as { addresses?: unknown[] }[];
+  return subsets.reduce((sum, subset) => sum + (subset.addresses?.length ?? 0), 0);
+}
+
+function said(sim: Sim): string[] {
+  return sim.logLines.map(({ message }) => message).filter((one) => [TOO_MUCH, CONFIRMED, DENIED].includes(one));
+}
+
+/** The watches are too old to go on, so that everything is listed again. */
+function relist(sim: Sim, act: () => void): void {
+  sim.down();
+  act();
+  sim.compact();
+  sim.run(1000);
+  sim.up();
+}
+
+function deletePods(sim: Sim): void {
+  for (let i = 0; i < COUNT; i++) deleteObject(sim, `${PODS}/web-${i}`);
+}
+
+/** A proxy answers the first so many lists of the path with an empty one. */
+function answerEmpty(sim: Sim, path: string, times: number): void {
+  let left = times;
+  const empty = Buffer.from(
+    JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1000000' }, items: [] }),
+  );
+  const whole = sim.tamper;
+  sim.tamper = (bytes, request) =>
+    request.lane === 'list' && request.path.startsWith(`${path}?limit=500`) && left-- > 0
+      ? empty
+      : whole(bytes, request);
+}
+
+describe('a list that lacks most ready endpoints', () => {
+  for (const watchList of [true, false]) {
+    it(`because all pods were deleted: goes on after second lists, ${watchList ? 'streamed' : 'in pages'}`, () => {
+      const sim = settled({ options: { watchList } });
+      relist(sim, () => deletePods(sim));
+      sim.run(30_000);
+      assert.equal(addresses(sim), 0);
+      assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
+      assert.equal(metric(sim, 'endpointd_mass_removals_total'), 1);
+    });
+  }
+
+  it('removes nothing before both second lists are there', () => {
+    const sim = settled();
+    let refused = false;
+    sim.refuse = ({ path }) => (refused && path.startsWith('/api/v1/services') ? 500 : 0);
+    relist(sim, () => deletePods(sim));
+    for (let waited = 0; said(sim).length === 0 && waited < 60_000; waited += 10) sim.run(10);
+    refused = true;
+    sim.run(60_000);
+    assert.equal(addresses(sim), COUNT);
+    assert.deepEqual(said(sim), [TOO_MUCH]);
+    refused = false;
+    sim.run(120_000);
+    assert.equal(addresses(sim), 0);
+    assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
+  });
+
+  it('because one answer was empty: nothing is taken away', () => {
+    const sim = settled({ options: { watchList: false }, answersInJson: true });
+    answerEmpty(sim, '/api/v1/pods', 1);
+    relist(sim, () => undefined);
+    sim.run(60_000);
+    assert.deepEqual(said(sim), [TOO_MUCH, DENIED]);
+    assert.equal(addresses(sim), COUNT);
+    assert.equal(metric(sim, 'endpointd_mass_removals_total'), 0);
+  });
+
+  it('because another cluster is behind the address for a moment: nothing is taken away', () => {
+    const sim = settled();
+    const ours = sim.backup();
+    const other = createSim();
+    for (let i = 0; i < 2000; i++) other.request('POST', PODS, pod(`other-${i}`));
+    sim.restore(other.backup());
+    for (let waited = 0; said(sim).length === 0 && waited < 60_000; waited += 10) sim.run(10);
+    assert.deepEqual(said(sim), [TOO_MUCH]);
+    sim.restore(ours);
+    sim.run(60_000);
+    assert.deepEqual(said(sim), [TOO_MUCH, DENIED]);
+    assert.equal(addresses(sim), COUNT);
+  });
+
+  it('of Services: the same', () => {
+    const sim = settled();
+    relist(sim, () => deleteObject(sim, `${SERVICES}/web`));
+    sim.run(30_000);
+    assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
+    assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/web`).status, 404);
+  });
+
+  it('is believed at once with --confirm-mass-removal=false', () => {
+    const sim = settled({ options: { confirmMassRemoval: false } });
+    relist(sim, () => deletePods(sim));
+    sim.run(30_000);
+    assert.equal(addresses(sim), 0);
+    assert.deepEqual(said(sim), []);
+  });
+});
+
+describe('a list that lacks less', () => {
+  it('half of them, or no more than 100, is believed at once', () => {
+    const sim = settled();
+    relist(sim, () => {
+      for (let i = 0; i < 100; i++) deleteObject(sim, `${PODS}/web-${i}`);
+    });
+    sim.run(30_000);
+    assert.equal(addresses(sim), COUNT - 100);
+    assert.deepEqual(said(sim), []);
+  });
+});
+
+describe('deletions that a watch tells', () => {
+  it('are not held back, however many', () => {
+    const sim = settled();
+    deletePods(sim);
+    sim.run(5000);
+    assert.equal(addresses(sim), 0);
+    assert.deepEqual(said(sim), []);
+  });
+});
+
+function pod(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [{ name: 'main', image: 'main:1' }] },
+  };
+}
