@@ -233,6 +233,8 @@ const SERVERS_SEED = 2_000_000;
 const REACH_MS_MAX = 3000;
 const LATENCY_MS = 1;
 const TRICKLE_MS = 1000;
+/** Far above what is lost where milliseconds of hours are added. */
+const ROUNDING_MS = 0.001;
 /** As the real transport. */
 const PAGE_BYTES_MAX = 64 * 2 ** 20;
 
@@ -455,7 +457,9 @@ export function createSim(config: SimConfig = {}): Sim {
       wallMs: () => wallMs() + sim.wallShiftMs,
       wakeAt(atMs, wake) {
         if (timer !== null) heapRemove(tasks, timer);
-        timer = at(atMs + clockStoodMs, () => {
+        // Rounding must not let it ring before its time: it would be set to the same time for ever.
+        const ringMs = atMs + clockStoodMs;
+        timer = at(ringMs - clockStoodMs < atMs ? ringMs + ROUNDING_MS : ringMs, () => {
           timer = null;
           enter(() => {
             // The clock may have stood since.
