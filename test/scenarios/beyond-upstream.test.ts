@@ -337,6 +337,18 @@ describe('--mirroring-zones', () => {
     assert.deepEqual(zonesOf(sim), ['zone-a']);
   });
 
+  it('of two Endpoints on a node the one that stays follows it', () => {
+    const sim = onNodes(['node-1']);
+    createService(sim, { name: 'other', spec: { selector: null } });
+    makeEndpoints(sim, 'other', [{ addresses: [{ ip: '192.0.2.9', nodeName: 'node-1' }], ports: HTTP }]);
+    sim.run(2000);
+    deleteObject(sim, `${ENDPOINTS}/other`);
+    sim.run(2000);
+    changeNode(sim, { name: 'node-1', zone: 'zone-c' });
+    sim.run(2000);
+    assert.deepEqual(zonesOf(sim), ['zone-c']);
+  });
+
   it('nothing is kept of Endpoints that go', () => {
     const sim = onNodes(['node-1', 'node-2']);
     assert.deepEqual([...sim.loop!.state.mirrorZones!.unitsByNode.keys()], ['node-1', 'node-2']);

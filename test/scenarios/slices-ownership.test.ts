@@ -320,3 +320,18 @@ describe('a Service that is deleted', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 });
+
+describe('a slice that bears our label', () => {
+  it('without the name of a Service is left alone, and said so', () => {
+    const sim = settled();
+    makeSlice(sim, 'nameless', {
+      labels: { 'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE },
+    });
+    sim.run(5000);
+    assert.equal(namesOf(sim).includes('nameless'), true);
+    assert.deepEqual(
+      sim.logLines.filter(({ message }) => message.includes('without a service name')).map(({ fields }) => fields),
+      [{ namespace: 'default', slice: 'nameless' }],
+    );
+  });
+});
