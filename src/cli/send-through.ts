@@ -3,8 +3,11 @@ import { ApiError } from '../node/api-client.ts';
 import type { ApiClient, ApiRequest } from '../node/api-client.ts';
 
 const RETRY_MS = 100;
-/** A kube-apiserver that has just started refuses so (403) what its admission has not read the namespaces for. */
-const NOT_READY_YET = 'not yet ready to handle request';
+/**
+ * What a kube-apiserver says where only another try helps, though the status would not tell. 403: it has just started, and
+ * admission has not read the namespaces yet. 422: it could not ask etcd for a free address.
+ */
+const PASSING = ['not yet ready to handle request', 'failed to allocate IP: rpc error'];
 
 /**
  * Sends until there is an answer, or the signal. What was done without an answer reaching us is seen at the next try: the
@@ -21,7 +24,8 @@ export async function sendThrough(client: ApiClient, request: ApiRequest, signal
       if (status === 404 && request.method !== 'POST') return;
       if (status === 409 && request.method === 'POST') return;
       const passing = status === 0 || status === 409 || status === 429 || status >= 500;
-      if (!passing && !(error as Error).message.includes(NOT_READY_YET)) throw error;
+      const { message } = error as Error;
+      if (!passing && !PASSING.some((text) => message.includes(text))) throw error;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -9,6 +9,9 @@ export interface Child {
   /** Settles when it has ended, with its exit status; 128 and more = ended by a signal. */
   readonly ended: Promise<number>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** SIGSTOP: it stands still until `resume`. */
+  pause(): void;
+  resume(): void;
   /** User and system time of all its threads so far, or until it ended. Linux only; elsewhere 0. */
   cpuSeconds(): number;
 }
@@ -61,6 +64,12 @@ export async function startChild(path: string, args: readonly string[], logPath:
       if (running) process.kill(pid, signal);
       shell.ref();
       await ended;
+    },
+    pause() {
+      if (running) process.kill(pid, 'SIGSTOP');
+    },
+    resume() {
+      if (running) process.kill(pid, 'SIGCONT');
     },
     cpuSeconds,
   };

@@ -45,6 +45,9 @@ export interface Cluster {
   startApiserver(): Promise<void>;
   killEtcd(): Promise<void>;
   startEtcd(): Promise<void>;
+  /** They stand still for so long, as programs do whose machine is out of breath. */
+  freezeApiserver(milliseconds: number): Promise<void>;
+  freezeEtcd(milliseconds: number): Promise<void>;
   apiserverCpuSeconds(): number;
   /** Ends everything, also what `startControllerManager` started, and removes the directory. */
   stop(): Promise<void>;
@@ -106,6 +109,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     async startEtcd() {
       etcd = await startChild(binaries.etcd, etcdArgs, join(directory, 'etcd.log'));
     },
+    freezeApiserver: (milliseconds) => freeze(apiserver, milliseconds),
+    freezeEtcd: (milliseconds) => freeze(etcd, milliseconds),
     apiserverCpuSeconds: () => apiserver?.cpuSeconds() ?? 0,
     async stop() {
       for (const child of companions.get(cluster) ?? []) await child.kill('SIGKILL');
@@ -122,6 +127,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     throw error;
   }
   return cluster;
+}
+
+async function freeze(child: Child | null, milliseconds: number): Promise<void> {
+  child?.pause();
+  await sleep(milliseconds);
+  child?.resume();
 }
 
 const companions = new WeakMap<object, Child[]>();

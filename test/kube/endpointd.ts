@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -14,6 +15,10 @@ import type { Metrics } from './metrics.ts';
 export interface Endpointd {
   readonly child: Child;
   readonly logPath: string;
+  /** Who writes the log to its file; null = endpointd itself. */
+  readonly logReader: Child | null;
+  /** Host and port of its metrics. */
+  readonly address: string;
   metrics(): Promise<Metrics>;
   /** Nothing waits to be synced, and no sync runs; delayed ones do not count. */
   idle(): Promise<boolean>;
@@ -35,9 +40,24 @@ const BIN = fileURLToPath(new URL('../../bin/endpointd.js', import.meta.url));
 
 let started = 0;
 
+export interface EndpointdOptions {
+  /** True: the log goes through a FIFO, to a reader that can be stopped. Default false. */
+  readonly logFifo?: boolean;
+}
+
 /** @throws Error with the end of its log when it does not become ready */
-export async function startEndpointd(cluster: Cluster, flags: readonly string[] = []): Promise<Endpointd> {
+export async function startEndpointd(
+  cluster: Pick<Cluster, 'directory' | 'kubeconfigPath'>,
+  flags: readonly string[] = [],
+  { logFifo = false }: EndpointdOptions = {},
+): Promise<Endpointd> {
   const logPath = join(cluster.directory, `endpointd-${started++}.log`);
+  const fifoPath = `${logPath}.fifo`;
+  let logReader: Child | null = null;
+  if (logFifo) {
+    execFileSync('mkfifo', [fifoPath]);
+    logReader = await startChild('/bin/cat', [fifoPath], logPath);
+  }
   const child = await startChild(
     process.execPath,
     [
@@ -49,7 +69,7 @@ export async function startEndpointd(cluster: Cluster, flags: readonly string[] 
       '--logging-format=json',
       ...flags,
     ],
-    logPath,
+    logFifo ? fifoPath : logPath,
   );
   const address = await foundInLog(/"metrics":"([^"]+)"/);
 
@@ -89,6 +109,8 @@ export async function startEndpointd(cluster: Cluster, flags: readonly string[] 
   const endpointd: Endpointd = {
     child,
     logPath,
+    logReader,
+    address,
     metrics,
     async idle() {
       const now = await metrics();

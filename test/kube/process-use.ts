@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { WebSocket } from 'undici';
 import type { Endpointd } from './endpointd.ts';
@@ -7,6 +8,17 @@ export interface MemoryUse {
   readonly heapBytes: number;
   /** Of the process, at the same moment. */
   readonly residentBytes: number;
+}
+
+export interface ProcessUse extends MemoryUse {
+  /** Open files and sockets. */
+  readonly descriptors: number;
+  readonly threads: number;
+}
+
+/** What the kernel counts of a process. Linux only. */
+export function kernelUse(pid: number): Pick<ProcessUse, 'descriptors' | 'threads'> {
+  return { descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: readdirSync(`/proc/${pid}/task`).length };
 }
 
 const ANSWER_MS_MAX = 60_000;
