@@ -5,10 +5,10 @@
 import { nextFloat, type Prng } from '../lib/prng.ts';
 
 /**
- * conflict: somebody else wrote, the object is read again. throttled: 429. server: 5xx, timeout, connection.
- * invalid: 422, body too large. forbidden: 403. poison: planning ends the thread.
+ * conflict: somebody else wrote, the object is read again. throttled: 429. unreachable: no connection, or one that was
+ * cut. server: 5xx, timeout. invalid: 422, body too large. forbidden: 403. poison: planning ends the thread.
  */
-export type FailureClass = 'conflict' | 'throttled' | 'server' | 'invalid' | 'forbidden' | 'poison';
+export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' | 'invalid' | 'forbidden' | 'poison';
 
 export interface Backoff {
   readonly firstMs: number;
@@ -25,6 +25,8 @@ const MINUTE_MS = 60_000;
 export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
   throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
+  // A try that reaches nobody costs nobody anything, and how long it takes until one does is how long all is wrong.
+  unreachable: { firstMs: 250, factor: 2, capMs: 5000, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
   forbidden: { firstMs: 5000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },

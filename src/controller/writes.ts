@@ -216,7 +216,9 @@ interface Verdict {
 /** What an answer that is no success means for a sync. */
 export function classify(event: TransportEvent, isCreate = false): Verdict {
   if (event.type === 'failure') {
-    const failure: Failure = { class: 'server', message: `${event.kind}: ${event.message}`, retryAfterMs: -1 };
+    const { kind, message } = event;
+    const failureClass = kind === 'refused' || kind === 'reset' ? 'unreachable' : 'server';
+    const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
     return { failure, uncertain: event.mayHaveArrived, silent: true };
   }
   if (event.type !== 'response') throw new Error(`assertion failed: ${event.type} is no answer`);

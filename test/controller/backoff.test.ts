@@ -33,6 +33,10 @@ test('what will not help soon is not tried soon, a conflict is', () => {
   assert.ok(first('forbidden') >= 5000);
 });
 
+test('an API server that cannot be reached is tried again within 5 s, however long it was away', () => {
+  assert.ok(waits('unreachable', 1000).every((waitMs) => waitMs <= 5000));
+});
+
 test("the server's Retry-After is waited for, up to half a minute", () => {
   const wait = (leastMs: number): number => nextDelayMs('throttled', 0, createPrng(7), leastMs);
   assert.ok(wait(10_000) >= 10_000 && wait(10_000) < 15_000);
