@@ -5,12 +5,14 @@ export interface ListProgress {
   readonly beganAtMs: number;
   /** That came so far. */
   objects: number;
+  /** The server has sent a part of it: it is dear to ask for again. */
+  isAnswered: boolean;
   /** Monotonic ms of the next line. */
   lineAtMs: number;
 }
 
 export function createListProgress(nowMs: number): ListProgress {
-  return { beganAtMs: nowMs, objects: 0, lineAtMs: nowMs + LINE_EVERY_MS };
+  return { beganAtMs: nowMs, objects: 0, isAnswered: false, lineAtMs: nowMs + LINE_EVERY_MS };
 }
 
 /** The fields of the line that is due; null = none is. */

@@ -1,8 +1,16 @@
-/** The pause before a list or watch is tried again: client-go's constants (spec/wire.md 2.4), but for `GOOD_WATCH_MS`. */
+/**
+ * The pause before a list or watch is tried again: client-go's constants (spec/wire.md 2.4), but that a watch which ran
+ * well ends the pauses of an outage (`GOOD_WATCH_MS`), and that a cheap try has short ones (`CHEAP_CAP_MS`).
+ */
 import { nextFloat, type Prng } from '../lib/prng.ts';
 
 const FIRST_MS = 800;
 const CAP_MS = 30_000;
+/**
+ * For a try that costs the server next to nothing: a watch, or a list of which nothing has come. After an outage
+ * of minutes all is right within ten seconds of its end then; by client-go's rule after up to sixty.
+ */
+const CHEAP_CAP_MS = 4000;
 /** Quiet for this long, and the next failure counts as the first. */
 const RESET_MS = 120_000;
 /**
@@ -28,10 +36,13 @@ export function noteWatch(reconnect: Reconnect, ranMs: number): void {
   if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;
 }
 
-/** A pause of [base, 2 base) milliseconds; the base doubles up to 30 s. */
-export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number): number {
+/**
+ * A pause of [base, 2 base) milliseconds; the base doubles up to 30 s.
+ * @param isCheap the try that failed cost the server next to nothing: the pause is [4, 8) s at most
+ */
+export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, isCheap: boolean): number {
   if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;
-  const pauseMs = reconnect.baseMs * (1 + nextFloat(prng));
+  const pauseMs = Math.min(reconnect.baseMs, isCheap ? CHEAP_CAP_MS : CAP_MS) * (1 + nextFloat(prng));
   reconnect.lastMs = nowMs + pauseMs;
   reconnect.baseMs = Math.min(reconnect.baseMs * 2, CAP_MS);
   return pauseMs;

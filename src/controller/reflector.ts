@@ -305,6 +305,7 @@ function page(state: ControllerState, reflector: Reflector): void {
 
 /** Asks for the same page with fewer items. Returns false when that does not help. */
 function onPageTooBig(state: ControllerState, reflector: Reflector): boolean {
+  if (reflector.progress !== null) reflector.progress.isAnswered = true;
   const items = itemsAfterTooBig(reflector.pageItems);
   if (items === 0) return false;
   log(state, 'info', 0, `a page of ${reflector.resource} is too big, the list goes on with smaller ones`, {
@@ -419,6 +420,7 @@ function onPage(
     onListRefused(state, reflector, event, now);
     return;
   }
+  if (reflector.progress !== null) reflector.progress.isAnswered = true;
   try {
     const list = readList(event.contentType, event.body);
     const version = versionOf(list);
@@ -460,7 +462,10 @@ function applyListed(
 function apply(reflector: Reflector, record: Versioned, source: ObjectSource, upTo: string, now: Now): void {
   const mark = reflector.target.upsert(record, source, upTo, now);
   reflector.marks?.add(mark);
-  if (reflector.progress !== null) reflector.progress.objects++;
+  if (reflector.progress !== null) {
+    reflector.progress.objects++;
+    reflector.progress.isAnswered = true;
+  }
 }
 
 /** An object of a WatchList: whether it replaces a newer one that is cached is known at the end of the list. */
@@ -730,8 +735,9 @@ function retry(
   now: Now,
   retryAfterSeconds = -1,
 ): void {
+  const isCheap = reflector.progress?.isAnswered !== true;
   const delayMs = Math.max(
-    nextReconnectMs(reflector.reconnect, state.prng, now.nowMs),
+    nextReconnectMs(reflector.reconnect, state.prng, now.nowMs, isCheap),
     retryAfterMs(retryAfterSeconds),
   );
   reflector.phase = 'waiting';
