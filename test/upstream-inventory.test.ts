@@ -20,6 +20,7 @@ const SHARES = 'core/slices/zone-shares.test.ts';
 const TRAFFIC = 'core/slices/traffic-distribution.test.ts';
 const HINTS = 'core/slices/plan-hints.test.ts';
 const ACKS = 'shard/slices-output.test.ts';
+const RACES = 'scenarios/slices-races.test.ts';
 const TIMES = 'core/trigger-time.test.ts';
 const MIRROR = 'core/mirroring/plan.test.ts';
 const RECYCLE = 'core/mirroring/recycle.test.ts';
@@ -124,7 +125,7 @@ const HINTS_AND_CACHES: readonly Row[] = [
   ['TestReconcileHints_doesNotMutateUnchangedSlices', TRAFFIC, 'the stored slice itself and its right endpoints'],
   // No generations are tracked here: the reply of a write says what the server holds.
   ['TestEndpointSliceTrackerUpdate', ACKS, 'applied: there is nothing more to do'],
-  ['TestEndpointSliceTrackerStaleSlices', ACKS, 'if older, are ignored'],
+  ['TestEndpointSliceTrackerStaleSlices', RACES, 'tells nothing new of a slice that was written and then deleted'],
   ['TestEndpointSliceTrackerDeletion', ACKS, 'of a delete: the slice is gone'],
   ['TestEndpointSliceTrackerDeleteService', OWNED, 'gets slices of its own; those of its predecessor go'],
   ['TestNewServiceNoPods', TIMES, 'a new service without pods: its creation'],
@@ -152,7 +153,7 @@ const CONTROLLER: readonly Row[] = [
   ['TestSyncService: families', IN_SIM, 'has slices of each'],
   ['TestSyncService: one IP on two pods', SERVICE, 'two pods with one address are two endpoints'],
   ['TestPodAddsBatching, TestPodUpdatesBatching, TestPodDeleteBatching', SHARED, 'batching of pod events'],
-  ['TestSyncServiceStaleInformer', ACKS, 'if older, are ignored'],
+  ['TestSyncServiceStaleInformer', RACES, 'tells nothing new of a slice that was written and then deleted'],
   ['Test_dropEndpointSlicesPendingDeletion', OWNED, 'deletes while a finalizer holds it counts as gone'],
 ];
 
