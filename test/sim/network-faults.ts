@@ -2,8 +2,8 @@
 import { pick } from './hand.ts';
 import { holdFor, type Deed, type Deeds, type Run } from './run.ts';
 import type { Trouble } from './settle.ts';
-import { addAddress } from '../support/sim.ts';
-import type { FaultChances } from '../../src/apiserver/faults.ts';
+import { addAddress, type Sim } from '../support/sim.ts';
+import { turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { KubeObject, Status } from '../../src/kube/types.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -29,7 +29,7 @@ function chance(fault: keyof FaultChances, chances: readonly number[]): Deed {
   };
 }
 
-type Refusal = (request: HttpRequest) => Status | number;
+type Refusal = (request: HttpRequest) => Status | number | FaultReply;
 
 /** Requests are refused before anything is done; the newest refusal counts. */
 function refusing(trouble: Trouble, draw: (prng: Prng) => { readonly told: string; readonly refusal: Refusal }): Deed {
@@ -78,6 +78,18 @@ function drawQuota(): { told: string; refusal: Refusal } {
   return { told: 'creates: 403', refusal: (request) => (isCreate(request) ? status : 0) };
 }
 
+/** Of flow control, or of a webhook, with any time that they may name. */
+function drawRetryAfter(prng: Prng): { told: string; refusal: Refusal } {
+  const seconds = pick(prng, [0, 1, 10, 300])!;
+  const resource = pick(prng, ['/endpoints', '/endpointslices'])!;
+  const ofWebhook = nextInt(prng, 2) === 0;
+  const answer = ofWebhook
+    ? makeStatus(429, 'TooManyRequests', 'the webhook is busy', { retryAfterSeconds: seconds })
+    : turnedAway(seconds);
+  const told = `${ofWebhook ? 'a webhook' : 'flow control'} for ${resource}: 429, Retry-After ${seconds}`;
+  return { told, refusal: (request) => (isWrite(request) && request.path.includes(resource) ? answer : 0) };
+}
+
 function drawNoRights(prng: Prng): { told: string; refusal: Refusal } {
   const resource = pick(prng, ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'])!;
   const status = makeStatus(403, 'Forbidden', `not allowed to list ${resource}`);
@@ -106,6 +118,24 @@ function admit(run: Run, prng: Prng, forMs: number): string {
     () => (run.sim.admission = null),
   );
   return name;
+}
+
+function spoiledStreams(flag: 'muteWatches' | 'trickleWatches' | 'keepEndsBack', told: string): Deed {
+  return {
+    trouble: 'silent',
+    lastsMs: [100, 40_000],
+    act(run, _, forMs) {
+      const { sim }: { sim: Sim } = run;
+      holdFor(
+        run,
+        flag,
+        forMs,
+        () => (sim[flag] = true),
+        () => (sim[flag] = false),
+      );
+      return told;
+    },
+  };
 }
 
 /** A proxy's page of text comes in the place of what was to come. */
@@ -161,25 +191,30 @@ export const NETWORK = {
       return '';
     },
   },
-  silence: {
-    trouble: 'silent',
+  silence: spoiledStreams('muteWatches', 'streams that have something to say stay open and never say it'),
+  trickle: spoiledStreams('trickleWatches', 'streams come byte by byte'),
+  'lost-ends': spoiledStreams('keepEndsBack', 'the ends of streams do not arrive'),
+  'big-pages': {
+    trouble: 'network',
     lastsMs: [100, 40_000],
-    act(run, _, forMs) {
+    act(run, prng, forMs) {
       const { sim } = run;
+      const bytes = pick(prng, [2000, 5000])!;
       holdFor(
         run,
-        'mute',
+        'pages',
         forMs,
-        () => (sim.muteWatches = true),
-        () => (sim.muteWatches = false),
+        () => (sim.pageBytesMax = () => bytes),
+        () => (sim.pageBytesMax = () => Infinity),
       );
-      return 'streams that have something to say stay open and never say it';
+      return `pages of more than ${bytes} bytes do not arrive`;
     },
   },
   garbage: { trouble: 'network', lastsMs: [100, 20_000], act: garble },
   errors: refusing('network', drawErrors),
   rejection: refusing('refused', drawRejection),
   quota: refusing('refused', drawQuota),
+  'retry-after': refusing('network', drawRetryAfter),
   'no-rights': refusing('network', drawNoRights),
-  admission: { trouble: 'foreign', lastsMs: [100, 20_000], act: admit },
+  admission: { trouble: 'altered', lastsMs: [100, 20_000], act: admit },
 } as const satisfies Deeds;

@@ -39,7 +39,7 @@ function touchSlice({ sim }: Run, prng: Prng, deeds?: readonly ForeignDeed[]): s
 /** Again and again, as a script or another controller would that wants it otherwise. */
 function again(run: Run, prng: Prng, forMs: number, act: () => string): string {
   const { sim } = run;
-  const everyMs = pick(prng, [500, 1000, 3000])!;
+  const everyMs = pick(prng, [100, 1000, 3000])!;
   const untilMs = sim.nowMs() + forMs;
   const round = (): void => {
     act();

@@ -9,6 +9,7 @@ import type { Story } from './story.ts';
 import { wrongNow } from './wrong-now.ts';
 import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createSim, writesOf, type Sim } from '../support/sim.ts';
+import { metric } from '../support/slice-sim.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 
@@ -60,7 +61,7 @@ export function play(story: Story, options: PlayOptions = {}): Outcome {
   const wrongIs = (wrong: string | null): Outcome => ({ ...outcome, wrong, writes: writesOf(run.sim).length });
   try {
     happen(run, story, told);
-    outcome.rightAfterMs = untilRight(run, rightWithinMs(troubles));
+    outcome.rightAfterMs = untilRight(run, troubles);
     rest(run);
     return wrongIs(null);
   } catch (error) {
@@ -76,6 +77,7 @@ function begin({ seed, world }: Story, { crashAfterWrite = 0, prepare }: PlayOpt
     shards: world.shards,
     serverWatchList: world.serverWatchList,
     batchMs: () => (world.batchMs === 1 ? 1 : nextFloat(prng) * world.batchMs),
+    ...(world.lagMs === 0 ? {} : { servers: { count: 3, lagMsMax: world.lagMs } }),
     serviceClusterIPRanges: ['10.96.0.0/12', 'fd00::/108'],
     options: { ...FIXED, ...world.options },
   });
@@ -130,14 +132,22 @@ function happen(run: Run, { happenings }: Story, told: string[]): void {
   sim.run(endMs - sim.nowMs() + 1);
 }
 
+const OLDEST_UNWRITTEN = 'endpointd_oldest_unwritten_change_seconds';
+/** After these troubles the controller knows of all changes by the first look, and admission has altered nothing. */
+const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused']);
+
 /** @returns how long it took */
-function untilRight(run: Run, withinMs: number): number {
+function untilRight(run: Run, troubles: ReadonlySet<Trouble>): number {
   const { sim } = run;
   const fromMs = sim.nowMs();
+  const withinMs = rightWithinMs(troubles, run.world.lagMs);
   for (let lookMs = FIRST_LOOK_MS; ; lookMs *= 2) {
     sim.run(fromMs + Math.min(lookMs, withinMs) - sim.nowMs());
     const wrong = wrongNow(run);
+    const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
     if (wrong.length === 0) return sim.nowMs() - fromMs;
+    const isKnown = [...troubles].every((trouble) => TOLD_AT_ONCE.has(trouble)) && run.world.lagMs === 0;
+    if (isKnown && ageSeconds === 0) throw new Breach(`${OLDEST_UNWRITTEN} is 0 with ${wrong.join('; ')}`);
     if (lookMs >= withinMs) throw new Breach(`${seconds(withinMs)} after the last happening: ${wrong.join('; ')}`);
   }
 }
@@ -158,6 +168,8 @@ function rest({ sim, ...more }: Run): void {
   check('at rest');
   const failed = sim.loop!.readiness().find(({ ok }) => !ok);
   if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
+  const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
+  if (ageSeconds !== 0) throw new Breach(`${OLDEST_UNWRITTEN} is ${ageSeconds} at rest`);
   checkNothingKept(sim, 'at rest');
   sim.kill();
   sim.start(run.flags);

@@ -4,15 +4,16 @@
  */
 
 /**
- * change: the inputs changed. foreign: somebody else wrote our objects. restart: the process or a thread ended. network:
- * connections, lost answers, 5xx. refused: writes were refused for their content or for rights. silent: a stream said
- * nothing. poison: planning ended the thread.
+ * change: the inputs changed. foreign: somebody else wrote our objects. altered: admission changed what we wrote. restart:
+ * the process or a thread ended. network: connections, lost answers, 5xx. refused: writes were refused for their content or
+ * for rights. silent: a stream said nothing, or nothing whole. poison: planning ended the thread, or hung.
  */
-export type Trouble = 'change' | 'foreign' | 'restart' | 'network' | 'refused' | 'silent' | 'poison';
+export type Trouble = 'change' | 'foreign' | 'altered' | 'restart' | 'network' | 'refused' | 'silent' | 'poison';
 
 export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   change: 10_000,
-  foreign: 310_000,
+  foreign: 40_000,
+  altered: 310_000,
   restart: 30_000,
   network: 130_000,
   refused: 310_000,
@@ -23,8 +24,9 @@ export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
 /** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */
 export const BACKLOG_MS = 30_000;
 
-export function rightWithinMs(troubles: Iterable<Trouble>): number {
+/** @param lagMs the most that an API server lags behind the others */
+export function rightWithinMs(troubles: Iterable<Trouble>, lagMs: number): number {
   let ms = RIGHT_WITHIN_MS.change;
   for (const trouble of troubles) ms = Math.max(ms, RIGHT_WITHIN_MS[trouble]);
-  return ms + BACKLOG_MS;
+  return ms + BACKLOG_MS + 2 * lagMs;
 }

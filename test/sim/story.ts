@@ -35,6 +35,8 @@ export interface World {
   readonly serverWatchList: boolean;
   /** How often the garbage collector looks; 0 = there is none, and slices outlive their owners. */
   readonly collectMs: number;
+  /** Three API servers, whose watches lag up to so long behind each other; 0 = there is one, which does not. */
+  readonly lagMs: number;
   readonly options: Partial<ControllerOptions>;
 }
 
@@ -47,6 +49,7 @@ export const SIMPLEST_WORLD: World = {
   batchMs: 1,
   serverWatchList: true,
   collectMs: 0,
+  lagMs: 0,
   options: {},
 };
 
@@ -79,6 +82,7 @@ function drawWorld(prng: Prng): World {
     batchMs: pick(prng, [1, 1, 30, 300]),
     serverWatchList: nextInt(prng, 3) > 0,
     collectMs: pick(prng, [0, 1000, 10_000]),
+    lagMs: pick(prng, [0, 0, 0, 3000, 30_000]),
     options: drawOptions(prng),
   };
 }

@@ -462,9 +462,9 @@ export function createSim(config: SimConfig = {}): Sim {
         timer = at(ringMs - clockStoodMs < atMs ? ringMs + ROUNDING_MS : ringMs, () => {
           timer = null;
           enter(() => {
-            // The clock may have stood since.
+            // The clock may have stood since; a sum of fractions may be too small.
             if (clock.nowMs() >= atMs) wake();
-            else if (timer === null) clock.wakeAt(atMs, wake);
+            else if (timer === null) clock.wakeAt(Math.max(atMs, clock.nowMs() + 1), wake);
           });
         });
       },
