@@ -191,6 +191,24 @@ export const NETWORK = {
       return '';
     },
   },
+  restore: {
+    trouble: 'restored',
+    lastsMs: [1000, 30_000],
+    act(run, prng, forMs) {
+      const { sim } = run;
+      // After a second one an object may differ from another one of its version in its uid alone.
+      if (run.held.has('restored')) return '';
+      run.held.set('restored', 0);
+      const backup = sim.backup();
+      const bump = pick(prng, [0, 1_000_000_000])!;
+      const streams = pick(prng, ['cut', 'mute'] as const)!;
+      sim.at(sim.nowMs() + forMs, () => {
+        run.held.set('restored', 1);
+        sim.restore(backup, { bump, streams });
+      });
+      return `etcd goes back to here, the version ${bump === 0 ? 'too' : `plus ${bump}`}, streams: ${streams}`;
+    },
+  },
   silence: spoiledStreams('muteWatches', 'streams that have something to say stay open and never say it'),
   trickle: spoiledStreams('trickleWatches', 'streams come byte by byte'),
   'lost-ends': spoiledStreams('keepEndsBack', 'the ends of streams do not arrive'),

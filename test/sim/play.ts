@@ -168,6 +168,8 @@ function rest({ sim, ...more }: Run): void {
   check('at rest');
   const failed = sim.loop!.readiness().find(({ ok }) => !ok);
   if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
+  const reset = sim.logLines.find(({ message }) => message.startsWith('history of'));
+  if (reset !== undefined && !run.held.has('restored')) throw new Breach(`no restore, but: ${reset.message}`);
   const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
   if (ageSeconds !== 0) throw new Breach(`${OLDEST_UNWRITTEN} is ${ageSeconds} at rest`);
   checkNothingKept(sim, 'at rest');

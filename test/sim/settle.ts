@@ -8,7 +8,16 @@
  * the process or a thread ended. network: connections, lost answers, 5xx. refused: writes were refused for their content or
  * for rights. silent: a stream said nothing, or nothing whole. poison: planning ended the thread, or hung.
  */
-export type Trouble = 'change' | 'foreign' | 'altered' | 'restart' | 'network' | 'refused' | 'silent' | 'poison';
+export type Trouble =
+  | 'change'
+  | 'foreign'
+  | 'altered'
+  | 'restart'
+  | 'network'
+  | 'refused'
+  | 'silent'
+  | 'poison'
+  | 'restored';
 
 export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   change: 10_000,
@@ -19,6 +28,7 @@ export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   refused: 310_000,
   silent: 240_000,
   poison: 310_000,
+  restored: 170_000,
 };
 
 /** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */

@@ -39,9 +39,10 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
   let created = draftNewSlices(family, leftovers, recyclable);
   if (created.length === 0 && keepsNone) {
     const [first = null] = recyclable;
-    if (first !== null) recyclable.delete(first);
-    const isRight = first !== null && recyclable.size === 0 && isPlaceholder(first.stored.object, service.labels);
-    if (!isRight) created = [newDraft(NO_SLICE_PORTS, [], first)];
+    const placeholder = [...recyclable].find(({ stored }) => isPlaceholder(stored.object, service.labels));
+    const kept = placeholder ?? first;
+    if (kept !== null) recyclable.delete(kept);
+    if (placeholder === undefined) created = [newDraft(NO_SLICE_PORTS, [], kept)];
   }
   for (const group of groups) settleGroup(family, group);
   if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups.size === 0) {

@@ -135,8 +135,15 @@ test('P14: an empty slice with other labels becomes the placeholder', () => {
 });
 
 test('P15: of two empty slices one becomes the placeholder', () => {
-  const stored = [PLACEHOLDER, slice('web-1', [], { ports: [] })];
+  const labels = sliceLabelsOf('web', { other: 'label' });
+  const stored = ['web-0', 'web-1'].map((name) => slice(name, [], { ports: [], metadata: { labels } }));
   check(createSlicesWorld({ stored }), '1 update, 1 delete', [0]);
+});
+
+test('a right placeholder is not written because another empty slice goes', () => {
+  const labels = sliceLabelsOf('web', { other: 'label' });
+  const other = slice('web-0', [], { ports: [], metadata: { labels } });
+  check(createSlicesWorld({ stored: [other, slice('web-1', null, { ports: null })] }), '1 delete', [0]);
 });
 
 test('P16: all nodes unknown: the endpoints go, the group stays wanted', () => {
