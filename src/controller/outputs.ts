@@ -31,7 +31,10 @@ import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
 import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';
-import { labelsGet } from '../kube/labels.ts';
+import { labelsEqual, labelsGet } from '../kube/labels.ts';
+import { PROTOBUF } from '../kube/media-type.ts';
+import { readObject } from '../kube/object.ts';
+import { projectMeta } from '../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { OutputRecord } from '../kube/types.ts';
@@ -402,6 +405,23 @@ export function forgetSlices(state: ControllerState, unit: Unit): void {
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
 export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
   noteAltered(state, output, 'an update changed nothing on the server', now);
+}
+
+/**
+ * Admission may have given what was written other labels. The comparison of the echo looks beyond metadata only, so the
+ * reply is compared here; the next plan begins with a look at the object.
+ */
+export function compareLabels(
+  state: ControllerState,
+  output: OutputState,
+  body: Uint8Array,
+  applied: OutputRecord,
+  now: Now,
+): void {
+  const sent = projectMeta(readObject(PROTOBUF, body));
+  if (labelsEqual(sent.labels, applied.labels)) return;
+  becomeUncertain(output);
+  noteAltered(state, output, 'what was written was given other labels', now);
 }
 
 function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {

@@ -10,6 +10,7 @@ import { recheckZones } from './mirror-zones.ts';
 import { isWrittenInThePast } from './history.ts';
 import {
   becomeUncertain,
+  compareLabels,
   dropContent,
   forgetSlices,
   noteNews,
@@ -242,6 +243,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
   // Its echo is no news, and no Service without selector was known to have Endpoints before.
   if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
   // The namespace goes away, and takes the objects with it.

@@ -192,6 +192,25 @@ describe('what upstream leaves alone', () => {
 });
 
 describe('admission that changes what we write', () => {
+  it('that has changed nothing but labels is undone when it is over', () => {
+    const sim = createSim({ options: { slices: true } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.admission = ({ metadata }) => (metadata.labels = { ...metadata.labels, 'by/admission': '1' });
+    sim.start();
+    sim.run(2000);
+    sim.admission = null;
+    sim.run(310_000);
+    const objects = [...sim.server.stores.get('endpoints')!.records.values()].concat([
+      ...sim.server.stores.get('endpointslices')!.records.values(),
+    ]);
+    const labelled = objects.filter(({ object }) => object.metadata.labels?.['by/admission'] !== undefined);
+    assert.deepEqual(
+      labelled.map(({ key }) => key),
+      [],
+    );
+  });
+
   it('is counted and not fought with faster than the back-off', () => {
     const sim = createSim({ mutateEndpoints: true });
     createService(sim, { name: 'web' });

@@ -100,6 +100,9 @@ function drawNoRights(prng: Prng): { told: string; refusal: Refusal } {
 
 /** What mutating admission may do to a write. It takes no endpoint away. */
 const MUTATIONS: Readonly<Record<string, (object: KubeObject) => void>> = {
+  'adds a label': ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, 'by/admission': '1' };
+  },
   'adds an address': addAddress,
   'adds an endpoint': (object) => {
     const endpoints = object['endpoints'] as object[] | undefined;

@@ -153,8 +153,8 @@ function untilRight(run: Run, troubles: ReadonlySet<Trouble>): number {
 }
 
 /** At rest nothing is written, nothing is kept, and a process that knows nothing finds nothing to do. */
-function rest({ sim, ...more }: Run): void {
-  const run = { sim, ...more };
+function rest(run: Run): void {
+  const { sim } = run;
   // Repairs of what others did last may still be due, though all is right.
   sim.run(REPAIRS_MS);
   const writes = writesOf(sim).length;

@@ -64,8 +64,8 @@ describe('the simulation finds', () => {
     seed: 2,
   };
   /** The world is sound until the first happening, then something is wrong with it. */
-  const wrongOf = (spoil: (sim: Sim) => void): string | null =>
-    play(flip, { prepare: (sim) => sim.at(1900, () => spoil(sim)) }).wrong;
+  const wrongOf = (spoil: (sim: Sim) => void, story = flip): string | null =>
+    play(story, { prepare: (sim) => sim.at(1900, () => spoil(sim)) }).wrong;
 
   it('a write that takes a ready endpoint out of its last slice', () => {
     const wrong = wrongOf((sim) => {
@@ -85,9 +85,18 @@ describe('the simulation finds', () => {
     assert.match(wrong!, /PUT .* changes nothing/);
   });
 
-  it('what stays wrong', () => {
-    const wrong = wrongOf((sim) => (sim.tamper = () => new Uint8Array(0)));
-    assert.match(wrong!, /s after the last happening: .*lacks "not ready/);
+  const loseStreams = (sim: Sim): void => {
+    sim.tamper = () => new Uint8Array(0);
+  };
+
+  it('a gauge that knows of nothing unwritten while something is wrong', () => {
+    assert.match(wrongOf(loseStreams)!, /endpointd_oldest_unwritten_change_seconds is 0 with .*lacks "not ready/);
+  });
+
+  it('what is wrong for longer than the trouble that there was allows', () => {
+    const lasting = { atMs: 4000, what: 'cut-watches', forMs: 100, draw: 1 } as const;
+    const story = { ...flip, happenings: [...flip.happenings, lasting] };
+    assert.match(wrongOf(loseStreams, story)!, /160.000 s after the last happening: .*lacks "not ready/);
   });
 });
 
