@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { makeStatus } from '../../src/kube/status.ts';
+import type { Status } from '../../src/kube/types.ts';
 import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -65,6 +66,22 @@ describe('an update that is refused', () => {
     );
   });
 
+  it('without a message is shown by its code and reason', () => {
+    const sim = refusing(422);
+    const bare: Status = {
+      apiVersion: 'v1',
+      kind: 'Status',
+      metadata: {},
+      status: 'Failure',
+      code: 422,
+      reason: 'Invalid',
+    };
+    sim.refuse = ({ method }) => (method === 'PUT' ? bare : 0);
+    flip(sim, false);
+    sim.run(1000);
+    assert.equal(lines(sim, 'sync failed, retrying')[0]?.fields['reason'], '422 Invalid');
+  });
+
   for (const status of [422, 403]) {
     it(`with ${status} is not tried again within two seconds, whatever changes; a change then is`, () => {
       const sim = refusing(status);
@@ -101,4 +118,24 @@ it('a conflict is expected: its line shows only where much is asked for', () => 
   sim.run(100);
   const [line] = lines(sim, 'sync failed, retrying');
   assert.deepEqual([line?.level, line?.v, line?.fields['class']], ['info', 3, 'conflict']);
+});
+
+it('a sync that went well says in its line what there is, what it wrote and how long it took', () => {
+  const sim = refusing(200);
+  sim.refuse = () => 0;
+  sim.logLines.length = 0;
+  flip(sim, false);
+  sim.run(1000);
+  const [line, ...more] = lines(sim, 'synced');
+  assert.deepEqual(more, []);
+  const { ms, ...fields } = line!.fields;
+  assert.ok(Number.isInteger(ms) && Number(ms) > 0, String(ms));
+  assert.deepEqual(
+    { ...line, fields },
+    {
+      level: 'info',
+      v: 2,
+      fields: { controller: 'endpoints', service: 'default/web', writes: 1, ready: 0, notReady: 1 },
+    },
+  );
 });

@@ -321,6 +321,22 @@ describe('a Service that is deleted', () => {
   });
 });
 
+it('slices are asked for by the labels of the controllers that run, and no others', () => {
+  const asked = new Set<string>();
+  const sim = createSliceSim({
+    options: { endpoints: true, mirroring: true },
+    refuse: ({ path }) => {
+      const selector = /endpointslices\?.*labelSelector=([^&]*)/.exec(path)?.[1];
+      if (selector !== undefined) asked.add(decodeURIComponent(selector));
+      return 0;
+    },
+  });
+  sim.start();
+  sim.run(2000);
+  const label = 'endpointslice.kubernetes.io/managed-by';
+  assert.deepEqual([...asked], [`${label} in (${SLICE_MANAGED_BY_VALUE},${MIRROR_MANAGED_BY_VALUE})`]);
+});
+
 describe('a slice that bears our label', () => {
   it('without the name of a Service is left alone, and said so', () => {
     const sim = settled();
