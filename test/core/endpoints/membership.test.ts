@@ -272,3 +272,15 @@ test('a bad annotation is told once', () => {
     ['bad-annotation'],
   );
 });
+
+test('an annotation that turns bad is told, and so is another bad one', () => {
+  const withAnnotation = (value: string) =>
+    makeService({ annotations: { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': value } });
+  const membership = createMembership(withAnnotation('true'), { tolerateUnreadyAnnotation: true });
+  const messages: string[] = [];
+  for (const value of ['maybe', 'often']) {
+    setSpec(membership, withAnnotation(value));
+    messages.push(...takeProblems(membership).map(({ message }) => message));
+  }
+  assert.deepEqual(messages, ['not a boolean, ignored: "maybe"', 'not a boolean, ignored: "often"']);
+});

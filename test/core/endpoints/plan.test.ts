@@ -391,3 +391,11 @@ test('subsets that were planned are not repacked: whatever differs is written', 
   assert.equal(planEndpoints({ ...input, subsets: planned }).verb, 'none');
   assert.equal(planEndpoints({ ...input, subsets: subsetsFor(service, manyPods(2)) }).verb, 'update');
 });
+
+test('a full object in another order of subsets is left alone, be it filled to the last address', () => {
+  const service = makeService({ ports: [makeServicePort({ name: 'http', targetPort: 'http' })] });
+  const pods = manyPods(1000).map((each, i) => offering(each, 1 + (i % 2)));
+  const { object } = planFor({ service, pods });
+  assert.equal(object!.subsets!.length, 2);
+  assert.equal(planFor({ service, pods, stored: { ...object!, subsets: object!.subsets!.toReversed() } }).verb, 'none');
+});

@@ -175,6 +175,15 @@ test('a pod on an unknown node waits, is reported once, and comes when the node 
   assert.equal(then.writes[0]!.object!.endpoints![0]!.zone, 'zone-a');
 });
 
+test('a pod on an unknown node is reported when the Service publishes it no more', () => {
+  const world = createSlicesWorld({ service: makeService({ publishNotReadyAddresses: true }) });
+  putPod(world, makePod('p'), null);
+  assert.deepEqual(sync(world).problems, []);
+  setService(world, makeService());
+  const { problems, facts } = plan(world);
+  assert.deepEqual([problems.map(({ kind }) => kind), facts.waitingForNode], [['unknown-node'], 1]);
+});
+
 test('another zone of its node is an update', () => {
   const world = createSlicesWorld({ pods: manyPods(2) });
   sync(world);
