@@ -387,15 +387,6 @@ test('a create whose answer was lost is found when it is read', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('an ack that is older than what was seen since says nothing', () => {
-  const world = createSlicesWorld({ pods: manyPods(1) });
-  const write = plan(world).writes[0]!;
-  const ack = carryOut(world, write);
-  putSlice(world, { ...world.server.get(write.name)!, endpoints: [] });
-  ackSlice(world.slices, write, ack);
-  assert.deepEqual(storedSlice(world.slices, write.name)!.endpoints, []);
-});
-
 test('the delete of a slice says nothing of one that was made anew under its name', () => {
   const stored = slice('web-x', [], { metadata: { ownerReferences: [] } });
   const world = createSlicesWorld({ pods: manyPods(1), stored: [stored] });
