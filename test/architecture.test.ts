@@ -80,7 +80,7 @@ describe('layers', () => {
       const text = readFileSync(join(ROOT, file), 'utf8');
       for (const target of importsOf(text)) {
         if (target.startsWith('.')) continue;
-        // The one place that knows MessagePack (design: bytes between threads).
+        // The one place that knows MessagePack (docs/spec/protocols.md "What travels between threads").
         if (file === 'src/shard/codec.ts' && target.startsWith('msgpackr')) continue;
         wrong.push(`${file} imports ${target}`);
       }

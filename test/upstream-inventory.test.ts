@@ -1,6 +1,6 @@
 /**
- * Upstream's tests of slices and mirroring (spec/endpointslice.md 18), and where the same cases are here. Those of Endpoints
- * name themselves in test/scenarios/upstream.test.ts.
+ * Upstream's tests of slices and mirroring (docs/spec/endpointslice.md "Upstream's tests"), and where the same cases
+ * are here. Those of Endpoints name themselves in test/scenarios/upstream.test.ts.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

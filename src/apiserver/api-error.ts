@@ -84,7 +84,10 @@ export function forbiddenRequest(resource: Resource, name: string, why: string):
   );
 }
 
-/** A create in a namespace that is being deleted. Clients recognise it by the cause (spec/wire.md 3.2). */
+/**
+ * A create in a namespace that is being deleted. Clients recognise it by the cause (docs/spec/wire.md "Answers to
+ * writes").
+ */
 export function namespaceTerminating(resource: Resource, name: string, namespace: string): ApiError {
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
   const error = forbiddenRequest(resource, name, why);

@@ -27,7 +27,7 @@ export function listObjects(server: ApiServer, target: Target, options: ListOpti
   const wanted = parseRevision(options.resourceVersion, (why) => badRequest(`invalid resource version: ${why}`));
   if (wanted > server.revision) throw tooLargeResourceVersion(wanted, server.revision);
   const { resourceVersionMatch: match, limit } = options;
-  // A limit with a plain version has always meant exactly that version (spec/wire.md 2.1).
+  // A limit with a plain version has always meant exactly that version (docs/spec/wire.md "Lists").
   const exact = wanted > 0 && (match === 'Exact' || (match === '' && limit > 0));
   if (exact && wanted < store.droppedRevision) {
     throw expired('The resourceVersion for the provided list is too old.');

@@ -1,4 +1,4 @@
-/** Names that `--controllers` knows, with upstream's aliases (spec/wire.md 4.4). */
+/** Names that `--controllers` knows, with upstream's aliases (docs/spec/wire.md "Controller names"). */
 const KNOWN = [
   { name: 'endpoints-controller', alias: 'endpoint' },
   { name: 'endpointslice-controller', alias: 'endpointslice' },

@@ -67,8 +67,8 @@ interface RawFlags {
 
 /**
  * One core is the main thread's, the others plan; beyond four threads nothing is gained, since planning costs less than
- * the main thread's own share of a change. On one or two cores a thread costs more than it saves: 2,000 services of 5 pods
- * from nothing took 2.2 to 2.7 s of CPU inline and 3.0 to 4.0 s with one thread, for the wake-ups of each batch.
+ * the main thread's own share of a change. On one or two cores a thread costs more than it saves: 2,000 services of 5
+ * pods from nothing took 2.2 to 2.7 s of CPU inline and 3.0 to 4.0 s with one thread, for the wake-ups of each batch.
  */
 export function shardsDefault(cores: number): number {
   return cores <= 2 ? 0 : Math.min(cores - 1, 4);
@@ -281,7 +281,7 @@ function runCommand(): Command {
   return command;
 }
 
-/** Names, defaults, ranges and the words of an error are upstream's (spec/endpointslice.md 15). */
+/** Names, defaults, ranges and the words of an error are upstream's (docs/spec/endpointslice.md "Flags"). */
 function sliceFlags(command: Command): void {
   add(
     command,

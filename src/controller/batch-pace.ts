@@ -1,7 +1,7 @@
 /**
  * `--adaptive-batch-period-max`: a first change of a pod is planned at once; while further ones keep arriving they are
- * collected, for longer and longer up to the bound, so that a roll-out costs a service one write in that time and not one
- * for each pod (spec/endpointslice.md 17, D36).
+ * collected, for longer and longer up to the bound, so that a roll-out costs a service one write in that time and not
+ * one for each pod (D36).
  */
 export interface Pace {
   /** How long the changes are collected that come together with the last one. */

@@ -1,6 +1,6 @@
 /**
- * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off; the inputs of
- * a service, and what its planner has of them, are shared (design, section 6 "Unit of work").
+ * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off; the inputs
+ * of a service, and what its planner has of them, are shared (docs/spec/protocols.md "Unit of work").
  */
 import type { FailureClass } from './backoff.ts';
 import { createControllerInstruments, type ControllerInstruments } from './instruments.ts';

@@ -1,5 +1,6 @@
 /**
- * What becomes of an event before it is sent: the rules of client-go's correlator (spec/endpoints.md 17), with its limits.
+ * What becomes of an event before it is sent: the rules of client-go's correlator (docs/spec/endpoints.md "Events"),
+ * with its limits.
  *
  * 1. Many messages for one reason on one object become one event with a prefixed message.
  * 2. An event seen before is counted up instead of created again.

@@ -7,8 +7,8 @@ export interface EventReason {
 }
 
 /**
- * The two of Endpoints and the five of slices at the beginning are upstream's, word for word (spec/endpoints.md 17,
- * spec/endpointslice.md 14); a plain conflict is no event here.
+ * The two of Endpoints and the five of slices at the beginning are upstream's, word for word (docs/spec/endpoints.md
+ * "Events", docs/spec/endpointslice.md "Events"); a plain conflict is no event here.
  */
 export const EVENT_REASONS = {
   FailedToCreateEndpoint: {

@@ -85,7 +85,10 @@ export function createEventRecorder(queueMax: number): EventRecorder {
   };
 }
 
-/** Queues an event, or counts it in one that still waits, by client-go's aggregation and spam limits (spec/wire.md 3.4). */
+/**
+ * Queues an event, or counts it in one that still waits, by client-go's aggregation and spam limits (docs/spec/wire.md
+ * "Event objects").
+ */
 export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
   const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
   if (correlated === null) {

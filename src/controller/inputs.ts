@@ -112,8 +112,9 @@ function notePodForPlanner(service: ServiceState, podName: string): void {
 }
 
 /**
- * Any field differs that planning or the trigger time reads (spec/endpoints.md 4.3, and a terminal phase, 24.1). Ports,
- * hostname and subdomain do not change in the life of a pod: the API server forbids it.
+ * Any field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or its phase
+ * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain do not change in the
+ * life of a pod: the API server forbids it.
  */
 function planningDiffers(a: PodRecord, b: PodRecord): boolean {
   return (
@@ -215,7 +216,8 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
     const { controller } = unit;
     unit.changedAtMs = -1;
     if (!controller.running) continue;
-    // The API server deletes the Endpoints itself (spec/endpoints.md 21): give its event a moment before we look.
+    // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"): give its
+    // event a moment before we look.
     const delayMs = controller.output === OUTPUT_ENDPOINTS ? ORPHAN_GRACE_MS : 0;
     addWork(controller.queue, unit.item, 'chore', now.nowMs, delayMs);
   }

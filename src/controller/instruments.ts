@@ -44,7 +44,7 @@ export interface ControllerInstruments {
   syncs(result: string): Counter;
   writes(verb: Verb, result: string): Counter;
   writeBytes(verb: Verb): Counter;
-  /** Of the endpointslice controller alone (spec/endpointslice.md 13). */
+  /** Of the endpointslice controller alone (docs/spec/endpointslice.md "Metrics"). */
   readonly slices: SliceInstruments | null;
   /** Of the mirroring controller alone. */
   readonly mirror: MirrorInstruments | null;

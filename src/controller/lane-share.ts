@@ -1,6 +1,7 @@
 /**
  * Fresh work goes before chores (start-up, resync, sweep), for a change must not wait behind thousands of unchanged
- * services; but chores keep a share, for after a restart it is they who hold the stale addresses (design, section 6).
+ * services; but chores keep a share, for after a restart it is they who hold the stale addresses
+ * (docs/spec/protocols.md "Slots").
  */
 
 export type WorkLane = 'fresh' | 'chore';

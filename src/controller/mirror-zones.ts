@@ -1,5 +1,5 @@
 /**
- * `--mirroring-zones`: endpoints made by hand are in the zone of the node that they name (spec/endpointslice.md 17, D26).
+ * `--mirroring-zones`: endpoints made by hand are in the zone of the node that they name (D26).
  * Which nodes those are only the planners know, so each is told the zones of all nodes, once, and then what changes.
  */
 import type { Now } from './event.ts';

@@ -21,13 +21,18 @@ export interface ControllerOptions {
   readonly mirroringZones: boolean;
   /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
   readonly cleanUpUnselected: boolean;
-  /** The longest that the changes of a service's pods are collected while they keep arriving; 0 = that period is fixed. */
+  /**
+   * The longest that the changes of a service's pods are collected while they keep arriving; 0 = that period is fixed.
+   */
   readonly adaptiveBatchPeriodMsMax: number;
   /** Pods that their kubelet is ending count as terminating before they have a deletionTimestamp. */
   readonly kubeletEnds: boolean;
   /** Services that have this label are left alone, whatever its value; '' = there is no such label. */
   readonly optOutLabel: string;
-  /** Of one controller; the shared bucket multiplies by the enabled controllers (design, section 6). -1 = no limit. */
+  /**
+   * Of one controller; the shared bucket multiplies by the enabled controllers (docs/spec/protocols.md "The token
+   * bucket"). -1 = no limit.
+   */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;
   /** 0 = no resync. */

@@ -1,10 +1,10 @@
 /**
- * The objects that the controllers write, as the server holds them: which event is whose, and what the planner has to be
- * told.
+ * The objects that the controllers write, as the server holds them: which event is whose, and what the planner has to
+ * be told.
  *
  * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
- * our own doing, a greater one is foreign (design, section 6 "Whose event is it?"). So does what a list misses: it may
- * have overtaken the reply.
+ * our own doing, a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). So does what a list misses: it
+ * may have overtaken the reply.
  */
 import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
@@ -116,7 +116,9 @@ function versionTold(output: OutputState | undefined): string {
   return givesWay(known, held) ? held : known;
 }
 
-/** What is to come is of another history: neither an echo nor an answer tells anything about it, and no fight goes on. */
+/**
+ * What is to come is of another history: neither an echo nor an answer tells anything about it, and no fight goes on.
+ */
 function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
   dropExpected(state, output);
@@ -131,8 +133,8 @@ function forgetVersion(state: ControllerState, output: OutputState, now: Now): v
 }
 
 /**
- * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is gone
- * (spec/endpointslice.md 17, D4).
+ * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is
+ * gone (D4).
  */
 export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): OutputState {
   leaveOthers(state, unit, record, upTo, now);
@@ -202,7 +204,9 @@ export function releaseHeld(state: ControllerState, output: OutputState, now: No
   takeOutput(state, output, held, now);
 }
 
-/** An own write was applied: `record` is what the object is now (null = deleted), and `body` what its echo has to say. */
+/**
+ * An own write was applied: `record` is what the object is now (null = deleted), and `body` what its echo has to say.
+ */
 export function ownWrite(
   state: ControllerState,
   output: OutputState,
@@ -323,7 +327,8 @@ function takeEndpoints(
         if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
         else if (!output.uncertain) lookLater(unit, now);
       } else if (deleted) {
-        // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR #93030).
+        // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR
+        // #93030).
         noteDamage(state, unit, output, 'missing', 'endpoints were deleted by another writer', now);
       } else noteDamage(state, unit, output, 'wrong', 'endpoints were changed by another writer', now);
     } else if (isLeftBehind(service, state.options)) {
@@ -349,7 +354,10 @@ function controllerOf(state: ControllerState, output: number): Controller | unde
   return state.controllers.find((controller) => controller.output === output);
 }
 
-/** Mirroring reads what somebody else writes: every change of it is followed at once (spec/endpointslice.md 11.2). */
+/**
+ * Mirroring reads what somebody else writes: every change of it is followed at once (docs/spec/endpointslice.md
+ * "Mirroring: events").
+ */
 export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
   const controller = controllerOf(state, OUTPUT_MIRROR);
   if (controller === undefined) return false;

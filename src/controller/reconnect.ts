@@ -1,6 +1,7 @@
 /**
- * The pause before a list or watch is tried again: client-go's constants (spec/wire.md 2.4), but that a watch which ran
- * well ends the pauses of an outage (`GOOD_WATCH_MS`), and that a cheap try has short ones (`CHEAP_CAP_MS`).
+ * The pause before a list or watch is tried again: client-go's constants (docs/spec/wire.md "Errors of lists and
+ * watches"), but that a watch which ran well ends the pauses of an outage (`GOOD_WATCH_MS`), and that a cheap try has
+ * short ones (`CHEAP_CAP_MS`).
  */
 import { nextFloat, type Prng } from '../lib/prng.ts';
 
@@ -14,8 +15,8 @@ const CHEAP_CAP_MS = 4000;
 /** Quiet for this long, and the next failure counts as the first. */
 const RESET_MS = 120_000;
 /**
- * A watch that ran for so long shows that the server was back: the pauses of an outage before are over. By client-go's rule
- * alone, caches are a minute old after the third restart of a server within a few minutes.
+ * A watch that ran for so long shows that the server was back: the pauses of an outage before are over. By client-go's
+ * rule alone, caches are a minute old after the third restart of a server within a few minutes.
  */
 const GOOD_WATCH_MS = 10_000;
 
@@ -29,8 +30,8 @@ export function createReconnect(): Reconnect {
 }
 
 /**
- * A watch has ended: after a good one the next failure counts as the first. Not to be told of an error within the watch:
- * the list that it asks for is dear.
+ * A watch has ended: after a good one the next failure counts as the first. Not to be told of an error within the
+ * watch: the list that it asks for is dear.
  */
 export function noteWatch(reconnect: Reconnect, ranMs: number): void {
   if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;

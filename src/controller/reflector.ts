@@ -1,10 +1,11 @@
 /**
- * A reflector keeps one cache equal to one resource of the API server: it lists (by WatchList streaming where the server
- * has it, else in pages), then watches, and recovers by the rules of spec/wire.md 2.3 and 2.4.
+ * A reflector keeps one cache equal to one resource of the API server: it lists (by WatchList streaming where the
+ * server has it, else in pages), then watches, and recovers by the rules of docs/spec/wire.md "WatchList", "Errors of
+ * lists and watches".
  *
- * Listed objects are applied as they arrive and marked; at the end of a list the unmarked ones that are not newer than it
- * are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so what it
- * tells replaces what is cached up to its version, be it older than that (`history.ts`).
+ * Listed objects are applied as they arrive and marked; at the end of a list the unmarked ones that are not newer than
+ * it are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so what
+ * it tells replaces what is cached up to its version, be it older than that (`history.ts`).
  */
 import { retryAfterMs } from './backoff.ts';
 import { forgetRemoval, isBraked, judgeRemovals, type Removal } from './brake.ts';
@@ -45,7 +46,10 @@ export interface ReflectorTarget<R extends Versioned> {
   project(source: ObjectSource): R;
   /** Of what is cached under the record's name; '' = nothing is. */
   cachedVersion(record: R): string;
-  /** Takes an object unless what is cached is newer than `upTo`. Returns what the cache holds now: it serves as the mark. */
+  /**
+   * Takes an object unless what is cached is newer than `upTo`. Returns what the cache holds now: it serves as the
+   * mark.
+   */
   upsert(record: R, source: ObjectSource, upTo: string, now: Now): object;
   remove(record: R, now: Now): void;
   /** Removes what is not marked and not newer than `resourceVersion`. */
@@ -72,12 +76,14 @@ export interface Reflector<R extends Versioned = Versioned> {
   readonly target: ReflectorTarget<R>;
   /**
    * idle: not started; waiting: until `wakeAtMs`, then `next`; paging: a page is under way; opening: a stream was asked
-   * for; initial: a WatchList stream before its end bookmark; watching: an ordinary stream; checking: a list of one object
-   * is under way, for its version, before a broken watch goes on.
+   * for; initial: a WatchList stream before its end bookmark; watching: an ordinary stream; checking: a list of one
+   * object is under way, for its version, before a broken watch goes on.
    */
   phase: 'idle' | 'waiting' | 'paging' | 'opening' | 'initial' | 'watching' | 'checking';
   next: 'list' | 'watch';
-  /** Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life. */
+  /**
+   * Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life.
+   */
   wakeAtMs: number;
   request: number;
   /** The version reached: where a watch goes on, and what no list may be below; '' = none. */
@@ -88,8 +94,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   /** WatchList may be asked for. */
   readonly watchList: boolean;
   /**
-   * A WatchList was refused or given up: pages, until a list is complete. The next list begins with WatchList again, at the
-   * price of one refused request: so a server that has learned it is noticed.
+   * A WatchList was refused or given up: pages, until a list is complete. The next list begins with WatchList again, at
+   * the price of one refused request: so a server that has learned it is noticed.
    */
   inPages: boolean;
   /** Items that the next page asks for. */
@@ -123,7 +129,9 @@ const WATCH_TIMEOUT_MS = 150_000;
 const WATCH_LIST_TIMEOUT_MS = 30_000;
 /** Normally there are none; with more of them the list is taken in pages, each of which tells the version. */
 const SET_ASIDE_MAX = 1000;
-/** A stream that ends sooner and brought nothing is an error (spec/wire.md 2.4 "very short watch"). */
+/**
+ * A stream that ends sooner and brought nothing is an error (docs/spec/wire.md "Errors of lists and watches").
+ */
 const SHORT_WATCH_MS = 1000;
 
 export function createReflector<R extends Versioned>(
@@ -203,7 +211,9 @@ export function stopReflector(state: ControllerState, reflector: Reflector): voi
   reflector.wakeAtMs = Infinity;
 }
 
-/** Does what time alone brings: the next request, a line about a list that takes long, the end of a stream without life. */
+/**
+ * Does what time alone brings: the next request, a line about a list that takes long, the end of a stream without life.
+ */
 export function wakeReflector(state: ControllerState, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
   if (reflector.phase === 'waiting') {
@@ -520,7 +530,9 @@ function listed(state: ControllerState, reflector: Reflector, now: Now): boolean
   return removeMissed(state, reflector, removal, now);
 }
 
-/** Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again. */
+/**
+ * Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again.
+ */
 function removeMissed(state: ControllerState, reflector: Reflector, removal: Removal | null, now: Now): boolean {
   const { removals } = state.brake;
   if (!isBraked(state, reflector)) {
@@ -658,7 +670,8 @@ function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame
     case 'ERROR': {
       const status = readStatusSource(frame.object);
       abandon(state, reflector);
-      // 429 in a stream: go on from the same version; 410, 500, 504 and all others: list again (spec/wire.md 2.4).
+      // 429 in a stream: go on from the same version; 410, 500, 504 and all others: list again (docs/spec/wire.md
+      // "Errors of lists and watches").
       const next = status.code === 429 && !reflector.streamingList ? 'watch' : 'list';
       retry(state, reflector, next, describe(status), now, status.details?.retryAfterSeconds ?? -1);
       return;

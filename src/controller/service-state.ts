@@ -50,7 +50,7 @@ export function isPlanned(record: ServiceRecord, options: ControllerOptions): bo
   return selectsPods(record) && !isOptedOut(record, options);
 }
 
-/** Somebody else cares for the Service: its objects are neither written nor deleted (spec/endpointslice.md 17, D40). */
+/** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
 export function isOptedOut({ labels }: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
   return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Batches to the shards: entries are built when a batch leaves, so that they carry the latest news; at most two batches
- * of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time, until the
- * one that kills it is found (design, section 6 "Poison").
+ * of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time, until
+ * the one that kills it is found (docs/spec/protocols.md "Poison").
  */
 import type { Now } from './event.ts';
 import { allServices, getUnit, releaseSlice } from './services.ts';
@@ -27,7 +27,10 @@ import {
 } from '../shard/protocol.ts';
 
 export interface ShardState {
-  /** Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent syncs. */
+  /**
+   * Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent
+   * syncs.
+   */
   queued: ServiceState[];
   /** Services from lost batches, to be planned alone, one after the other. */
   suspects: ServiceState[];
@@ -128,8 +131,8 @@ function aloneInFlight(shard: ShardState): boolean {
 }
 
 /**
- * A full snapshot goes out only when no write of the service is under way, nor a plan that will lead to one: the planner
- * could not tell what an ack belongs to (design, section 6 "What a planner knows").
+ * A full snapshot goes out only when no write of the service is under way, nor a plan that will lead to one: the
+ * planner could not tell what an ack belongs to (docs/spec/protocols.md "What a planner knows").
  */
 function mustWait(service: ServiceState): boolean {
   if (service.plannerVersion !== 0) return false;
@@ -263,8 +266,8 @@ function selects(record: ServiceRecord, pod: PodRecord): boolean {
 }
 
 /**
- * News of a unit's objects wait while it syncs, but for the entry that begins that sync: a planner is told nothing about
- * an object while it waits for the ack of a write to it.
+ * News of a unit's objects wait while it syncs, but for the entry that begins that sync: a planner is told nothing
+ * about an object while it waits for the ack of a write to it.
  */
 function isToldNow(service: ServiceState, { sync, controller }: Unit): boolean {
   return sync === null || (service.asked & controller.output) !== 0;
@@ -321,7 +324,9 @@ function commitEntry(state: ControllerState, service: ServiceState, entry: Batch
   service.asked = 0;
 }
 
-/** A service of which nothing is planned any more: the planner forgets it, and its objects are read should that change. */
+/**
+ * A service of which nothing is planned any more: the planner forgets it, and its objects are read should that change.
+ */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
   if (service.inPlanner) state.shards[service.shard]!.forgotten.add(keyOf(service));
   service.endpoints.content = null;

@@ -1,4 +1,4 @@
-/** How many syncs run at once, and which (design, section 6, "Slots"). A slot is held from take to done. */
+/** How many syncs run at once, and which (docs/spec/protocols.md "Slots"). A slot is held from take to done. */
 import { createLaneShare, type LaneShare } from './lane-share.ts';
 
 export interface Slots {

@@ -1,6 +1,6 @@
 /**
- * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await, no
- * timer, no ambient time or randomness: the same events give the same effects.
+ * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await,
+ * no timer, no ambient time or randomness: the same events give the same effects.
  */
 import type { Controller, ControllerName } from './controllers.ts';
 import type { Event, Now } from './event.ts';
@@ -123,8 +123,8 @@ function start(state: ControllerState, startedAt: Now): void {
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
 
 /**
- * Outputs first: inputs are then never older than they are (design, section 6 "Start and relist"). But one that the server
- * does not let us list, or does not know, must not hold up the controllers that do without it.
+ * Outputs first: inputs are then never older than they are (docs/spec/protocols.md "Start and relist"). But one that
+ * the server does not let us list, or does not know, must not hold up the controllers that do without it.
  */
 function startInputs(state: ControllerState, now: Now): void {
   if (state.phase !== 'starting') return;

@@ -1,6 +1,6 @@
 /**
- * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of its
- * controller's work queue from `startSync` to `finish`; every path ends in `finish`.
+ * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of
+ * its controller's work queue from `startSync` to `finish`; every path ends in `finish`.
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from './backoff.ts';
 import type { Now } from './event.ts';
@@ -49,7 +49,8 @@ const COMPACT_AFTER_MS = 10_000;
 const STUCK_FAILURES = 6;
 /**
  * A service that changes is tried again at once, even while it backs off; but not sooner than this after a failure that
- * costs others something: a thread, or a token for a write that will be refused. Nor sooner than the server's Retry-After.
+ * costs others something: a thread, or a token for a write that will be refused. Nor sooner than the server's
+ * Retry-After.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 /** Of writes that no planner has planned, so none waits for their ack. */
@@ -160,7 +161,7 @@ export function onPlanned(
     return;
   }
   reportProblems(state, service, units, result.problems, now);
-  // Slices before the Endpoints object: most proxies follow slices (design, section 6 "Order of writes").
+  // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
   for (const isEndpoints of [false, true]) {
     for (const unit of units) {
       if ((unit.controller.output === OUTPUT_ENDPOINTS) === isEndpoints) onUnitPlanned(state, unit, result, now);

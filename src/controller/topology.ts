@@ -12,7 +12,7 @@ import { overloaded } from '../core/slices/zone-shares.ts';
 /**
  * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again (spec/
  * endpointslice.md 4, 9.6); and once there are shares at all, or for other zones, those that want hints and have none
- * (17, D14).
+ * (D14).
  */
 export function recheckHints(state: ControllerState, now: Now): void {
   const shares = currentShares(state.nodes);
@@ -44,7 +44,7 @@ export interface HintEvent {
 
 /**
  * What there is to tell of hints that came or went, for each address family on its own and only when it changes
- * (spec/endpointslice.md 9.4, 9.5, 17 D14 and D15).
+ * (docs/spec/endpointslice.md "Assignment", "Failure and switching off", "Known defects" D14 and D15).
  */
 export function hintEvents(before: SlicesFacts | undefined, after: SlicesFacts): HintEvent[] {
   const events: HintEvent[] = [];

@@ -103,11 +103,14 @@ export function isWanted({ controller, service }: Unit): boolean {
     : service.record !== null && isPlanned(service.record, controller.options);
 }
 
-/** Endpoints made by hand for a Service without a selector, of whatever type (spec/endpointslice.md 11.2, 11.3). */
+/**
+ * Endpoints made by hand for a Service without a selector, of whatever type (docs/spec/endpointslice.md "Mirroring:
+ * events", "Mirroring: sync").
+ */
 export function isMirrored({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
   if (record === null || record.selector !== null || endpoints.record === null) return false;
   if (isOptedOut(record, options)) return false;
-  // They are what is left of a Service with a selector, and about to go (17, D7).
+  // They are what is left of a Service with a selector, and about to go (D7).
   if (options.cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
   return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
 }
@@ -117,7 +120,9 @@ export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolea
   return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
 }
 
-/** Endpoints without a Service, or of one that is not to be planned any more: they may be this controller's leftovers. */
+/**
+ * Endpoints without a Service, or of one that is not to be planned any more: they may be this controller's leftovers.
+ */
 export function hasLeftovers(service: ServiceState, options: ControllerOptions): boolean {
   const isOrphan = service.record === null && service.endpoints.record !== null;
   return isOrphan || isLeftBehind(service, options);
@@ -130,10 +135,11 @@ export function isLeftBehind({ record, endpoints }: ServiceState, options: Contr
 }
 
 /**
- * What is to become of the objects of a unit that is not wanted. 'orphaned': of Endpoints without a Service, gone if the
- * server confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage collector,
- * those that mirror nothing any more go (spec/endpointslice.md 3.5, 11.4), and what a Service that is not to be planned
- * any more leaves behind stays as upstream leaves it, unless a flag asks for its removal (17, D7 and D8).
+ * What is to become of the objects of a unit that is not wanted. 'orphaned': of Endpoints without a Service, gone if
+ * the server confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage
+ * collector, those that mirror nothing any more go (docs/spec/endpointslice.md "One sync", "Mirroring: clean-up"), and
+ * what a Service that is not to be planned any more leaves behind stays as upstream leaves it, unless a flag asks for
+ * its removal (D7 and D8).
  */
 export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
   if (record !== null && isOptedOut(record, controller.options)) return 'stay';

@@ -1,14 +1,14 @@
 /**
- * The work queue of one controller: what upstream's workqueue promises (spec/endpoints.md 5), and lanes, slots and
- * fairness between namespaces.
+ * The work queue of one controller: what upstream's workqueue promises (docs/spec/endpoints.md "The work queue"), and
+ * lanes, slots and fairness between namespaces.
  *
  * - Stingy: however often a key is added before it is taken, it is taken once.
  * - Never twice at once: what is added while the key is processing waits for `doneWork`.
  * - Of several delays the earliest counts: a window opened by the first event, no debounce.
  * - Nothing is ever dropped; the bound is the number of items that exist (one for each key, made by the caller).
  *
- * One difference: upstream leaves a delay standing when the same key is added directly, and runs it a second time.
- * Here taking a key ends all its delays, since a sync sees every change that came before it.
+ * One difference: upstream leaves a delay standing when the same key is added directly, and runs it a second time. Here
+ * taking a key ends all its delays, since a sync sees every change that came before it.
  */
 import { assert } from '../lib/assert.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../lib/heap.ts';
@@ -23,8 +23,8 @@ export interface WorkItem<K> {
   readonly key: K;
   readonly namespace: string;
   /**
-   * Of the oldest change that the processing that comes next will cover; -1 = none. Whole milliseconds, since a fraction
-   * or Infinity would take 16 bytes more.
+   * Of the oldest change that the processing that comes next will cover; -1 = none. Whole milliseconds, since a
+   * fraction or Infinity would take 16 bytes more.
    */
   changedMs: number;
   /** The same of the last processing that has begun. */
@@ -132,7 +132,9 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   };
 }
 
-/** Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`. */
+/**
+ * Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`.
+ */
 export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   item.changedMs = earlier(item.changedMs, Math.floor(nowMs));

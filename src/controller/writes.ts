@@ -1,6 +1,7 @@
 /**
- * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what each
- * answer means (spec/endpoints.md 14.4, spec/wire.md 3.2). The queue is bounded by the concurrent syncs.
+ * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what
+ * each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The queue is bounded by
+ * the concurrent syncs.
  */
 import { retryAfterMs } from './backoff.ts';
 import type { Now } from './event.ts';
@@ -73,9 +74,8 @@ export function queueWrite(state: ControllerState, queued: QueuedWrite): void {
 }
 
 /**
- * Sends what the bucket, the bound and the API server allow. Returns when the next one may go; Infinity = none waits for
- * a time.
- * One that is `isMoot` by then goes to `withdraw` instead.
+ * Sends what the bucket, the bound and the API server allow. Returns when the next one may go; Infinity = none waits
+ * for a time. One that is `isMoot` by then goes to `withdraw` instead.
  */
 export function flushWrites(
   state: ControllerState,
@@ -256,7 +256,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
   }
 }
 
-/** etcd's and gRPC's limits arrive as a bare 500 (spec/wire.md 3.2). */
+/** etcd's and gRPC's limits arrive as a bare 500 (docs/spec/wire.md "Answers to writes"). */
 function isTooLarge(status: Status): boolean {
   const message = status.message ?? '';
   return message.includes('request is too large') || message.includes('message larger than max');

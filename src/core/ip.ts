@@ -6,7 +6,10 @@ export interface Ip {
   readonly canonical: string;
 }
 
-/** Why the API server rejects an address in an Endpoints object (spec/endpoints.md 20). */
+/**
+ * Why the API server rejects an address in an Endpoints object (docs/spec/endpoints.md "What the API server
+ * validates").
+ */
 export type ForbiddenAddress = 'unspecified' | 'loopback' | 'link-local' | 'link-local multicast';
 
 const DOT = 0x2e;
@@ -15,8 +18,8 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /**
- * Null when `text` is no address. As lenient as Kubernetes (spec/endpoints.md 7.3): zeros may lead and mean nothing,
- * IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. No zones.
+ * Null when `text` is no address. As lenient as Kubernetes (docs/spec/endpoints.md "Address and family"): zeros may
+ * lead and mean nothing, IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. No zones.
  */
 export function parseIp(text: string): Ip | null {
   for (let i = 0; i < text.length; i++) {

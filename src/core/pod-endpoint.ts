@@ -4,19 +4,22 @@ import { type Ip, parseIp } from './ip.ts';
 import { podFields, podIpAt } from './pod-fields.ts';
 import { quoted, type Problem } from './problem.ts';
 
-/** Whether the pod has a place in the endpoints at all (spec/endpoints.md 7.1). */
+/** Whether the pod has a place in the endpoints at all (docs/spec/endpoints.md "Which pods are included"). */
 export function podIncluded(pod: PodRecord, publishNotReady: boolean): boolean {
   if (pod.phase === 'Failed' || pod.phase === 'Succeeded') return false;
   if (pod.podIP === '' && pod.podIPs?.length === 0) return false;
   return !pod.deleting || publishNotReady;
 }
 
-/** Whether it counts as ready (spec/endpoints.md 7.2). */
+/** Whether it counts as ready (docs/spec/endpoints.md "Readiness"). */
 export function podReady(pod: PodRecord, publishNotReady: boolean): boolean {
   return publishNotReady || pod.ready;
 }
 
-/** The family of a service's Endpoints; null = that of each pod's `status.podIP` (spec/endpoints.md 7.3). */
+/**
+ * The family of a service's Endpoints; null = that of each pod's `status.podIP` (docs/spec/endpoints.md "Address and
+ * family").
+ */
 export function wantedFamily(service: ServiceRecord): IpFamily | null {
   const first = service.ipFamilies[0];
   if (first !== undefined) return first === 'IPv6' ? 'IPv6' : 'IPv4';
@@ -33,7 +36,8 @@ export interface PodEndpoint {
 
 /**
  * The address of an included pod. Unlike upstream it never gives one that the API server would reject, as that would
- * freeze the whole object (spec/endpoints.md 24.4): such an IP is passed over, such a node name or host name is left out.
+ * freeze the whole object (docs/spec/endpoints.md "Defects: robustness"): such an IP is passed over, such a node name
+ * or host name is left out.
  */
 export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod: PodRecord): PodEndpoint {
   const wanted = family ?? familyOf(pod.podIP);

@@ -1,11 +1,12 @@
 /**
- * Which services select a pod, and which pods a service selects, kept up to date change by change (design, section 2).
+ * Which services select a pod, and which pods a service selects, kept up to date change by change
+ * (docs/spec/protocols.md "Selector index").
  *
  * Pods with equal labels in a namespace form one *group*, and selectors are matched against groups only. To find the
  * services of a new group, each service is registered under one pair of its selector, the one with the fewest services;
- * to find the groups of a new service, each group is registered under all its pairs, and the pair with the fewest groups
- * is walked. So neither services nor pods are ever scanned. The index also owns the pod cache: a pod costs it an entry
- * in a map, one in a list and a small object, and a group costs a few entries for each of its labels.
+ * to find the groups of a new service, each group is registered under all its pairs, and the pair with the fewest
+ * groups is walked. So neither services nor pods are ever scanned. The index also owns the pod cache: a pod costs it an
+ * entry in a map, one in a list and a small object, and a group costs a few entries for each of its labels.
  */
 import { labelsEqual, labelsInclude } from '../kube/labels.ts';
 import type { Labels, PodRecord } from '../kube/types.ts';
@@ -64,7 +65,9 @@ interface Service<S> {
 
 export interface PodChange<S> {
   readonly previous: PodRecord | undefined;
-  /** The services that selected the pod. Never changed, so it may be kept; the same list as `after` if labels are equal. */
+  /**
+   * The services that selected the pod. Never changed, so it may be kept; the same list as `after` if labels are equal.
+   */
   readonly before: readonly S[];
   readonly after: readonly S[];
 }

@@ -2,7 +2,7 @@ import type { PodRecord, ServicePort } from '../kube/types.ts';
 
 /**
  * The number that `servicePort` has on `pod`; null = the pod does not offer it. A name is looked up among the ports of
- * the containers and of the restartable init containers, in the order of the record (spec/endpoints.md 8).
+ * the containers and of the restartable init containers, in the order of the record (docs/spec/endpoints.md "Ports").
  */
 export function resolveTargetPort(servicePort: ServicePort, pod: PodRecord): number | null {
   if (typeof servicePort.targetPort === 'number') return servicePort.targetPort;

@@ -1,8 +1,8 @@
 /**
  * The earliest cause of what a plan writes, for `endpoints.kubernetes.io/last-change-trigger-time`
- * (spec/endpoints.md 12): the Ready transitions of the pods that moved on since the last plan that took effect, and the
- * creation of a service seen for the first time. Unlike upstream, times count as told only once the write succeeded or
- * was not needed, so that a retry still carries them.
+ * (docs/spec/endpoints.md "Trigger time"): the Ready transitions of the pods that moved on since the last plan that
+ * took effect, and the creation of a service seen for the first time. Unlike upstream, times count as told only once
+ * the write succeeded or was not needed, so that a retry still carries them.
  *
  * It remembers no pod that has nothing to tell: only those whose time differs from what was told last.
  */

@@ -3,7 +3,7 @@
  *
  * Reading gives what the server's JSON would show: zero values of plain fields are left out, those of pointers stay,
  * maps are records, times are RFC 3339 text. Writing leaves zero values of plain fields out too, which every decoder
- * reads the same (spec/wire.md 1.3), and ignores properties that the schema does not know.
+ * reads the same (docs/spec/wire.md "Encoding"), and ignores properties that the schema does not know.
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
 import { parseErrorText } from '../lib/parse-error.ts';
@@ -333,9 +333,9 @@ function prependListAgain(
 }
 
 /**
- * As Go, a scalar that is no pointer is written also when it is zero, so that what the server sends back can be compared
- * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: in JSON, Go shows them only where they are
- * set, and presence on the wire is how `decodeMessage` tells.
+ * As Go, a scalar that is no pointer is written also when it is zero, so that what the server sends back can be
+ * compared byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: in JSON, Go shows them only
+ * where they are set, and presence on the wire is how `decodeMessage` tells.
  */
 function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (value === undefined || value === null) {
@@ -548,9 +548,9 @@ export function encodeObject(object: KubeObject | object): Uint8Array {
 }
 
 /**
- * As `encodeObject`, for the next state of an object: what its lists share with those of `before` (the same items, none of
- * which ever changes) is copied from the encoding of that state, which this one replaces: made of the same state once
- * more, it is made as if there were none.
+ * As `encodeObject`, for the next state of an object: what its lists share with those of `before` (the same items, none
+ * of which ever changes) is copied from the encoding of that state, which this one replaces: made of the same state
+ * once more, it is made as if there were none.
  */
 export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
   const again: Again = { before, lists: [] };

@@ -11,7 +11,7 @@ export const TOLERATE_UNREADY_ANNOTATION = 'service.alpha.kubernetes.io/tolerate
 export const TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
 export const TOPOLOGY_HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 
-/** On an EndpointSlice: the Service, and which controller owns the content (spec/endpointslice.md 1). */
+/** On an EndpointSlice: the Service, and which controller owns the content (docs/spec/endpointslice.md "Names"). */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const SLICE_MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 export const SLICE_MANAGED_BY_VALUE = 'endpointslice-controller.k8s.io';
@@ -34,10 +34,13 @@ export const SERVICE_ANNOTATIONS: readonly string[] = [
   TOPOLOGY_MODE_ANNOTATION,
 ];
 
-/** Most addresses that one Endpoints object may hold (spec/endpoints.md 10). */
+/** Most addresses that one Endpoints object may hold (docs/spec/endpoints.md "Over capacity"). */
 export const ENDPOINTS_ADDRESSES_MAX = 1000;
 /** On the bookmark that ends the initial events of a WatchList; its value is "true". */
 export const INITIAL_EVENTS_END_ANNOTATION = 'k8s.io/initial-events-end';
 
-/** The condition of a pod that its kubelet ends: its node shuts down or is short of something, or a critical pod needs the room. */
+/**
+ * The condition of a pod that its kubelet ends: its node shuts down or is short of something, or a critical pod needs
+ * the room.
+ */
 export const KUBELET_END = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' } as const;

@@ -1,6 +1,6 @@
 /**
- * Inputs as records: only the fields that planning reads, the others skipped by their length. Strings and label sets that
- * many objects share come out of the interner. The JSON side is in `project-json.ts`; both give equal records.
+ * Inputs as records: only the fields that planning reads, the others skipped by their length. Strings and label sets
+ * that many objects share come out of the interner. The JSON side is in `project-json.ts`; both give equal records.
  */
 import { latin1 } from '../lib/bytes-text.ts';
 import { createInterner, internLatin1, internSpan, type Interner } from '../lib/interner.ts';
@@ -36,7 +36,7 @@ import type {
 } from './types.ts';
 
 /**
- * @param kubeletEnds a pod that its kubelet is ending counts as deleting, too (spec/endpointslice.md 17, D30)
+ * @param kubeletEnds a pod that its kubelet is ending counts as deleting, too (D30)
  * @throws DecodeError that names what could be read of the pod
  */
 export function projectPod(source: ObjectSource, interner: Interner, kubeletEnds = false): PodRecord {
@@ -74,7 +74,9 @@ export function projectNode(source: ObjectSource, interner: Interner): NodeRecor
   return node;
 }
 
-/** For Endpoints and EndpointSlices: the content stays unread. @throws DecodeError that names what could be read of it */
+/**
+ * For Endpoints and EndpointSlices: the content stays unread. @throws DecodeError that names what could be read of it
+ */
 export function projectOutput(source: ObjectSource, interner: Interner = createInterner(1)): OutputRecord {
   const output = emptyOutput();
   try {
@@ -150,7 +152,8 @@ function readCommonMeta(
 
 /**
  * Skips the entries of a repeated field that stand in a row, the first one's one-byte tag just read, and returns where
- * they start. Their bytes are the key under which equal lists are found, so that most are neither parsed nor kept twice.
+ * they start. Their bytes are the key under which equal lists are found, so that most are neither parsed nor kept
+ * twice.
  */
 function skipRun(reader: ProtoReader, tag: number): number {
   const start = reader.position - 1;

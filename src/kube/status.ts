@@ -9,7 +9,7 @@ const TEXT_BYTES_MAX = 1024;
 
 /**
  * The Status in the body of an error response, or one made up from the HTTP status where the body holds none: proxies,
- * flow control and panics answer in plain text (spec/wire.md 1.2). Never throws.
+ * flow control and panics answer in plain text (docs/spec/wire.md "Watch framing"). Never throws.
  */
 export function readStatus(contentType: string, status: number, body: Uint8Array): Status {
   try {

@@ -69,7 +69,7 @@ export interface ServiceRecord {
   readonly type: string;
   readonly clusterIP: string;
   readonly ipFamilies: readonly string[];
-  /** null = no selector (an empty one cannot be told apart on the wire, spec/wire.md 1.4). */
+  /** null = no selector (an empty one cannot be told apart on the wire, docs/spec/wire.md "Absent and empty"). */
   readonly selector: Labels | null;
   readonly ports: readonly ServicePort[];
   readonly publishNotReadyAddresses: boolean;
@@ -145,7 +145,7 @@ export interface ObjectReference {
 export interface EndpointAddress {
   readonly ip: string;
   readonly hostname?: string;
-  /** Absent and empty differ (spec/endpoints.md 13). */
+  /** Absent and empty differ (docs/spec/endpoints.md "When nothing is written"). */
   readonly nodeName?: string;
   readonly targetRef?: ObjectReference;
 }

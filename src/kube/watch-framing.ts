@@ -1,6 +1,7 @@
 /**
- * The two framings of a watch (spec/wire.md 1.2). Protobuf: a 4-byte big-endian length, then a bare WatchEvent whose
- * object is a whole envelope. JSON: one object a line. Neither has anything to do with the chunks that arrive.
+ * The two framings of a watch (docs/spec/wire.md "Watch framing"). Protobuf: a 4-byte big-endian length, then a bare
+ * WatchEvent whose object is a whole envelope. JSON: one object a line. Neither has anything to do with the chunks that
+ * arrive.
  */
 import { decodeEnvelope, parseJsonObject, type Envelope } from './codec.ts';
 import { encodingOf } from './media-type.ts';

@@ -2,8 +2,9 @@
  * Every metric that the controller serves, as data; the runtime's own (process_*, nodejs_*) come beside them.
  *
  * Names, labels and buckets without the prefix `endpointd_` are upstream's, so that existing dashboards and alerts work
- * (spec/endpoints.md 18, spec/endpointslice.md 13). Label `controller`: `endpoints`, `endpointslice` or
- * `endpointslice-mirroring`. There `workqueue_retries_total` counts every delayed add; here it counts retries.
+ * (docs/spec/endpoints.md "Metrics", docs/spec/endpointslice.md "Metrics"). Label `controller`: `endpoints`,
+ * `endpointslice` or `endpointslice-mirroring`. There `workqueue_retries_total` counts every delayed add; here it
+ * counts retries.
  */
 import { exponentialBounds } from '../lib/histogram.ts';
 

@@ -42,8 +42,8 @@ export interface KubeconfigUser {
 }
 
 /**
- * Reads the text of a kubeconfig (spec/wire.md 4.2). JSON is read without loading the YAML parser, which costs 14 ms.
- * Relative paths in it are resolved against its own directory.
+ * Reads the text of a kubeconfig (docs/spec/wire.md "kubeconfig"). JSON is read without loading the YAML parser, which
+ * costs 14 ms. Relative paths in it are resolved against its own directory.
  * @throws CredentialsError
  */
 export async function parseKubeconfig(path: string, text: string): Promise<Kubeconfig> {

@@ -312,7 +312,7 @@ function planMirrorOf(work: Work, state: ServiceState, { spec }: Inputs, outcome
     outcome.problems.push(stored.unreadable);
     return;
   }
-  // A service with a selector has slices of its own (spec/endpointslice.md 11.3).
+  // A service with a selector has slices of its own (docs/spec/endpointslice.md "Mirroring: sync").
   const source = spec.selector === null ? stored.object : null;
   // One that we wrote ourselves has no namespace.
   const endpoints = source && { ...source, metadata: { ...source.metadata, namespace: spec.namespace } };

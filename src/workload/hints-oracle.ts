@@ -1,4 +1,6 @@
-/** Whether hints by CPU shares are within what spec/endpointslice.md 9 allows, found the slow way. */
+/**
+ * Whether hints by CPU shares are within what docs/spec/endpointslice.md "When hints apply" allows, found the slow way.
+ */
 import type { Endpoint, NodeRecord } from '../kube/types.ts';
 import { toMap } from './oracle-rules.ts';
 
@@ -51,7 +53,8 @@ function overloaded(counts: ReadonlyMap<string, number>, total: number, shares: 
 
 /**
  * What a sync can leave behind (9.3 and 9.4): a slice that stays as it was keeps each zone at or below its maximum; all
- * other endpoints are moved until no zone has half an endpoint too much, or all together less than one for each receiver.
+ * other endpoints are moved until no zone has half an endpoint too much, or all together less than one for each
+ * receiver.
  */
 function outOfBounds(
   counts: ReadonlyMap<string, number>,

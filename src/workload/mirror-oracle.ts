@@ -1,6 +1,6 @@
 /**
  * What the mirrored EndpointSlices of an Endpoints object have to be, and whether they are, found the slow way
- * (spec/endpointslice.md 11).
+ * (docs/spec/endpointslice.md "Mirroring").
  */
 import type {
   Endpoint,
@@ -28,8 +28,8 @@ export interface ExpectedMirror {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /**
-   * By address family and `portsKey`, then by the endpoint's identity: what one slice holds. Each endpoint in the forms of
-   * which any is right: subsets with equal ports may say different things of it, and upstream takes one by a hash.
+   * By address family and `portsKey`, then by the endpoint's identity: what one slice holds. Each endpoint in the forms
+   * of which any is right: subsets with equal ports may say different things of it, and upstream takes one by a hash.
    */
   readonly groups: ReadonlyMap<string, ReadonlyMap<string, readonly Endpoint[]>>;
 }
@@ -62,8 +62,8 @@ export function oracleMirror(
 }
 
 /**
- * `slices` are all that carry the mirroring controller's label and the service's name. Hints are not judged: nobody gives
- * any, and those of others stay (7.7).
+ * `slices` are all that carry the mirroring controller's label and the service's name. Hints are not judged: nobody
+ * gives any, and those of others stay (7.7).
  */
 export function judgeMirror(
   expected: ExpectedMirror,

@@ -1,7 +1,7 @@
 /**
- * What every Endpoints object has to say, found the slow way: by looking at everything each time. It shares no code with
- * the planning that it judges, on purpose; the rules are those of spec/endpoints.md 6 to 11 with the differences that
- * `core/differences.ts` lists.
+ * What every Endpoints object has to say, found the slow way: by looking at everything each time. It shares no code
+ * with the planning that it judges, on purpose; the rules are those of docs/spec/endpoints.md "One sync", "Labels" with
+ * the differences that `core/differences.ts` lists.
  */
 import { podIPsOf } from '../kube/record.ts';
 import type {

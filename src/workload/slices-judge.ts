@@ -20,7 +20,9 @@ export interface Fault {
   readonly reason: string;
 }
 
-/** `slices` are all that carry the controller's managed-by label and the service's name, but for those being deleted. */
+/**
+ * `slices` are all that carry the controller's managed-by label and the service's name, but for those being deleted.
+ */
 export function judgeSlices(
   expected: ExpectedSlices,
   slices: readonly EndpointSlice[],
@@ -175,7 +177,7 @@ function hintsText(hints: Endpoint['hints']): string {
   return [...zones, ...nodes].join(', ');
 }
 
-/** What makes two endpoints the same one (spec/endpointslice.md 7.7). */
+/** What makes two endpoints the same one (docs/spec/endpointslice.md "Identity and equality"). */
 export function identity({ addresses, hostname = '', targetRef }: Endpoint): string {
   return `${addresses.toSorted().join(',')} ${hostname} ${targetRef?.namespace ?? ''}/${targetRef?.name ?? ''}`;
 }

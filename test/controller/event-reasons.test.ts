@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EVENT_REASONS, type EventReasonName } from '../../src/controller/event-reasons.ts';
 
-/** As kube-controller-manager writes them (spec/endpoints.md 17, spec/endpointslice.md 14). */
+/** As kube-controller-manager writes them (docs/spec/endpoints.md "Events", docs/spec/endpointslice.md "Events"). */
 const upstream: [EventReasonName, string, 'Warning' | 'Normal', string][] = [
   ['FailedToCreateEndpoint', 'denied', 'Warning', 'Failed to create endpoint for service shop/web: denied'],
   ['FailedToUpdateEndpoint', 'denied', 'Warning', 'Failed to update endpoint shop/web: denied'],

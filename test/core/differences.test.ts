@@ -11,7 +11,7 @@ import {
 
 const OF_SLICES = [...SLICES_DIFFERENCES, ...MIRRORING_DIFFERENCES];
 const ALL = [...ENDPOINTS_DIFFERENCES, ...OF_SLICES];
-/** Of section 17 of spec/endpointslice.md. */
+/** Of docs/spec/endpointslice.md "Known defects". */
 const DEFECTS = Array.from({ length: 41 }, (_, i) => `D${i + 1}`);
 
 /** The file is empty when there is none. */
@@ -48,7 +48,7 @@ test('the test that shows it is in the file that is named, by that title', () =>
 });
 
 test('each known defect of upstream is either a difference, or kept, or mended upstream', () => {
-  const differ = new Set(OF_SLICES.flatMap(({ source }) => defectsIn(source)));
+  const differ = new Set(OF_SLICES.flatMap(({ defects }) => defects));
   const kept = KEPT_DEFECTS.map(({ id }) => id);
   const mended = MENDED_DEFECTS.map(({ id }) => id);
   for (const id of DEFECTS) {
@@ -62,7 +62,7 @@ test('each known defect of upstream is either a difference, or kept, or mended u
 
 test('the defect that does not exist here is named in the test that shows it', () => {
   const shown = [
-    ...OF_SLICES.flatMap(({ source, shownBy }) => defectsIn(source).map((id) => ({ id, shownBy }))),
+    ...OF_SLICES.flatMap(({ defects, shownBy }) => defects.map((id) => ({ id, shownBy }))),
     ...MENDED_DEFECTS,
   ];
   for (const { id, shownBy } of shown) {

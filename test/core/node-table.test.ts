@@ -38,7 +38,7 @@ suite('nodes', () => {
     );
   });
 
-  test('the place has changed when a node comes, goes or gets another zone (17, D9 and D16)', () => {
+  test('the place has changed when a node comes, goes or gets another zone (D9 and D16)', () => {
     const table = createNodeTable();
     assert.equal(putNode(table, makeNode('n', '', version('1'))).placeChanged, true);
     assert.equal(putNode(table, makeNode('n', '', version('2'))).placeChanged, false);

@@ -120,7 +120,7 @@ test('a failed write and what happened during it are told together', () => {
   assert.equal(sync(times), 160);
 });
 
-/** Walks all pods at each plan, as upstream does (spec/endpoints.md 12). */
+/** Walks all pods at each plan, as upstream does (docs/spec/endpoints.md "Trigger time"). */
 interface Walk {
   known: boolean;
   service: number;

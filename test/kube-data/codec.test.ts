@@ -24,7 +24,7 @@ import { generatePod } from '../support/pods.ts';
 const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-// Bytes of the Go encoder: spec/wire.md 1.3.
+// Bytes of the Go encoder: docs/spec/wire.md "Encoding".
 const BOOKMARK = bytesOf(
   '6b3873000a090a0276311203506f6412670a350a0012001a0022002a00320234323800420062210a196b38732e696f2f696e697469616c2d6576656e74732d656e64120474727565121c1a00320042004a0052005800600068008201008a01009a0100c201001a100a001a0022002a0032004a005a0072001a002200',
 );
@@ -335,7 +335,9 @@ test('cut or scribbled bytes give a decode error or some object, nothing else', 
   );
 });
 
-/** Zero values and empty lists and maps mean the same as nothing in all of these objects but where a pointer holds them. */
+/**
+ * Zero values and empty lists and maps mean the same as nothing in all of these objects but where a pointer holds them.
+ */
 function withoutZeros(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutZeros(item));
   if (typeof value !== 'object' || value === null) return value;

@@ -20,7 +20,7 @@ import { encodeByOracle, envelopeByOracle, frameByOracle } from '../support/kube
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'));
 
-// Bytes of the Go encoder: spec/wire.md 1.3.
+// Bytes of the Go encoder: docs/spec/wire.md "Encoding".
 const EXPIRED_FRAME = fromHex(
   '000000610a054552524f5212580a566b3873000a0c0a0276311206537461747573123e0a060a0012001a0012074661696c7572651a1f746f6f206f6c64207265736f757263652076657273696f6e3a203120283229220745787069726564309a031a002200',
 );

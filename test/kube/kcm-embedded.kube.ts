@@ -27,7 +27,7 @@ const CHANGES = 400;
 /**
  * Left out is what hangs on the moment at which kube-controller-manager looks, on any server: it learns of nodes with the
  * next change of a service only, shares hints by CPU out in the order of Go's maps, and may lose what is made again at once
- * (defects D1, D2, D9, D14 and D16 of spec/endpointslice.md).
+ * (D1, D2, D9, D14 and D16 of docs/spec/endpointslice.md "Known defects").
  */
 const PROFILE: Profile = { ...findProfile('small'), topologyShare: 0 };
 const MIX: ChurnMix = {

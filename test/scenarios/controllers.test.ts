@@ -1,4 +1,7 @@
-/** The controllers side by side: any subset runs, each by its own caches, queue, batch period, back-off and trigger time. */
+/**
+ * The controllers side by side: any subset runs, each by its own caches, queue, batch period, back-off and trigger
+ * time.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
@@ -349,7 +352,7 @@ describe('what changes in both outputs', () => {
     assert.equal(metric(sim, 'endpointd_shard_batches_total'), before + 1);
   });
 
-  it('ends alike in both, however fast pods change and however late answers and watches come (17, D37)', () => {
+  it('ends alike in both, however fast pods change and however late answers and watches come (D37)', () => {
     for (let seed = 1; seed <= 6; seed++) {
       const sim = createSliceSim({ seed, options: { ...ALL, kubeApiQps: 100 } });
       createService(sim, { name: 'web' });

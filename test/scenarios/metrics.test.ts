@@ -22,7 +22,10 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})
 /** Of the adapters around the loop, which a simulation does not have: test/node shows them. */
 const OUTSIDE_THE_LOOP = /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_bytes|log_)/;
 
-/** Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream, a restore from a backup. */
+/**
+ * Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream, a restore
+ * from a backup.
+ */
 function busy(): Sim {
   let poisoned = false;
   const sim = createSim({
@@ -61,8 +64,8 @@ function busy(): Sim {
 }
 
 /**
- * Of two families, in slices of two: service `web` with three pods, one of them on a node that comes later; Endpoints made
- * by hand of which one address is too many.
+ * Of two families, in slices of two: service `web` with three pods, one of them on a node that comes later; Endpoints
+ * made by hand of which one address is too many.
  */
 function slicesMorning(): Sim {
   const sim = createSliceSim({
@@ -173,7 +176,7 @@ describe('a scrape', () => {
   });
 });
 
-describe('the metrics of slices (spec/endpointslice.md 13)', () => {
+describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
   const COUNTED = /^endpoint_slice_(mirroring_)?controller_\w+?(_sum|_count)?(?<!_bucket)(\{| )/;
 
   /** What is counted of slices, without buckets, in the order of the names. */
@@ -196,7 +199,7 @@ describe('the metrics of slices (spec/endpointslice.md 13)', () => {
 
   const PER_SYNC = '{topology="Disabled",traffic_distribution="PreferClose"}';
 
-  it('after a start say what there is, both families of a service together (17, D6)', async () => {
+  it('after a start say what there is, both families of a service together (D6)', async () => {
     assert.deepEqual(await counted(slicesMorning()), {
       // Two of three pods, in two families.
       controller_endpoints_desired: 4,

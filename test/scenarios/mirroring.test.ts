@@ -1,4 +1,4 @@
-/** Endpoints made by hand become slices (spec/endpointslice.md 11). */
+/** Endpoints made by hand become slices (docs/spec/endpointslice.md "Mirroring"). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
@@ -43,7 +43,7 @@ function many(count: number, net = '10.1'): { ip: string }[] {
 }
 
 describe('Endpoints of a Service without selector', () => {
-  it('become a slice that names their makers, labels and annotations (17, D23), but has no zones and one condition', () => {
+  it('become a slice that names their makers, labels and annotations (D23), but has no zones and one condition', () => {
     const sim = world();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeEndpoints(
@@ -116,7 +116,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 
-  it('whose ports and families change all at once take over the slices that there are (17, D24)', () => {
+  it('whose ports and families change all at once take over the slices that there are (D24)', () => {
     const both = (port: number, i: number): object => ({
       addresses: [{ ip: `10.0.0.${i}` }, { ip: `fd00::${i}` }],
       ports: [{ name: 'p', port }],
@@ -141,7 +141,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.ok(names.every((name) => namesOf(sim).includes(name)));
   });
 
-  it('that carry the reserved labels themselves cost no write with every sync (17, D25)', () => {
+  it('that carry the reserved labels themselves cost no write with every sync (D25)', () => {
     const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
     edit(sim, `${ENDPOINTS}/web`, {
       labels: { 'kubernetes.io/service-name': 'other', 'endpointslice.kubernetes.io/managed-by': 'somebody' },
@@ -368,7 +368,7 @@ describe('addresses that are none', () => {
 });
 
 describe('a mirrored slice that somebody else', () => {
-  it('edits or deletes is put right within a second (17, D5, D39)', () => {
+  it('edits or deletes is put right within a second (D5, D39)', () => {
     const sim = settled();
     const path = (): string => `${SLICES}/${namesOf(sim)[0]}`;
     sim.kill();
@@ -384,7 +384,7 @@ describe('a mirrored slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('deletes while a finalizer holds it does not hold up the Endpoints (17, D11)', () => {
+  it('deletes while a finalizer holds it does not hold up the Endpoints (D11)', () => {
     const sim = settled();
     const held = `${SLICES}/${namesOf(sim)[0]}`;
     edit(sim, held, { finalizers: ['example.com/f'] });
@@ -449,7 +449,7 @@ describe('writes of mirrored slices', () => {
     }
   });
 
-  it('that are refused make the Endpoints stuck, named in a metric, an event and the log, hold up no other, and are tried for ever (17, D32)', () => {
+  it('that are refused make the Endpoints stuck, named in a metric, an event and the log, hold up no other, and are tried for ever (D32)', () => {
     const sim = world({
       refuse: ({ method, body }) =>
         method === 'POST' && Buffer.from(body!).includes('bad-') ? makeStatus(422, 'Invalid', 'no good') : 0,
@@ -473,7 +473,7 @@ describe('writes of mirrored slices', () => {
     assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
-  it('a delete of one that is gone already is a success: no event, no retry (17, D3)', () => {
+  it('a delete of one that is gone already is a success: no event, no retry (D3)', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     const path = `${SLICES}/${namesOf(sim)[0]}`;
@@ -487,7 +487,7 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('in a terminating namespace are skipped in silence (17, D33)', () => {
+  it('in a terminating namespace are skipped in silence (D33)', () => {
     const sim = world();
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
     createService(sim, { name: 'web', namespace: 'going', spec: { selector: null } });

@@ -1,4 +1,7 @@
-/** Whose slice is it, and whose change: edits, deletions, labels and owners by somebody else (spec/endpointslice.md 5, 17). */
+/**
+ * Whose slice is it, and whose change: edits, deletions, labels and owners by somebody else (docs/spec/endpointslice.md
+ * "The slice tracker", "Known defects").
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
@@ -60,7 +63,7 @@ function editEndpoints(sim: Sim): void {
 }
 
 describe('a slice that somebody else', () => {
-  it('edits is put right within a second, but not at once (17, D39)', () => {
+  it('edits is put right within a second, but not at once (D39)', () => {
     const sim = settled();
     editEndpoints(sim);
     sim.run(800);
@@ -81,7 +84,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('deletes is made again (17, D39), also one that was not written since the start (17, D5)', () => {
+  it('deletes is made again (D39), also one that was not written since the start (D5)', () => {
     const sim = settled();
     deleteObject(sim, onlySlice(sim));
     sim.run(3000);
@@ -94,7 +97,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('takes over by its managed-by label is his: the service gets another, and goes on (17, D4)', () => {
+  it('takes over by its managed-by label is his: the service gets another, and goes on (D4)', () => {
     const sim = settled();
     const taken = onlySlice(sim);
     edit(sim, taken, { labels: { ...LABELS, 'endpointslice.kubernetes.io/managed-by': 'somebody' } });
@@ -108,7 +111,7 @@ describe('a slice that somebody else', () => {
     ]);
   });
 
-  it('gives to another service is that one’s, which removes it; the first gets another (17, D4)', () => {
+  it('gives to another service is that one’s, which removes it; the first gets another (D4)', () => {
     const sim = settled();
     createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
     sim.run(1000);
@@ -135,7 +138,7 @@ describe('a slice that somebody else', () => {
     assert.notEqual(onlySlice(sim), path);
   });
 
-  it('annotates, or holds by a finalizer, keeps that through every write, recycled or not (17, D10)', () => {
+  it('annotates, or holds by a finalizer, keeps that through every write, recycled or not (D10)', () => {
     const sim = settled();
     const path = onlySlice(sim);
     const { annotations } = sim.request('GET', path).metadata;
@@ -152,7 +155,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(metadata.finalizers, ['example.com/f']);
   });
 
-  it('deletes while a finalizer holds it counts as gone: the service goes on with another (17, D11)', () => {
+  it('deletes while a finalizer holds it counts as gone: the service goes on with another (D11)', () => {
     const sim = settled();
     const held = onlySlice(sim);
     edit(sim, held, { finalizers: ['example.com/f'] });
@@ -245,7 +248,7 @@ describe('slices of somebody else', () => {
 });
 
 describe('a Service that is deleted and made again at once', () => {
-  it('gets slices of its own; those of its predecessor go, by us or by the garbage collector (17, D1, D2, D3)', () => {
+  it('gets slices of its own; those of its predecessor go, by us or by the garbage collector (D1, D2, D3)', () => {
     // From at once to after all has settled.
     for (const collectedAfterMs of [0, 3, 6, 9, 12, 100, 5000]) {
       for (const pods of [0, 1]) {
@@ -309,7 +312,7 @@ describe('a Service that is deleted', () => {
     assert.deepEqual([state.serviceCount, state.slices.size, state.requests.size], [1, 0, 4]);
   });
 
-  it('in the foreground gets no new slices meanwhile, so it can go (17, D38)', () => {
+  it('in the foreground gets no new slices meanwhile, so it can go (D38)', () => {
     const sim = settled();
     edit(sim, `${SERVICES}/web`, { finalizers: ['foregroundDeletion'] });
     deleteObject(sim, `${SERVICES}/web`);

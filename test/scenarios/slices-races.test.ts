@@ -1,4 +1,7 @@
-/** Whatever happens in the middle of a sync of all three controllers: it ends right, nothing is kept, and then all is silent. */
+/**
+ * Whatever happens in the middle of a sync of all three controllers: it ends right, nothing is kept, and then all is
+ * silent.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
@@ -67,7 +70,8 @@ function expectRight(sim: Sim, told: string): void {
     .flatMap((slice) => slice.endpoints ?? [])
     .map(({ addresses, conditions }) => `${conditions!.ready === true ? '' : '!'}${addresses[0]}`);
   assert.deepEqual(endpoints.toSorted(), ['!10.0.0.1', '10.0.0.2', '10.0.0.4', '10.0.0.5'], told);
-  // Two full ones, or one more; and one that somebody has emptied, which may stay (spec/endpointslice.md 16.1, P24).
+  // Two full ones, or one more; and one that somebody has emptied, which may stay (docs/spec/endpointslice.md "Packing:
+  // golden vectors", P24).
   assert.ok(lines.length <= 6, `${lines.length} slices ${told}`);
   assert.deepEqual(
     endpointsTable(sim).filter((line) => line.startsWith('default/web')),

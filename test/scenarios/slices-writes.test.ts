@@ -1,4 +1,6 @@
-/** What the answers to writes of slices lead to: lost replies, conflicts, refusals, a lost thread, a stop in the middle. */
+/**
+ * What the answers to writes of slices lead to: lost replies, conflicts, refusals, a lost thread, a stop in the middle.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
@@ -135,7 +137,7 @@ describe('a reply that is lost', () => {
 });
 
 describe('a conflict', () => {
-  it('is no event: the slices are listed, and written on top of the other writer (17, D12)', () => {
+  it('is no event: the slices are listed, and written on top of the other writer (D12)', () => {
     const sim = settled();
     const path = `${SLICES}/${namesOf(sim)[0]}`;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -150,7 +152,7 @@ describe('a conflict', () => {
     assert.equal(metric(sim, 'endpoint_slice_controller_syncs', { result: 'stale' }), 0);
   });
 
-  it('that never ends is told once it has lasted, and never given up (17, D32)', () => {
+  it('that never ends is told once it has lasted, and never given up (D32)', () => {
     const sim = settled();
     sim.refuse = (request) =>
       writes('PUT')(request) ? makeStatus(409, 'Conflict', 'the object has been modified') : 0;
@@ -170,7 +172,7 @@ describe('a conflict', () => {
 });
 
 describe('a delete of a slice that is gone already', () => {
-  it('is a success: no event, no retry (17, D3)', () => {
+  it('is a success: no event, no retry (D3)', () => {
     const sim = world({ options: { endpointsPerSliceMax: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.start();
@@ -251,7 +253,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of one of several adds holds back the deletes alone: nothing that serves goes away (17, D13)', () => {
+  it('of one of several adds holds back the deletes alone: nothing that serves goes away (D13)', () => {
     const sim = world({ options: { endpointsPerSliceMax: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
@@ -300,7 +302,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of creates in a terminating namespace skips them alone: updates and deletes are done (17, D33)', () => {
+  it('of creates in a terminating namespace skips them alone: updates and deletes are done (D33)', () => {
     const sim = createSliceSim({
       serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
       options: { endpointsPerSliceMax: 1, endpointSliceUpdatesBatchPeriodMs: 100 },

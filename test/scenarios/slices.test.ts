@@ -1,4 +1,4 @@
-/** The life of a service's EndpointSlices (spec/endpointslice.md 3.5, 7, 8). */
+/** The life of a service's EndpointSlices (docs/spec/endpointslice.md "One sync", "Which pods count", "Packing"). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
@@ -225,7 +225,7 @@ describe('a flip of a pod', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('of a pod that terminates shows in its conditions; later changes of its status cost nothing (17, D28)', () => {
+  it('of a pod that terminates shows in its conditions; later changes of its status cost nothing (D28)', () => {
     const sim = settled({}, 2);
     edit(sim, `${PODS}/web-1`, { finalizers: ['example.com/f'] });
     deletePod(sim, 'web-1');
@@ -245,7 +245,7 @@ describe('a flip of a pod', () => {
 });
 
 describe('a change of a pod', () => {
-  it('is looked at by its services alone, however many there are in the namespace (17, D27)', () => {
+  it('is looked at by its services alone, however many there are in the namespace (D27)', () => {
     const sim = createSliceSim({ options: { kubeApiQps: 1000, kubeApiBurst: 1000 } });
     for (let i = 1; i <= 300; i++) createService(sim, { name: `s-${i}`, spec: { selector: { app: `s-${i}` } } });
     createPod(sim, { name: 'pod', ip: '10.0.0.1', labels: { app: 's-7' } });
@@ -268,7 +268,7 @@ describe('a change of a pod', () => {
     }
   });
 
-  it('to an address that the API server would refuse leaves that out, with an event; the others are written (17, D13)', () => {
+  it('to an address that the API server would refuse leaves that out, with an event; the others are written (D13)', () => {
     const sim = settled();
     createPod(sim, { name: 'local', ip: '169.254.7.7' });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -423,7 +423,7 @@ describe('a restart', () => {
     assert.deepEqual(asked(sim), []);
   });
 
-  it('and syncs for no reason leave a headless service without ports alone (17, D20)', () => {
+  it('and syncs for no reason leave a headless service without ports alone (D20)', () => {
     const sim = createSliceSim({ options: { minResyncPeriodMs: 10_000 } });
     createService(sim, { name: 'bare', spec: { clusterIP: 'None', ports: [] } });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

@@ -1,4 +1,7 @@
-/** Nodes: their zones, pods on nodes that are not known, hints by CPU and by traffic (spec/endpointslice.md 7.5, 9, 10.1). */
+/**
+ * Nodes: their zones, pods on nodes that are not known, hints by CPU and by traffic (docs/spec/endpointslice.md
+ * "Nodes", "When hints apply", "Traffic distribution").
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
@@ -62,7 +65,7 @@ const INSUFFICIENT =
   'nodes, addressType: IPv4';
 
 describe('the zone of a node', () => {
-  it('is that of the endpoints on it, and when it changes they follow (17, D16)', () => {
+  it('is that of the endpoints on it, and when it changes they follow (D16)', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -108,7 +111,7 @@ describe('a pod on a node that is not known', () => {
     return sim;
   }
 
-  it('is left out and named once, without a failed sync, until the node appears: then it is in at once (17, D9)', () => {
+  it('is left out and named once, without a failed sync, until the node appears: then it is in at once (D9)', () => {
     const sim = oneUnknown();
     sim.run(600_000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
@@ -177,7 +180,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     ]);
   });
 
-  it('that cannot be are told once with the reason, not with every sync (17, D14)', () => {
+  it('that cannot be are told once with the reason, not with every sync (D14)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 1);
@@ -211,7 +214,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual([hinted('zone-a'), hinted('zone-b')], [3, 7]);
   });
 
-  it('come back, without any change of a pod, when the nodes allow them again (17, D14)', () => {
+  it('come back, without any change of a pod, when the nodes allow them again (D14)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);
@@ -226,7 +229,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(toldOfHints(sim), [`2 x ${ENABLED}`, `1 x ${INSUFFICIENT}`]);
   });
 
-  it('come for services that wanted them from the start, when the nodes do only later (17, D14)', () => {
+  it('come for services that wanted them from the start, when the nodes do only later (D14)', () => {
     const sim = twoZones({}, { ready: false });
     createAuto(sim);
     pods(sim, 1, 4);
@@ -238,7 +241,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.ok(slicesTable(sim)[0]!.includes('>zone-b'));
   });
 
-  it('come when there are no more zones than endpoints, without any change of a pod (17, D14)', () => {
+  it('come when there are no more zones than endpoints, without any change of a pod (D14)', () => {
     const sim = twoZones();
     createNode(sim, { name: 'node-3', zone: 'zone-c' });
     createAuto(sim);
@@ -255,7 +258,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hints(), ['zone-a', 'zone-b']);
   });
 
-  it('of one family fail without those of the other, and without an event for each sync (17, D15)', () => {
+  it('of one family fail without those of the other, and without an event for each sync (D15)', () => {
     const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
     createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
     pods(sim, 1, 8);
@@ -275,7 +278,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     ]);
   });
 
-  it('of an endpoint in a zone without share are its own zone’s, and written once (17, D41)', () => {
+  it('of an endpoint in a zone without share are its own zone’s, and written once (D41)', () => {
     const sim = twoZones();
     createNode(sim, {
       name: 'node-3',
@@ -298,7 +301,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('of a Service that is deleted are forgotten: no node wakes it up (17, D35)', () => {
+  it('of a Service that is deleted are forgotten: no node wakes it up (D35)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);

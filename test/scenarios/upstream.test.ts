@@ -1,6 +1,5 @@
 /**
- * What upstream's tests of the endpoints controller ask for and what only a running controller shows (spec/endpoints.md
- * 25.1, 25.3, 25.4), each under the name of the upstream test. The rules of planning itself are in `test/core`. Those of
+ * What upstream's tests of the endpoints controller ask for and what only a running controller shows, each under the name of the upstream test. The rules of planning itself are in `test/core`. Those of
  * slices and mirroring are found by `test/upstream-inventory.test.ts`.
  */
 import assert from 'node:assert/strict';

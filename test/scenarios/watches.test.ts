@@ -1,4 +1,7 @@
-/** Watches and lists that end, lag, lie or break (spec/wire.md 2.3, 2.4): the cache is never emptied, nothing is lost. */
+/**
+ * Watches and lists that end, lag, lie or break (docs/spec/wire.md "WatchList", "Errors of lists and watches"): the
+ * cache is never emptied, nothing is lost.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

@@ -1,6 +1,7 @@
 /**
  * What both of upstream's controllers say of endpoints: addresses, identity, equality, groups of ports
- * (spec/endpointslice.md 7.4, 7.6, 7.7). A slow port to judge ours by: it shares nothing with `src/core`.
+ * (docs/spec/endpointslice.md "The port-map key", "From a pod to an endpoint", "Identity and equality"). A slow port to
+ * judge ours by: it shares nothing with `src/core`.
  */
 import { isIPv6 } from 'node:net';
 import type { Endpoint, IpFamily, SlicePort } from '../../src/kube/types.ts';

@@ -1,4 +1,4 @@
-/** The golden vectors of spec/endpointslice.md 16.6, on the port that ours is judged by. */
+/** The golden vectors of docs/spec/endpointslice.md "Mirroring: golden vectors", on the port that ours is judged by. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointAddress, Endpoints, EndpointSubset, ObjectMeta } from '../../src/kube/types.ts';

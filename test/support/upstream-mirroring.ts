@@ -1,7 +1,7 @@
 /**
- * kube-controller-manager's mirroring controller, one sync at a time (spec/endpointslice.md 11): a slow port to judge ours
- * by. It shares nothing with `src/core`; what upstream leaves to the order of Go maps is drawn from a seed. Recycling takes
- * the slice that it means (D24): the defect fails a sync, it makes no other writes.
+ * kube-controller-manager's mirroring controller, one sync at a time (docs/spec/endpointslice.md "Mirroring"): a slow
+ * port to judge ours by. It shares nothing with `src/core`; what upstream leaves to the order of Go maps is drawn from
+ * a seed. Recycling takes the slice that it means (D24): the defect fails a sync, it makes no other writes.
  */
 import {
   LAST_APPLIED_ANNOTATION,
@@ -42,8 +42,8 @@ export interface MirrorSync {
   /** `<reason>: <message>` */
   readonly events: readonly string[];
   /**
-   * Upstream never comes to rest on these Endpoints: of subsets with equal ports it mirrors any `perSubsetMax` addresses
-   * and draws them anew with every sync, and a slice that has a port twice is refused.
+   * Upstream never comes to rest on these Endpoints: of subsets with equal ports it mirrors any `perSubsetMax`
+   * addresses and draws them anew with every sync, and a slice that has a port twice is refused.
    */
   readonly restless: boolean;
 }

@@ -1,4 +1,7 @@
-/** The layout that upstream makes of the subsets of a stored Endpoints object (spec/endpoints.md 9): a slow port. */
+/**
+ * The layout that upstream makes of the subsets of a stored Endpoints object (docs/spec/endpoints.md "Repacking:
+ * groups"): a slow port.
+ */
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../src/kube/types.ts';
 import { fnv1a128 } from '../../src/lib/hash.ts';
 

@@ -1,4 +1,7 @@
-/** The golden vectors of spec/endpointslice.md 16.1 to 16.4, on the port that ours is judged by. */
+/**
+ * The golden vectors of docs/spec/endpointslice.md "Packing: golden vectors", "Trigger time: golden vectors", on the
+ * port that ours is judged by.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint, EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';

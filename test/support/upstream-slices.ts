@@ -1,8 +1,8 @@
 /**
- * kube-controller-manager's EndpointSlice controller, one sync at a time (spec/endpointslice.md 5 to 12): a slow port to
- * judge ours by. It shares nothing with `src/core`. What upstream leaves to the order of Go maps is drawn from a seed, so
- * that several upstreams can be tried on the same state. It is the newest version, with the owner's uid in the comparison of
- * placeholders (#141593).
+ * kube-controller-manager's EndpointSlice controller, one sync at a time (docs/spec/endpointslice.md "The slice
+ * tracker", "New slices"): a slow port to judge ours by. It shares nothing with `src/core`. What upstream leaves to the
+ * order of Go maps is drawn from a seed, so that several upstreams can be tried on the same state. It is the newest
+ * version, with the owner's uid in the comparison of placeholders (#141593).
  */
 import {
   HEADLESS_LABEL,

@@ -1,6 +1,6 @@
 /**
- * Upstream's two ways to give endpoints hints: by the CPU of zones (spec/endpointslice.md 9) and by trafficDistribution
- * (10.1). A slow port to judge ours by: it shares nothing with `src/core`.
+ * Upstream's two ways to give endpoints hints: by the CPU of zones (docs/spec/endpointslice.md "When hints apply") and
+ * by trafficDistribution (10.1). A slow port to judge ours by: it shares nothing with `src/core`.
  */
 import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, NodeRecord } from '../../src/kube/types.ts';

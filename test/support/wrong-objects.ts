@@ -16,7 +16,7 @@ export function wrongOf(sim: Sim, checks: Partial<CheckOptions>): string[] {
   return (
     wrongObjects(objects, checks)
       .map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`)
-      // Follows with the next write of the slice only (spec/endpointslice.md 12.1, D31).
+      // Follows with the next write of the slice only (docs/spec/endpointslice.md "Labels", D31).
       .filter((text) => !(text.startsWith('EndpointSlice') && text.includes(`label ${HEADLESS_LABEL} `)))
   );
 }

@@ -73,7 +73,7 @@ describe('what is mirrored', () => {
     assert.deepEqual(annotations, { c: 'd' });
   });
 
-  test('subsets with equal addresses are one, with equal ports too (16.6)', () => {
+  test('subsets with equal addresses are one, with equal ports too', () => {
     const [one, two] = [ips('10.0.0.1'), ips('10.0.0.2')];
     assert.deepEqual(groups([]), []);
     assert.deepEqual(

@@ -13,7 +13,7 @@ function subsets(service: ServiceRecord, pods: readonly PodRecord[]): string[] {
   return ask(service, pods)!.subsets.map(subsetText);
 }
 
-/** The pods of the golden vectors of spec/endpoints.md 9.4. */
+/** The pods of the golden vectors of docs/spec/endpoints.md "Repacking: golden vectors". */
 function goldenPod(n: number, fields: Parameters<typeof makePod>[1] = {}): PodRecord {
   return makePod(`p${n}`, { uid: `u-${n}`, nodeName: `node-${n}`, podIPs: [`10.0.0.${n}`], ...fields });
 }

@@ -7,7 +7,7 @@ import { ipProblems, specialIpProblems } from './ip.ts';
 import { labelName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 
-/** core/v1 Endpoints (spec/endpoints.md 20). */
+/** core/v1 Endpoints (docs/spec/endpoints.md "What the API server validates"). */
 export const ENDPOINTS_RULES: Rules = {
   name: subdomainName,
   prepareCreate: applyDefaults,

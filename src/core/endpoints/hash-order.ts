@@ -1,6 +1,7 @@
 /**
- * The order of ports and subsets in an Endpoints object: by the FNV-1a-128 of a text dump of each (spec/endpoints.md 9.2).
- * The dump is part of the contract with upstream; strings stand in it raw, and empty lists print like absent ones.
+ * The order of ports and subsets in an Endpoints object: by the FNV-1a-128 of a text dump of each
+ * (docs/spec/endpoints.md "Repacking: order"). The dump is part of the contract with upstream; strings stand in it raw,
+ * and empty lists print like absent ones.
  */
 import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
 import { fnv1a128 } from '../../lib/hash.ts';

@@ -1,6 +1,6 @@
 import type { EndpointAddress, EndpointPort } from '../../kube/types.ts';
 
-/** Of two addresses with the same key, only the first is kept (spec/endpoints.md 9.1). */
+/** Of two addresses with the same key, only the first is kept (docs/spec/endpoints.md "Repacking: groups"). */
 export function addressKey(address: EndpointAddress): string {
   return `${address.ip}\0${uidOf(address)}`;
 }
@@ -12,8 +12,8 @@ export function portKey(port: EndpointPort): string {
 }
 
 /**
- * Keys of the ports of one stored object, each to be asked for once. Upstream compares decoded ports, in which appProtocol
- * is a pointer: a port with one equals no other, whatever that says.
+ * Keys of the ports of one stored object, each to be asked for once. Upstream compares decoded ports, in which
+ * appProtocol is a pointer: a port with one equals no other, whatever that says.
  */
 export function storedPortKeys(): (port: EndpointPort) => string {
   let count = 0;

@@ -13,8 +13,9 @@ export interface Capped {
 }
 
 /**
- * At most 1,000 addresses (spec/endpoints.md 10): ready ones go first, each subset keeps its share, rounded up, of the
- * front of its list. Unlike upstream, a subset left without an address goes too, as the API server rejects it.
+ * At most 1,000 addresses (docs/spec/endpoints.md "Over capacity"): ready ones go first, each subset keeps its share,
+ * rounded up, of the front of its list. Unlike upstream, a subset left without an address goes too, as the API server
+ * rejects it.
  */
 export function capAddresses(subsets: readonly EndpointSubset[]): Capped {
   let ready = 0;

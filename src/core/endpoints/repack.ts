@@ -7,7 +7,10 @@ import { makeSubset, NO_PORT } from './subset.ts';
 /** Addresses by their number, each with whether it is ready. */
 type Readiness = Map<number, boolean>;
 
-/** The one canonical layout of what `subsets` say (spec/endpoints.md 9): ports that are equal are one port. */
+/**
+ * The one canonical layout of what `subsets` say (docs/spec/endpoints.md "Repacking: groups"): ports that are equal are
+ * one port.
+ */
 export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   return subsetsInOrder(mergeSubsets(subsets, portKey));
 }
@@ -18,18 +21,18 @@ export function repackStored(subsets: readonly EndpointSubset[]): EndpointSubset
 }
 
 /**
- * What upstream merges subsets to that the server holds, in any order. A port with appProtocol is another one in each of
- * them: two merged subsets may have equal ports, and one may have a port twice.
+ * What upstream merges subsets to that the server holds, in any order. A port with appProtocol is another one in each
+ * of them: two merged subsets may have equal ports, and one may have a port twice.
  */
 export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   return mergeSubsets(subsets, storedPortKeys());
 }
 
 /**
- * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states; all lists but
- * that of the subsets are sorted. Of addresses with the same ip and uid the first is kept; one that is both ready and
- * not, for a port, is not. Ports without addresses vanish. Never changes its input; the address and port objects are
- * reused.
+ * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states; all
+ * lists but that of the subsets are sorted. Of addresses with the same ip and uid the first is kept; one that is both
+ * ready and not, for a port, is not. Ports without addresses vanish. Never changes its input; the address and port
+ * objects are reused.
  */
 function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: EndpointPort) => string): EndpointSubset[] {
   const addresses: EndpointAddress[] = [];

@@ -30,8 +30,9 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
 }
 
 /**
- * The slices' content that subsets stand for (spec/endpointslice.md 11.5). Every merged subset has a group (several if it
- * has ports of one name) in each family, also an empty one, so that what a family had before is cleaned up as a change of this group.
+ * The slices' content that subsets stand for (docs/spec/endpointslice.md "Mirroring: content"). Every merged subset has
+ * a group (several if it has ports of one name) in each family, also an empty one, so that what a family had before is
+ * cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  * @param zones by node; null = endpoints have none
  */
@@ -90,7 +91,10 @@ function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSub
   return equalPorts ? subsetsInOrder(merged) : merged;
 }
 
-/** Null when the API server would not have the address in a slice: it would refuse all of it (spec/endpointslice.md 2.3). */
+/**
+ * Null when the API server would not have the address in a slice: it would refuse all of it (docs/spec/endpointslice.md
+ * "What the API server validates").
+ */
 export function usableIp(text: string): Ip | null {
   const ip = parseIp(text);
   return ip === null || forbiddenAddress(ip) !== null ? null : ip;
@@ -107,8 +111,9 @@ function slicePort(port: EndpointPort): SlicePort {
 }
 
 /**
- * Ports, each once, in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name for
- * the same addresses; merging brings them together, and the API server would refuse the slice (upstream tries it for ever).
+ * Ports, each once, in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name
+ * for the same addresses; merging brings them together, and the API server would refuse the slice (upstream tries it
+ * for ever).
  */
 function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePort[])[] {
   const lists: SlicePort[][] = [[]];
@@ -125,7 +130,10 @@ function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePo
   return lists;
 }
 
-/** No hints, no zone unless asked for, and of the conditions `ready` alone (spec/endpointslice.md 11.5; 17, D26). */
+/**
+ * No hints, no zone unless asked for, and of the conditions `ready` alone (docs/spec/endpointslice.md "Mirroring:
+ * content"; D26).
+ */
 function mirroredEndpoint(
   address: EndpointAddress,
   ip: Ip,

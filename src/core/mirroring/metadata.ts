@@ -9,7 +9,7 @@ import {
 import type { Endpoints, EndpointSlice, ObjectMeta, OwnerReference } from '../../kube/types.ts';
 import { recordsEqual } from '../endpoints/labels.ts';
 
-/** What all slices of one Endpoints object have in common (spec/endpointslice.md 11.6). */
+/** What all slices of one Endpoints object have in common (docs/spec/endpointslice.md "Mirroring: one group"). */
 export interface MirroredMetadata {
   /** The Endpoints' labels but for the two that are ours to set, whatever the Endpoints say. */
   readonly foreignLabels: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export function mirroredMetadata(endpoints: Endpoints): MirroredMetadata {
 
 /**
  * Whether a slice carries all of it. The two reserved labels are how the slice was found, and a slice without any owner
- * will do (spec/endpointslice.md 11.6).
+ * will do (docs/spec/endpointslice.md "Mirroring: one group").
  */
 export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boolean {
   const { labels, annotations, ownerReferences } = slice.metadata;

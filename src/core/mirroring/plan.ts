@@ -38,7 +38,7 @@ export interface MirrorPlan {
   readonly problems: readonly Problem[];
 }
 
-/** What a plan of mirrored slices says beside its writes (spec/endpointslice.md 11, 13). */
+/** What a plan of mirrored slices says beside its writes (docs/spec/endpointslice.md "Mirroring", "Metrics"). */
 export interface MirrorFacts {
   /** Endpoints that there should be, over all subsets and families. */
   readonly endpoints: number;
@@ -46,8 +46,8 @@ export interface MirrorFacts {
   readonly slices: number;
   readonly slicesDesired: number;
   /**
-   * By this plan, against what is stored; as upstream counts, without those of slices whose ports are wanted no more, or
-   * that are one too many.
+   * By this plan, against what is stored; as upstream counts, without those of slices whose ports are wanted no more,
+   * or that are one too many.
    */
   readonly added: number;
   readonly updated: number;
@@ -58,15 +58,19 @@ export interface MirrorFacts {
   readonly nodes?: readonly string[];
 }
 
-/** Whether Endpoints are to be mirrored, if the Service has no selector (spec/endpointslice.md 11.2). */
+/**
+ * Whether Endpoints are to be mirrored, if the Service has no selector (docs/spec/endpointslice.md "Mirroring:
+ * events").
+ */
 export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
   return !leaderElection && labelsGet(labels, SKIP_MIRROR_LABEL) !== 'true';
 }
 
 /**
- * What to write so that the slices say what the Endpoints say (spec/endpointslice.md 11.5 to 11.7). Whether the Endpoints
- * are to be mirrored at all was decided before. A slice that is being deleted counts as absent (upstream #108779). Of
- * several stored slices for the same ports and family one that is right is kept, else the first by name.
+ * What to write so that the slices say what the Endpoints say (docs/spec/endpointslice.md "Mirroring: content",
+ * "Mirroring: writing"). Whether the Endpoints are to be mirrored at all was decided before. A slice that is being
+ * deleted counts as absent (upstream #108779). Of several stored slices for the same ports and family one that is right
+ * is kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
   const { endpoints, config, zones = null } = input;

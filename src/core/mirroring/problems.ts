@@ -6,7 +6,7 @@ import { type Desired, usableIp } from './desired.ts';
 /** How many fields a problem names. */
 const FIELDS_MAX = 3;
 
-/** What was left out, in the words of upstream's events (spec/endpointslice.md 11.5). */
+/** What was left out, in the words of upstream's events (docs/spec/endpointslice.md "Mirroring: content"). */
 export function mirrorProblems(endpoints: Endpoints, desired: Desired, addressesMax: number): readonly Problem[] {
   const object = `endpoints ${endpoints.metadata.namespace ?? ''}/${endpoints.metadata.name ?? ''}`;
   const subsets = endpoints.subsets ?? [];
@@ -51,7 +51,10 @@ function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly En
   return joinFields(fields);
 }
 
-/** Merged subsets hold the ports of the stored ones: one with appProtocol, which is no other's equal, is told by its object. */
+/**
+ * Merged subsets hold the ports of the stored ones: one with appProtocol, which is no other's equal, is told by its
+ * object.
+ */
 function portIdentities(subset: EndpointSubset): readonly (string | EndpointPort)[] {
   if (subset.ports === undefined || subset.ports.length === 0) return [''];
   return subset.ports.map((port) => (port.appProtocol === undefined ? portKey(port) : port));

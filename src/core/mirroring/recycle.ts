@@ -7,8 +7,8 @@ export interface WantedSlice {
 
 /**
  * For each new slice a stored one that would be deleted and becomes it instead, in one write for two
- * (spec/endpointslice.md 11.7); null where none is left of its address type. Of several the one with the most of its
- * addresses, so that they don't move between objects; then the first. Each is used once.
+ * (docs/spec/endpointslice.md "Mirroring: writing"); null where none is left of its address type. Of several the one
+ * with the most of its addresses, so that they don't move between objects; then the first. Each is used once.
  */
 export function recycle(
   wanted: readonly WantedSlice[],

@@ -1,4 +1,7 @@
-/** How much of the cluster's allocatable CPU each zone has (spec/endpointslice.md 9.1): what topology hints are allotted by. */
+/**
+ * How much of the cluster's allocatable CPU each zone has (docs/spec/endpointslice.md "CPU shares"): what topology
+ * hints are allotted by.
+ */
 
 export interface CpuShares {
   /** Grows with every change; the same number means the same shares. */

@@ -2,8 +2,9 @@ import type { Endpoint } from '../../kube/types.ts';
 import { referenceEqual } from '../endpoints/equality.ts';
 
 /**
- * Endpoints of the same identity are the same endpoint, to be updated in place (spec/endpointslice.md 7.7): addresses in
- * any order, hostname, namespace and name of the target. A pod that comes back with its name and IP keeps its place.
+ * Endpoints of the same identity are the same endpoint, to be updated in place (docs/spec/endpointslice.md "Identity
+ * and equality"): addresses in any order, hostname, namespace and name of the target. A pod that comes back with its
+ * name and IP keeps its place.
  */
 export function endpointIdentity(endpoint: Endpoint): string {
   const { addresses, targetRef } = endpoint;
@@ -11,7 +12,10 @@ export function endpointIdentity(endpoint: Endpoint): string {
   return `${address}\0${endpoint.hostname ?? ''}\0${targetRef?.namespace ?? ''}\0${targetRef?.name ?? ''}`;
 }
 
-/** Whether two endpoints of the same identity say the same; hints are nobody's business here (spec/endpointslice.md 7.7). */
+/**
+ * Whether two endpoints of the same identity say the same; hints are nobody's business here (docs/spec/endpointslice.md
+ * "Identity and equality").
+ */
 export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
   return (
     a === b ||

@@ -22,7 +22,7 @@ export interface FamilyFacts {
   readonly slices: number;
   /** The fewest that would do: for each port group endpoints / max, rounded up; at least 1. */
   readonly slicesDesired: number;
-  /** Endpoints newly placed and dropped by this plan (spec/endpointslice.md 8.2, 13). */
+  /** Endpoints newly placed and dropped by this plan (docs/spec/endpointslice.md "One port group", "Metrics"). */
   readonly added: number;
   readonly removed: number;
   /** Writes of this plan, also the creates that a Service on its way out goes without. */

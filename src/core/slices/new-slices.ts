@@ -1,7 +1,7 @@
 /**
  * New slices for what is left over, and which slices of the service that would be deleted become such instead
- * (spec/endpointslice.md 8.2, 8.3, 10.2). A recycled slice keeps as many of its own endpoints as it can: when the ports
- * of a service change, its endpoints stay where they are.
+ * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). A recycled slice keeps as many of its
+ * own endpoints as it can: when the ports of a service change, its endpoints stay where they are.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
@@ -68,7 +68,10 @@ function pairAny(openings: readonly Opening[], recyclable: Set<SliceEntry>): voi
   }
 }
 
-/** All full but the last, which goes to the slice that brings the fewest endpoints along: so it alone may have to give some away. */
+/**
+ * All full but the last, which goes to the slice that brings the fewest endpoints along: so it alone may have to give
+ * some away.
+ */
 function fillNewSlices({ group, leftovers, slices, hosts }: Opening, max: number): SliceDraft[] {
   const lastSize = leftovers.size - (slices - 1) * max;
   const lists = Array.from({ length: slices }, (_, i) => {

@@ -19,7 +19,7 @@ export interface PackedFamily {
   readonly removed: number;
 }
 
-/** Takes the marks off what is right; looks at marks only (spec/endpointslice.md 8.1, 8.3). */
+/** Takes the marks off what is right; looks at marks only (docs/spec/endpointslice.md "Packing", "The placeholder"). */
 export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>
     sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);

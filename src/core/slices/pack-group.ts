@@ -1,6 +1,6 @@
 /**
- * One port group (spec/endpointslice.md 8.2): slices keep what belongs to them, those that are written anyway take what is
- * left over, and at most one other does. Fewest writes come before fewest slices.
+ * One port group (docs/spec/endpointslice.md "One port group"): slices keep what belongs to them, those that are
+ * written anyway take what is left over, and at most one other does. Fewest writes come before fewest slices.
  */
 import type { Endpoint } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -135,8 +135,8 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
 }
 
 /**
- * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits into one: the fullest such,
- * the first by name of equally full ones (8.2, step 3).
+ * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits into one: the fullest
+ * such, the first by name of equally full ones (8.2, step 3).
  */
 function roomySlice(
   family: FamilySlices,

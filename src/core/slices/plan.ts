@@ -1,4 +1,7 @@
-/** What to write so that the server holds the right slices for a service (spec/endpointslice.md 7 to 10, 12). */
+/**
+ * What to write so that the server holds the right slices for a service (docs/spec/endpointslice.md "Which pods count",
+ * "Writing", "New slices").
+ */
 import { assert } from '../../lib/assert.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';

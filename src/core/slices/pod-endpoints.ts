@@ -1,4 +1,4 @@
-/** The endpoints that a pod has in the slices of a service (spec/endpointslice.md 7.6). */
+/** The endpoints that a pod has in the slices of a service (docs/spec/endpointslice.md "From a pod to an endpoint"). */
 import { podIPsOf } from '../../kube/record.ts';
 import type { Endpoint, EndpointConditions, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { podFields, podIpAt } from '../pod-fields.ts';

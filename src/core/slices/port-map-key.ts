@@ -2,7 +2,8 @@ import type { SlicePort } from '../../kube/types.ts';
 
 /**
  * Two port lists have the same key if they are equal in any order: name, protocol, port and appProtocol, an empty
- * appProtocol unlike none (spec/endpointslice.md 7.4). The protocol that the API server fills in is TCP.
+ * appProtocol unlike none (docs/spec/endpointslice.md "The port-map key"). The protocol that the API server fills in is
+ * TCP.
  */
 export function portMapKey(ports: readonly SlicePort[] | null | undefined): string {
   if (ports === null || ports === undefined || ports.length === 0) return '';

@@ -95,7 +95,10 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
   };
 }
 
-/** Takes the service, new or changed; its pods are looked at again only if a field changed that says something about them. */
+/**
+ * Takes the service, new or changed; its pods are looked at again only if a field changed that says something about
+ * them.
+ */
 export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
   const before = s.service;
   if (before?.spec === spec) return;
@@ -218,7 +221,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
   const nowhere: PodPlace = { member, ports: null, ipv4: null, ipv6: null, waiting: false, problem: null };
-  // Terminating pods count (spec/endpointslice.md 7.2).
+  // Terminating pods count (docs/spec/endpointslice.md "Which pods count").
   if (service === null || !podIncluded(pod, true)) return nowhere;
   const { spec, families, publishNotReady } = service;
   const ports = service.ports ?? sharedPorts(s, podSlicePorts(spec, pod));

@@ -13,7 +13,7 @@ function isReserved(key: string): boolean {
   return key === SERVICE_NAME_LABEL || key === SLICE_MANAGED_BY_LABEL || key === HEADLESS_LABEL;
 }
 
-/** The labels of a service's slices, to the last one (spec/endpointslice.md 12.1). */
+/** The labels of a service's slices, to the last one (docs/spec/endpointslice.md "Labels"). */
 export function sliceLabels(service: ServiceRecord): Record<string, string> {
   const labels: Record<string, string> = {};
   for (let i = 0; i < service.labels.length; i += 2) {
@@ -41,7 +41,10 @@ export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord)
   return null;
 }
 
-/** The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write (12.1). */
+/**
+ * The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write
+ * (12.1).
+ */
 export function sliceLabelsAreRight(
   labels: Readonly<Record<string, string>> | null | undefined,
   serviceLabels: Labels,

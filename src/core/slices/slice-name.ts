@@ -7,8 +7,9 @@ export interface SliceName {
 const BASE_LENGTH_MAX = 58;
 
 /**
- * The name of a new slice, made as the API server makes it from `generateName` (spec/endpointslice.md 2.2, 12.2). We
- * draw it ourselves so that a create repeated after a lost reply meets its own object.
+ * The name of a new slice, made as the API server makes it from `generateName` (docs/spec/endpointslice.md "Server
+ * behaviour", "Names of new slices"). We draw it ourselves so that a create repeated after a lost reply meets its own
+ * object.
  * @param owner the name of the Service, or of the Endpoints
  * @param suffix 5 characters
  */

@@ -1,4 +1,7 @@
-/** The objects that planned writes carry (spec/endpointslice.md 6, 8.2, 8.3, 12). */
+/**
+ * The objects that planned writes carry (docs/spec/endpointslice.md "Trigger time", "One port group", "The
+ * placeholder", "New slices").
+ */
 import { setKey } from '../../kube/labels.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../kube/names.ts';
 import { formatTime, TIME_SECONDS_MAX } from '../../kube/time.ts';

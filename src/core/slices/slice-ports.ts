@@ -20,7 +20,7 @@ export function fixedSlicePorts(service: ServiceRecord): SlicePorts | null {
   return slicePorts(service.ports, numbers);
 }
 
-/** A port that the pod does not offer is left out; there may be none left (spec/endpointslice.md 7.3, D19). */
+/** A port that the pod does not offer is left out; there may be none left (docs/spec/endpointslice.md "Ports", D19). */
 export function podSlicePorts(service: ServiceRecord, pod: PodRecord): SlicePorts {
   return slicePorts(service.ports, resolveTargetPorts(service.ports, pod));
 }

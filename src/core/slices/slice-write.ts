@@ -7,7 +7,7 @@ export interface SliceWrite {
   /** Preconditions of updates and deletes, also inside `object`; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 1 = goes first; 2 = only after all of phase 1 succeeded (design, section 6 "Order of writes"). */
+  /** 1 = goes first; 2 = only after all of phase 1 succeeded (docs/spec/protocols.md "Order of writes"). */
   readonly phase: 1 | 2;
   /** The whole new object; null for deletes. Must not be changed by anyone. */
   readonly object: EndpointSlice | null;

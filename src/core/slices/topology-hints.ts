@@ -1,7 +1,7 @@
 /**
- * Hints in proportion to the CPU of the zones, for Services with `topology-mode: Auto` (spec/endpointslice.md 9): so
- * many ready endpoints are meant for each zone that none is overloaded by more than a fifth, and as few as possible
- * for another zone than their own.
+ * Hints in proportion to the CPU of the zones, for Services with `topology-mode: Auto` (docs/spec/endpointslice.md
+ * "When hints apply"): so many ready endpoints are meant for each zone that none is overloaded by more than a fifth,
+ * and as few as possible for another zone than their own.
  */
 import type { Endpoint, EndpointHints } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';

@@ -1,4 +1,7 @@
-/** Hints by `spec.trafficDistribution`, which look at each endpoint alone (spec/endpointslice.md 10.1). */
+/**
+ * Hints by `spec.trafficDistribution`, which look at each endpoint alone (docs/spec/endpointslice.md "Traffic
+ * distribution").
+ */
 import { labelsGet } from '../../kube/labels.ts';
 import { TOPOLOGY_HINTS_ANNOTATION, TOPOLOGY_MODE_ANNOTATION } from '../../kube/names.ts';
 import type { Endpoint, EndpointHints, ServiceRecord } from '../../kube/types.ts';
@@ -8,7 +11,9 @@ import type { HintResult, TouchedSlice } from './topology-hints.ts';
 
 export type TrafficDistribution = 'PreferClose' | 'PreferSameZone' | 'PreferSameNode';
 
-/** Which hints a Service asks for; the annotations go before the field, and the deprecated one before the other (9.2). */
+/**
+ * Which hints a Service asks for; the annotations go before the field, and the deprecated one before the other (9.2).
+ */
 export function hintsMode(service: ServiceRecord): 'Auto' | TrafficDistribution | 'none' {
   const { annotations, trafficDistribution } = service;
   const mode = labelsGet(annotations, TOPOLOGY_HINTS_ANNOTATION) ?? labelsGet(annotations, TOPOLOGY_MODE_ANNOTATION);

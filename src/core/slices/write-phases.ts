@@ -22,9 +22,9 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
 
 /**
  * Which of the writes of one plan go first, side by side, and which only when those succeeded, so that an address that
- * moves between slices is in the new one before it leaves the old one (spec/endpointslice.md 10.2, upstream #93908).
- * First go creates, and updates that drop no address which another write adds. Two updates that exchange addresses are
- * both second: there the order cannot help.
+ * moves between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing", upstream
+ * #93908). First go creates, and updates that drop no address which another write adds. Two updates that exchange
+ * addresses are both second: there the order cannot help.
  */
 export function writePhases(changes: readonly SliceChange[]): readonly (1 | 2)[] {
   // As nearly always: no other write can add what this one drops.

@@ -1,4 +1,4 @@
-/** How much of the cluster's CPU each zone has, kept up node by node (spec/endpointslice.md 9.1). */
+/** How much of the cluster's CPU each zone has, kept up node by node (docs/spec/endpointslice.md "CPU shares"). */
 import { labelsGet } from '../../kube/labels.ts';
 import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../../kube/names.ts';
 import { divideUp, parseQuantityNano } from '../../kube/quantity.ts';
@@ -10,7 +10,9 @@ import { OVERLOAD_FACTOR } from './topology-hints.ts';
 export interface ZoneShares {
   readonly zones: Map<string, ZoneSum>;
   cpuNanoTotal: bigint;
-  /** Nodes that should count but don't say where they are or what they have: while there is one, there are no shares. */
+  /**
+   * Nodes that should count but don't say where they are or what they have: while there is one, there are no shares.
+   */
   spoilers: number;
   /** As last asked for, and whether anything has changed since. */
   shares: CpuShares | null;
@@ -83,7 +85,9 @@ function hasShares({ spoilers, zones }: ZoneShares): boolean {
   return spoilers === 0 && zones.size >= 2;
 }
 
-/** null = there are none: a node spoils them, or there are fewer than two zones. The same object while nothing changes. */
+/**
+ * null = there are none: a node spoils them, or there are fewer than two zones. The same object while nothing changes.
+ */
 export function sharesOf(all: ZoneShares): CpuShares | null {
   if (!all.stale) return all.shares;
   all.stale = false;

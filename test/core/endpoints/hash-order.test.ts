@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { portHash, portsInOrder, subsetHash, subsetsInOrder } from '../../../src/core/endpoints/hash-order.ts';
 import type { EndpointPort } from '../../../src/kube/types.ts';
 
-// What the Go code computes (spec/endpoints.md 9.4).
+// What the Go code computes (docs/spec/endpoints.md "Repacking: golden vectors").
 const h2c = 'kubernetes.io/h2c';
 const ports: [EndpointPort, string][] = [
   [{ port: 8080, protocol: 'UDP' }, '59aa40b466adb81c6e00232f1f0ba361'],

@@ -85,7 +85,7 @@ check(
 check('port 0 is no port, its address stays', ['1.2.3.4 -> a:0/TCP'], ['1.2.3.4 ->']);
 check('port 0 next to a real one', ['1.2.3.4 -> a:0/TCP b:80/TCP'], ['1.2.3.4 -> b:80/TCP']);
 
-// What the Go code gives (spec/endpoints.md 9.4).
+// What the Go code gives (docs/spec/endpoints.md "Repacking: golden vectors").
 function checkOrder(name: string, input: readonly string[], expected: readonly string[]): void {
   test(name, () => assert.deepEqual(repackSubsets(input.map(parseSubset)).map(subsetText), expected));
 }

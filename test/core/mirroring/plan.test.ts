@@ -1,4 +1,7 @@
-/** The stories of spec/endpointslice.md 11 and 16.6, and of upstream's tests of its reconciler (18.3). */
+/**
+ * The stories of docs/spec/endpointslice.md "Mirroring", "Mirroring: golden vectors", and of upstream's tests of its
+ * reconciler.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type MirrorConfig, type MirrorFacts, shouldMirror } from '../../../src/core/mirroring/plan.ts';
@@ -633,7 +636,7 @@ test('what is mirrored: all but skip-mirror "true", to the letter, and leader el
   assert.equal(shouldMirror([], true), false);
 });
 
-test('endpoints have the zones of their nodes where that is asked for, and the nodes are told (17, D26)', () => {
+test('endpoints have the zones of their nodes where that is asked for, and the nodes are told (D26)', () => {
   const zones = new Map([['node-1', 'zone-a']]);
   const endpoints = mirroredEndpoints([]);
   endpoints.subsets = [

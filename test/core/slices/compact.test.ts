@@ -1,4 +1,4 @@
-/** Slices of a service that has shrunk are merged, where that is asked for (spec/endpointslice.md 17, D17). */
+/** Slices of a service that has shrunk are merged, where that is asked for (D17). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -225,7 +225,8 @@ test('whatever the sizes: it ends, with few writes a step, no endpoint ever nowh
         const { writes } = plan(world);
         if (writes.length === 0) break;
         assert.ok(writes.length <= WRITES_MAX);
-        // As the writer does it: phase 2 only when phase 1 succeeded. Of the steps that `fails` names the last delete fails.
+        // As the writer does it: phase 2 only when phase 1 succeeded. Of the steps that `fails` names the last delete
+        // fails.
         writes.forEach((write, i) => {
           const lost = fails[step] === true && write.verb === 'delete' && i === writes.length - 1;
           ackSlice(

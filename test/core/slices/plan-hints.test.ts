@@ -1,4 +1,7 @@
-/** Hints within a plan: which slices are written for them, and what the facts say (spec/endpointslice.md 9, 10.1). */
+/**
+ * Hints within a plan: which slices are written for them, and what the facts say (docs/spec/endpointslice.md "When
+ * hints apply", "Traffic distribution").
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SlicesPlan } from '../../../src/core/slices/plan.ts';

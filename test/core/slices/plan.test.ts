@@ -1,4 +1,7 @@
-/** The golden vectors of packing (spec/endpointslice.md 16.1): how many writes, and what sizes come of them. */
+/**
+ * The golden vectors of packing (docs/spec/endpointslice.md "Packing: golden vectors"): how many writes, and what sizes
+ * come of them.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodRecord } from '../../../src/kube/types.ts';
