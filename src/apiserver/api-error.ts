@@ -41,10 +41,10 @@ export function methodNotAllowed(): ApiError {
   return new ApiError(failure(405, 'MethodNotAllowed', message, {}));
 }
 
-export function alreadyExists(resource: Resource, name: string): ApiError {
-  return new ApiError(
-    failure(409, 'AlreadyExists', `${qualified(resource)} "${name}" already exists`, detailsOf(resource, name)),
-  );
+/** @param ending it is there still, and being deleted */
+export function alreadyExists(resource: Resource, name: string, ending: boolean): ApiError {
+  const message = `${ending ? 'object is being deleted: ' : ''}${qualified(resource)} "${name}" already exists`;
+  return new ApiError(failure(409, 'AlreadyExists', message, detailsOf(resource, name)));
 }
 
 /** Also of a subresource such as `pods/binding`. */

@@ -1,6 +1,7 @@
 import { setKey } from '../kube/labels.ts';
 import type { Field, Message } from '../kube/schema.ts';
 import { goKind } from './go-json.ts';
+import { isRecord } from './object.ts';
 import { goMapType, goName, goType } from './go-types.ts';
 import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
@@ -100,13 +101,12 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       break;
     case 'int32':
     case 'int64':
-      if (Number.isInteger(value) && Math.abs(value as number) < (field.type === 'int32' ? 2 ** 31 : 2 ** 63))
-        return value;
+      if (isInteger(value, field.type === 'int32' ? 32 : 64)) return value;
       break;
     case 'Quantity':
       return readQuantity(value);
     case 'IntOrString':
-      if (typeof value === 'string' || (Number.isInteger(value) && Math.abs(value as number) < 2 ** 31)) return value;
+      if (typeof value === 'string' || isInteger(value, 32)) return value;
       return note(context, value, path, 'int32');
     case 'Time':
     case 'MicroTime': {
@@ -123,6 +123,11 @@ function readOne(context: Context, field: Field, value: unknown, path: string): 
       return value;
   }
   return note(context, value, path, goType(context.owner, field));
+}
+
+export function isInteger(value: unknown, bits: 32 | 64): value is number {
+  const bound = 2 ** (bits - 1);
+  return Number.isInteger(value) && (value as number) >= -bound && (value as number) < bound;
 }
 
 /** No value is none; what is neither text nor number is read as it is written. */
@@ -165,10 +170,6 @@ function zeroOf(field: Field): unknown {
   if (field.shape === 'map' || field.type === 'message') return {};
   if (field.type === 'bool') return false;
   return field.type === 'int32' || field.type === 'int64' ? 0 : '';
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const byName = new WeakMap<Message, ReadonlyMap<string, Field>>();

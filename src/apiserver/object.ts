@@ -58,3 +58,7 @@ export function sortedKeys(value: unknown): unknown {
   for (const key of Object.keys(value).sort()) setKey(object, key, sortedKeys((value as Json)[key]));
   return object;
 }
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -12,9 +12,11 @@ import {
   unsupportedMediaType,
 } from './api-error.ts';
 import { invalid } from './field-error.ts';
+import { fromMap, goKindOf } from './from-map.ts';
 import { goKind, JsonSyntaxError, parseGoJson } from './go-json.ts';
+import { JsonTypeError } from './json-body.ts';
 import { MERGE_LISTS } from './merge-lists.ts';
-import { equal } from './object.ts';
+import { equal, isRecord } from './object.ts';
 import type { Resource } from './resource.ts';
 
 type Json = Record<string, unknown>;
@@ -99,7 +101,14 @@ export function goMap(value: unknown): string {
 export function applyPatch(resource: Resource, target: Json, type: PatchType, patch: unknown): Json {
   if (type === 'json') return jsonPatch(target, patch as readonly Operation[]);
   if (type === 'merge') return mergePatch(target, patch) as Json;
-  return strategicPatch(target, patch, messageOf(resource.apiVersion, resource.kind)) as Json;
+  const message = messageOf(resource.apiVersion, resource.kind)!;
+  const merged = strategicPatch(target, patch, message) as Json;
+  try {
+    return fromMap(message, merged, target);
+  } catch (error) {
+    if (error instanceof JsonTypeError) throw invalidPatch(goMap(patch), error.message);
+    throw error;
+  }
 }
 
 /** RFC 7386. */
@@ -150,6 +159,7 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
     }
     const mergeKey = list['x-kubernetes-patch-merge-key'];
     const before = listAt(merged, key);
+    checkSameTypes(before, value);
     merged[key] =
       mergeKey === undefined
         ? inOrder([...new Set([...before, ...value])], orderOf(patch, key, value), before, (item) => item)
@@ -184,6 +194,13 @@ function ownValue(object: Json, key: string): unknown {
 function listAt(object: Json, key: string): readonly unknown[] {
   const value = ownValue(object, key);
   return Array.isArray(value) ? value : [];
+}
+
+/** Lists of different things do not merge. @throws ApiError 500 */
+function checkSameTypes(...lists: readonly (readonly unknown[])[]): void {
+  if (new Set(lists.flat().map(goKindOf)).size > 1) {
+    throw internalError(`list element types are not identical: ${goMap(lists)}`);
+  }
 }
 
 function records(list: readonly unknown[]): readonly Json[] {
@@ -278,7 +295,7 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
         addAt(holder, path, structuredClone(valueAt(holder, pointer(operation.from))));
         break;
       case 'test':
-        if (!equal(valueAt(holder, path), operation.value)) throw rejected();
+        if (!equal(testedAt(holder, path), operation.value ?? null)) throw rejected();
         break;
       default:
         throw rejected();
@@ -309,6 +326,12 @@ function valueAt(holder: Json, path: readonly string[]): unknown {
   return value;
 }
 
+/** What an object does not have counts as null in a test. */
+function testedAt(holder: Json, path: readonly string[]): unknown {
+  const parent = valueAt(holder, path.slice(0, -1));
+  return isRecord(parent) && !Object.hasOwn(parent, path.at(-1)!) ? null : valueAt(holder, path);
+}
+
 function addAt(holder: Json, path: readonly string[], value: unknown): void {
   const parent = valueAt(holder, path.slice(0, -1));
   const step = path.at(-1)!;
@@ -334,8 +357,4 @@ function removeAt(holder: Json, path: readonly string[]): unknown {
 /** Whatever is wrong with an operation, the server says no more than this. */
 function rejected(): ApiError {
   return new ApiError(failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {}));
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

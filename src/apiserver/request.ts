@@ -1,7 +1,9 @@
 import type { Watch } from './watch.ts';
 import { noSuchPath } from './api-error.ts';
-import { RESOURCE_BY_PATH } from './resource.ts';
+import { RESOURCE_BY_PATH, RESOURCES } from './resource.ts';
 import type { Resource } from './resource.ts';
+
+const GROUPS: ReadonlySet<string> = new Set(RESOURCES.map(({ group }) => group));
 
 /** One HTTP request as data. */
 export interface ApiRequest {
@@ -26,7 +28,7 @@ export interface Target {
 }
 
 /**
- * Null when the path is not below /api/v1 or /apis/GROUP/VERSION, or names only those.
+ * Null when the path is not below /api/v1 or the /apis/GROUP/VERSION of a group that is served, or names only those.
  * @throws ApiError 404 for a resource that is not served
  * @throws URIError for a path that cannot be decoded
  */
@@ -35,6 +37,7 @@ export function parseTarget(path: string): Target | null {
   if (parts.at(-1) === '') parts.pop();
   const start = parts[1] === 'api' ? 3 : parts[1] === 'apis' ? 4 : 0;
   if (start === 0 || parts.length <= start) return null;
+  if (start === 4 && !GROUPS.has(parts[2]!)) return null;
   const apiVersion = parts.slice(2, start).join('/');
   let at = start;
   let namespace = '';

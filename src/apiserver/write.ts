@@ -58,7 +58,7 @@ export function createObject(
 function insert(
   server: ApiServer,
   nowMs: number,
-  { resource, namespace }: Target,
+  { resource, namespace, subresource }: Target,
   object: ApiObject,
   sizeBytes: number,
 ): StoredRecord {
@@ -74,14 +74,16 @@ function insert(
   delete metadata.deletionGracePeriodSeconds;
   dropRepeatedOwners(metadata);
   const rules = RULES[resource.name];
-  const context = { addresses: server.addresses, status: false };
+  const context = { addresses: server.addresses, status: subresource === 'status' };
   const unallocated = rules.allocate?.(object, null, context) ?? [];
   if (unallocated.length > 0) throw invalidObject(resource, metadata.name ?? '', unallocated);
   rules.prepareCreate(object, context);
   const errors = [...validateMetadata(object, rules.name), ...rules.validateCreate(object, context)];
   if (errors.length > 0) throw invalidObject(resource, metadata.name ?? '', errors);
-  if (storeOf(server, resource).records.has(keyOf(resource, namespace, metadata.name!))) {
-    throw alreadyExists(resource, metadata.name!);
+  const existing = storeOf(server, resource).records.get(keyOf(resource, namespace, metadata.name!));
+  if (existing !== undefined) {
+    const ending = existing.object.metadata.deletionTimestamp !== undefined;
+    throw alreadyExists(resource, metadata.name!, ending);
   }
   return write(server, resource, object, sizeBytes);
 }
@@ -140,7 +142,7 @@ export function updateObject(
   sizeBytes: number,
   patched: boolean = false,
 ): WriteResult {
-  const { resource, namespace, name, subresource } = target;
+  const { resource, namespace, name } = target;
   const { metadata } = object;
   if ((metadata.name ?? '') !== name && (metadata.name ?? '') !== '') {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
@@ -153,7 +155,7 @@ export function updateObject(
   const existing = storeOf(server, resource).records.get(key);
   const uid = metadata.uid ?? '';
   if (existing === undefined) {
-    if (!resource.createOnUpdate || subresource !== '') throw notFound(resource, name);
+    if (!resource.createOnUpdate) throw notFound(resource, name);
     if (uid !== '') throw uidConflict(resource, key, name, uid, '');
     return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
   }

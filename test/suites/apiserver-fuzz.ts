@@ -203,7 +203,7 @@ function nextStep(prng: Prng, subject: Subject): Step {
   const ofStatus = status !== undefined && chance(prng, 3);
   const item = `${path}/${chance(prng, 12) ? 'b' : name}${ofStatus ? '/status' : ''}`;
   const whole: Json = ofStatus ? { ...object, status } : object;
-  switch (nextInt(prng, 12)) {
+  switch (nextInt(prng, 13)) {
     case 0:
     case 1:
     case 2: {
@@ -226,10 +226,34 @@ function nextStep(prng: Prng, subject: Subject): Step {
       return { method: 'GET', path: `${path}?${pick(prng, QUERIES)}` };
     case 10:
       return { method: 'DELETE', path: item, body: pick(prng, DELETE_OPTIONS), shows: SHOWS };
+    case 11:
+      return stray(prng, subject);
     default:
       return { method: chance(prng, 2) ? 'POST' : 'PUT', path: item, body: broken(prng, object), shows: SHOWS };
   }
 }
+
+/** A method or a path that does not go with the subject. What is in no namespace is never deleted as a collection. */
+function stray(prng: Prng, { path, object }: Subject): Step {
+  const item = `${path}/${object.metadata.name}`;
+  const method = pick(prng, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+  const body = method === 'GET' || method === 'DELETE' ? undefined : object;
+  if (!path.startsWith('/') && chance(prng, 3)) return { method, path, body, shows: SHOWS };
+  const paths = [item, `${item}/none`, `${item}/status`, `${item}/`, `${item}/%zz`, ...STRAY_PATHS];
+  // What is in all namespaces differs from server to server, so it is not read.
+  if (method !== 'GET') paths.push('/api/v1/namespaces//endpoints');
+  return { method, path: pick(prng, paths), body, shows: SHOWS };
+}
+
+const STRAY_PATHS: readonly string[] = [
+  '/api/v1/watch/namespaces/NS/endpoints?timeoutSeconds=1',
+  '/api/v1/nodes/NS-a/none',
+  '/api/v1/none',
+  '/api/v2/pods',
+  '/apis/discovery.k8s.io/v1/namespaces/NS/endpoints',
+  '/apis/none.example.com/v1/endpoints',
+  '/none',
+];
 
 function post({ path }: Subject, body: Json): Step {
   return { method: 'POST', path, body, shows: SHOWS };

@@ -73,7 +73,7 @@ export function casesOf(scripts: Readonly<Record<string, Script>>): Readonly<Rec
   );
 }
 
-/** What the steps see, in a namespace of their own. */
+/** What the steps see, in a namespace of their own. A request that a server breaks off sees `no answer` and why. */
 export async function play(client: Client, steps: readonly Step[]): Promise<string[]> {
   const namespace = await client.namespace();
   const lines: string[] = [];
@@ -101,14 +101,18 @@ export async function play(client: Client, steps: readonly Step[]): Promise<stri
     const prefix = path.startsWith('/') ? '' : (NAMESPACED[resource] ?? '/api/v1/namespaces/NS/');
     const raw = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const filled = typeof raw === 'string' ? fill(raw) : undefined;
-    if (/[?&]watch=(1|true)/.test(path)) {
+    if (method === 'GET' && /[?&]watch=(1|true)|\/watch\//.test(path)) {
       const events = await watched(client, fill(prefix + path));
       if (events !== null) {
         lines.push('200', ...events.map((event) => `  ${hide(event)}`));
         continue;
       }
     }
-    const answer = await client.call(method, fill(prefix + path), filled, options);
+    const answer = await client.call(method, fill(prefix + path), filled, options).catch((error: Error) => error);
+    if (answer instanceof Error) {
+      lines.push(`no answer: ${answer.message}`);
+      continue;
+    }
     if (answer.status < 300 && answer.body?.metadata?.uid !== undefined) {
       ({ resourceVersion, uid } = answer.body.metadata);
     }

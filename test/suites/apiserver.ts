@@ -22,6 +22,7 @@ import { TABLE_CASES } from './apiserver-tables.ts';
 import { casesOf } from './apiserver-script.ts';
 import { ENDPOINT_SLICE_SCRIPTS, ENDPOINTS_SCRIPTS } from './apiserver-rules/endpoints.ts';
 import { ENDPOINT_SLICE_LIFE_SCRIPTS } from './apiserver-rules/endpointslices.ts';
+import { FOUND_SCRIPTS } from './apiserver-rules/found.ts';
 import { METADATA_SCRIPTS } from './apiserver-rules/metadata.ts';
 import { NODE_SCRIPTS } from './apiserver-rules/nodes.ts';
 import { OTHER_SCRIPTS } from './apiserver-rules/others.ts';
@@ -33,6 +34,7 @@ import {
   SERVICE_PORT_SCRIPTS,
   SERVICE_TYPE_SCRIPTS,
 } from './apiserver-rules/services.ts';
+import { STRATEGIC_SCRIPTS } from './apiserver-rules/strategic.ts';
 import { UNREADABLE_SCRIPTS } from './apiserver-rules/unreadable.ts';
 import { UPDATE_CASES } from './apiserver-update.ts';
 import { WATCH_CASES } from './apiserver-watch.ts';
@@ -70,6 +72,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     ...SERVICE_TYPE_SCRIPTS,
     ...SERVICE_ADDRESS_SCRIPTS,
     ...SERVICE_POLICY_SCRIPTS,
+    ...STRATEGIC_SCRIPTS,
+    ...FOUND_SCRIPTS,
   }),
   'not in the embedded server': OPEN_CASES,
 };

@@ -30,6 +30,9 @@ const STANDARD_RESOURCES: readonly string[] = [
 /** Counted, not measured. */
 const WHOLE_RESOURCES: readonly string[] = STANDARD_RESOURCES.slice(4, 13);
 
+/** The server counts thousandths in 64 bits: what does not fit is no whole number to it. */
+const MILLI_MAX = 2n ** 63n - 1n;
+
 /** In thousandths; nothing, and what is no quantity, is 0. */
 export function amountOf(value: unknown): bigint {
   if (typeof value !== 'string') return 0n;
@@ -47,7 +50,7 @@ export function quantityErrors(field: string, name: string, value: string): read
   const milli = amountOf(value);
   if (milli < 0n) errors.push(invalid(field, value, 'must be greater than or equal to 0'));
   const whole = WHOLE_RESOURCES.includes(name) || !isNative(name);
-  if (whole && milli % 1000n !== 0n) errors.push(invalid(field, value, 'must be an integer'));
+  if (whole && (milli % 1000n !== 0n || milli > MILLI_MAX)) errors.push(invalid(field, value, 'must be an integer'));
   return errors;
 }
 

@@ -1,4 +1,4 @@
-import { duplicate, forbidden, invalid, notSupported } from '../field-error.ts';
+import { duplicate, forbidden, invalid, joinFieldErrors, notSupported, required } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { text } from '../object.ts';
 import { freeIp, freeNodePort, ipProblem, nodePortProblem } from '../service-addresses.ts';
@@ -27,6 +27,7 @@ const POLICIES: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'Sin
  * @param old null = it is new
  */
 export function allocate(
+  name: string,
   spec: ServiceSpec,
   old: ServiceSpec | null,
   addresses: ServiceAddresses,
@@ -34,7 +35,7 @@ export function allocate(
   if (old !== null) patchAllocated(spec, old);
   bringIpsInLine(spec, old);
   for (const step of [chooseFamilies, chooseIps, chooseNodePorts, chooseHealthCheckPort]) {
-    const errors = step(spec, old, addresses);
+    const errors = step(spec, old, addresses, name);
     if (errors.length > 0) return errors;
   }
   return [];
@@ -43,8 +44,9 @@ export function allocate(
 /** What a client leaves out of an update and the server has given stays. */
 function patchAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(spec) && needsClusterIp(old)) {
-    if (text(spec, 'clusterIP') === '') spec['clusterIP'] = old['clusterIP'];
-    if (ipsOf(spec).length === 0 && spec['clusterIP'] === old['clusterIP']) spec['clusterIPs'] = old['clusterIPs'];
+    if (text(spec, 'clusterIP') === '' && text(old, 'clusterIP') !== '') spec['clusterIP'] = old['clusterIP'];
+    if (ipsOf(old).length > 0 && ipsOf(spec).length === 0 && spec['clusterIP'] === old['clusterIP'])
+      spec['clusterIPs'] = old['clusterIPs'];
   }
   if (needsNodePorts(spec) && needsNodePorts(old)) {
     const used = new Set(portsOf(spec).map((port) => port.nodePort ?? 0));
@@ -200,12 +202,19 @@ function inferFamilies(errors: FieldError[], spec: ServiceSpec, served: Readonly
   spec['ipFamilies'] = families;
 }
 
-function chooseIps(spec: ServiceSpec, old: ServiceSpec | null, addresses: ServiceAddresses): readonly FieldError[] {
+function chooseIps(
+  spec: ServiceSpec,
+  old: ServiceSpec | null,
+  addresses: ServiceAddresses,
+  name: string,
+): readonly FieldError[] {
   if (!needsClusterIp(spec)) return [];
   if (isHeadless(spec)) {
     spec['clusterIPs'] = ['None'];
     return [];
   }
+  // Made by a PUT of its status: an update gives it no address either.
+  if (old !== null && needsClusterIp(old) && ipsOf(old).length === 0) return [];
   const ips = [...ipsOf(spec)];
   // An address that has been given once cannot be changed, so only new ones are looked at.
   const known = old === null ? 0 : ipsOf(old).length;
@@ -214,15 +223,37 @@ function chooseIps(spec: ServiceSpec, old: ServiceSpec | null, addresses: Servic
     const ip = ips[at];
     if (ip === undefined) {
       const free = freeIp(addresses, family);
-      if (free !== null) ips.push(free);
+      if (free === null) continue;
+      const unnamed = parentErrors(name);
+      if (unnamed.length > 0) {
+        const shown = ips.length === 0 ? [''] : ips;
+        return [invalid('spec.clusterIPs', shown, `failed to allocate IP: ${noIpAddress(free, unnamed)}`)];
+      }
+      ips.push(free);
       continue;
     }
     const problem = ipProblem(addresses, ip);
-    if (problem !== '') return [invalid('spec.clusterIPs', ips, `failed to allocate IP ${ip}: ${problem}`)];
+    const unnamed = problem === '' ? parentErrors(name) : [];
+    const why = unnamed.length === 0 ? problem : noIpAddress(ip, unnamed);
+    if (why !== '') return [invalid('spec.clusterIPs', ips, `failed to allocate IP ${ip}: ${why}`)];
   }
   spec['clusterIPs'] = ips;
   spec['clusterIP'] = ips[0] ?? '';
   return [];
+}
+
+/** A cluster IP is an IPAddress object there, which refers to its Service by name: what is wrong with that name. */
+function parentErrors(name: string): readonly FieldError[] {
+  const field = 'spec.parentRef.name';
+  if (name === '') return [required(field)];
+  if (name === '.' || name === '..') return [invalid(field, name, `may not be '${name}'`)];
+  return ['/', '%']
+    .filter((character) => name.includes(character))
+    .map((character) => invalid(field, name, `may not contain '${character}'`));
+}
+
+function noIpAddress(ip: string, errors: readonly FieldError[]): string {
+  return `IPAddress.networking.k8s.io ${JSON.stringify(ip)} is invalid: ${joinFieldErrors(errors)}`;
 }
 
 function chooseNodePorts(

@@ -22,10 +22,11 @@ const AFFINITY_SECONDS = 10_800;
 export const SERVICE_RULES: Rules = {
   name: labelName,
   allocate: (object, old, context) => {
-    if (context.status) return [];
     const spec = serviceDefaults(child(object, 'spec'));
     object['spec'] = spec;
-    return allocate(spec, old === null ? null : child(old, 'spec'), context.addresses);
+    // A PUT of the status of a Service that does not exist makes one, without addresses.
+    if (context.status) return [];
+    return allocate(object.metadata.name ?? '', spec, old === null ? null : child(old, 'spec'), context.addresses);
   },
   prepareCreate: (object) => {
     const spec = child(object, 'spec');
