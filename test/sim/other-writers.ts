@@ -3,8 +3,16 @@ import { drawSubsets, NAMESPACES } from './cast.ts';
 import { edit, make, objectsOf, pick, remove } from './hand.ts';
 import { runKubeControllerManager } from './rival.ts';
 import type { Deed, Deeds, Run } from './run.ts';
-import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, SKIP_MIRROR_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
-import { LEADER_ANNOTATION } from '../../src/kube/names.ts';
+import {
+  LEADER_ANNOTATION,
+  MANAGED_BY_LABEL,
+  MANAGED_BY_VALUE,
+  MIRROR_MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
+  SKIP_MIRROR_LABEL,
+  SLICE_MANAGED_BY_LABEL,
+  SLICE_MANAGED_BY_VALUE,
+} from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
 import { foreignChange, type ForeignDeed } from '../../src/workload/foreign-hand.ts';
@@ -61,6 +69,16 @@ export function collectGarbage({ sim }: Run): void {
 
 export const OTHERS = {
   'slice-touch': foreign((run, prng) => touchSlice(run, prng)),
+  /** Somebody says that a slice belongs to another service, or controller. */
+  'slice-adopt': foreign(({ sim }, prng) => {
+    const slice = pick(prng, objectsOf(sim, 'endpointslices'));
+    const service = pick(prng, objectsOf(sim, 'services'));
+    if (service === undefined) return '';
+    return edit(sim, 'endpointslices', slice, ({ metadata }) => {
+      const manager = pick(prng, [SLICE_MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE])!;
+      metadata.labels = { [SERVICE_NAME_LABEL]: service.metadata.name!, [SLICE_MANAGED_BY_LABEL]: manager };
+    });
+  }),
   'slice-fight': {
     trouble: 'foreign',
     lastsMs: [2000, 30_000],

@@ -56,12 +56,12 @@ class Breach extends Error {
 export function play(story: Story, options: PlayOptions = {}): Outcome {
   const told: string[] = [];
   const troubles = new Set<Trouble>(story.happenings.map(({ what }) => HAPPENINGS[what].trouble));
-  const run = begin(story, options);
+  const run = begin(story, troubles, options);
   const outcome = { told, troubles, rightAfterMs: -1 };
   const wrongIs = (wrong: string | null): Outcome => ({ ...outcome, wrong, writes: writesOf(run.sim).length });
   try {
     happen(run, story, told);
-    outcome.rightAfterMs = untilRight(run, troubles);
+    outcome.rightAfterMs = untilRight(run);
     rest(run);
     return wrongIs(null);
   } catch (error) {
@@ -70,7 +70,11 @@ export function play(story: Story, options: PlayOptions = {}): Outcome {
   }
 }
 
-function begin({ seed, world }: Story, { crashAfterWrite = 0, prepare }: PlayOptions): Run {
+function begin(
+  { seed, world }: Story,
+  troubles: ReadonlySet<Trouble>,
+  { crashAfterWrite = 0, prepare }: PlayOptions,
+): Run {
   const prng = createPrng(seed + 1);
   const sim = createSim({
     seed,
@@ -85,6 +89,7 @@ function begin({ seed, world }: Story, { crashAfterWrite = 0, prepare }: PlayOpt
   const run: Run = {
     sim,
     world,
+    troubles,
     flags: world.options,
     endpointsPerSliceMax: world.options.endpointsPerSliceMax ?? 100,
     held: new Map(),
@@ -137,8 +142,8 @@ const OLDEST_UNWRITTEN = 'endpointd_oldest_unwritten_change_seconds';
 const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused']);
 
 /** @returns how long it took */
-function untilRight(run: Run, troubles: ReadonlySet<Trouble>): number {
-  const { sim } = run;
+function untilRight(run: Run): number {
+  const { sim, troubles } = run;
   const fromMs = sim.nowMs();
   const withinMs = rightWithinMs(troubles, run.world.lagMs);
   for (let lookMs = FIRST_LOOK_MS; ; lookMs *= 2) {

@@ -1,5 +1,6 @@
 /** What happens to the process and its threads. */
-import { isHeld, type Deeds, type Run } from './run.ts';
+import { pick } from './hand.ts';
+import type { Deeds, Run } from './run.ts';
 import { drawOptions } from './story.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
 
@@ -77,6 +78,18 @@ export const PROCESS = {
       return '';
     },
   },
+  'plan-throws': {
+    trouble: 'poison',
+    act({ sim }, prng) {
+      if (sim.shards === null) return '';
+      const known = [...sim.planner(nextInt(prng, sim.shards.count)).services.values()];
+      const service = pick(prng, known);
+      if (service === undefined) return '';
+      // Planning Endpoints of which nobody knows what the server holds is a fault that the planner refuses with a throw.
+      service.stored.uncertain = true;
+      return '';
+    },
+  },
   'thread-hangs': {
     trouble: 'poison',
     act(run, prng) {
@@ -85,8 +98,3 @@ export const PROCESS = {
     },
   },
 } as const satisfies Deeds;
-
-/** The process is there and no happening holds it back. */
-export function runsFreely(run: Run): boolean {
-  return run.sim.loop !== null && !isHeld(run, 'frozen');
-}

@@ -8,6 +8,8 @@ import type { Prng } from '../../src/lib/prng.ts';
 export interface Run {
   readonly sim: Sim;
   readonly world: World;
+  /** All kinds of trouble in the story. */
+  readonly troubles: ReadonlySet<Trouble>;
   /** Flags of the process that runs, or runs next. */
   flags: Partial<ControllerOptions>;
   /** The largest `--max-endpoints-per-slice` so far: larger slices of an earlier process stay. */

@@ -23,7 +23,7 @@ export interface Happening {
   readonly draw: number;
 }
 
-/** All three controllers run in every world, and both address families are there. */
+/** Both address families are there in every world. */
 export interface World {
   readonly services: number;
   /** Services without a selector, with Endpoints made by hand. */
@@ -97,6 +97,7 @@ export function drawOptions(prng: Prng): Partial<ControllerOptions> {
     [5, 5],
   ] as const);
   return {
+    ...drawControllers(prng),
     kubeApiQps,
     kubeApiBurst,
     concurrentEndpointSyncs: pick(prng, [1, 5]),
@@ -115,6 +116,12 @@ export function drawOptions(prng: Prng): Partial<ControllerOptions> {
     writesInFlightMax: pick(prng, [32, 32, 1, 2]),
     watchList: chance(85),
   };
+}
+
+/** Mostly all three. */
+function drawControllers(prng: Prng): Partial<ControllerOptions> {
+  const bits = nextInt(prng, 4) > 0 ? 7 : 1 + nextInt(prng, 7);
+  return { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirroring: (bits & 4) !== 0 };
 }
 
 function pick<T>(prng: Prng, items: readonly T[]): T {

@@ -27,6 +27,9 @@ export function wrongNow({ sim, flags, endpointsPerSliceMax }: Run): string[] {
       .map(withoutZones(flags.mirroringZones ?? false)),
   };
   const wrong = wrongObjects(objects, {
+    endpointsController: flags.endpoints ?? true,
+    slicesController: flags.slices ?? true,
+    mirroringController: flags.mirroring ?? true,
     endpointsPerSliceMax,
     mirroring: {
       endpointsPerSubsetMax: flags.mirroringEndpointsPerSubsetMax ?? 1000,

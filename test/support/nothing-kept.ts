@@ -1,7 +1,7 @@
 /** A world at rest: the controller knows what the server has and nothing else, and waits for nothing. */
 import assert from 'node:assert/strict';
 import type { Sim } from './sim.ts';
-import { itemsOf, keyOf, SLICES_PATH } from './sim-others.ts';
+import { itemsOf, keyOf, SLICES_PATH } from './sim-objects.ts';
 import { allNodes } from '../../src/core/node-table.ts';
 import { allPods } from '../../src/core/selector-index.ts';
 import { allServices, allSlices, getUnit } from '../../src/controller/services.ts';
@@ -20,7 +20,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
   const services = itemsOf(sim, '/api/v1/services');
   const endpoints = list(options.endpoints || options.mirroring, '/api/v1/endpoints');
   const pods = list(options.endpoints || options.slices, '/api/v1/pods');
-  const nodes = list(options.slices, '/api/v1/nodes');
+  const needsNodes = options.slices || (options.mirroring && options.mirroringZones);
+  const nodes = list(needsNodes, '/api/v1/nodes');
   const managers = new Set(controllers.map(({ managedBy }) => managedBy).filter((value) => value !== ''));
   const slices = itemsOf(sim, SLICES_PATH).filter(
     ({ metadata: { labels = {} } }) =>
@@ -111,7 +112,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
   const reflectors =
     Number(options.endpoints || options.mirroring) +
     Number(options.slices || options.mirroring) +
-    Number(options.slices) +
+    Number(needsNodes) +
     Number(options.endpoints || options.slices) +
     1;
   assert.deepEqual(
