@@ -43,6 +43,12 @@ test('a core EndpointSubset is written as Go writes it, zero values and all', ()
   assert.equal(hexOf(encodeMessage(subset, object)), hexOf(bytesOf(address + notReady + port)));
 });
 
+test('scalars are written when they are zero, texts and whole numbers alike', () => {
+  const meta = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
+  // name, generateName, namespace, selfLink, uid, resourceVersion, generation
+  assert.equal(hexOf(encodeMessage(meta, {})), '0a0012001a0022002a0032003800');
+});
+
 test('a Go-written bookmark reads as its JSON would: zero values gone', () => {
   assert.deepEqual(decodeObject(BOOKMARK), {
     apiVersion: 'v1',

@@ -5,6 +5,7 @@ import {
   createReader,
   createWriter,
   DecodeError,
+  prependBytes,
   prependInt,
   prependString,
   prependVarint,
@@ -14,6 +15,7 @@ import {
   readTag,
   readUtf8,
   skipField,
+  takeScratch,
   writtenBytes,
   type ProtoWriter,
 } from '../../src/kube/protobuf.ts';
@@ -102,6 +104,19 @@ test('a length never reaches past its message into what follows', () => {
   reader.end = readLength(reader);
   readTag(reader);
   assert.throws(() => readLength(reader), DecodeError);
+});
+
+test('a number never reaches past its message into what follows', () => {
+  for (const read of [readTag, readInt32, readInt64, readLength]) {
+    assert.throws(() => read(createReader(bytesOf('ff01'), 0, 1)), DecodeError, read.name);
+  }
+});
+
+test('memory for a large message is not held for good', () => {
+  const writer = takeScratch();
+  prependBytes(writer, new Uint8Array(2 * 1024 * 1024));
+  assert.ok(writer.bytes.length > 1024 * 1024);
+  assert.ok(takeScratch().bytes.length <= 1024 * 1024);
 });
 
 test('ranges outside the buffer are refused', () => {

@@ -35,6 +35,13 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     reason: 'no two slices of a namespace have the same name',
   },
   {
+    file: 'src/core/mirroring/plan.ts',
+    within: 'toWrites',
+    original: "''",
+    replacement: "'mutated'",
+    reason: 'Endpoints that an API server has stored have a name and a namespace',
+  },
+  {
     file: 'src/kube/endpoint-address.ts',
     within: 'put',
     original: 'seen > 0x7f',

@@ -69,6 +69,12 @@ same(
   { addresses: ['10.0.0.1'], targetRef: {} },
   { identity: true, content: false },
 );
+same(
+  'a target with an empty namespace and one without',
+  { addresses: ['10.0.0.1', 'fd00::1'], targetRef: { name: 'p' } },
+  { addresses: ['10.0.0.1', 'fd00::1'], targetRef: { name: 'p', namespace: '' } },
+  { identity: true, content: true },
+);
 same('another node', base, { ...base, nodeName: 'n2' }, { identity: true, content: false });
 same('another zone', base, { ...base, zone: 'b' }, { identity: true, content: false });
 same(
