@@ -84,6 +84,12 @@ test('an IntOrString is a number or a text', () => {
   check('080010001a00', 0);
 });
 
+test('an IntOrString whose zeroes are left out is a number', () => {
+  const port = messageOf('v1', 'Service')!.byNumber[2]!.message!.byNumber[1]!.message!;
+  assert.deepEqual(decodeMessage(port, bytesOf('2202 1050')), { port: 0, targetPort: 80 });
+  assert.deepEqual(decodeMessage(port, bytesOf('2200')), { port: 0, targetPort: 0 });
+});
+
 test('pointers keep their presence, and a MicroTime its six digits', () => {
   const spec = messageOf('coordination.k8s.io/v1', 'Lease')!.byNumber[2]!.message!;
   const decoded = decodeMessage(spec, bytesOf(LEASE_SPEC));

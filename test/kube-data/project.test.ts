@@ -228,6 +228,15 @@ test('a service: ports, selector, and the annotations that matter', () => {
   assert.deepEqual(projectService(encoded('Service', SERVICE), createInterner(64)), expected);
 });
 
+test('a field that is not known in an annotation is skipped', () => {
+  const field = (tag: number, content: Uint8Array): Uint8Array => Uint8Array.of(tag, content.length, ...content);
+  const key = 'service.alpha.kubernetes.io/tolerate-unready-endpoints';
+  const unknown = Uint8Array.of(0x18, 0x05);
+  const entry = Buffer.concat([field(0x0a, Buffer.from(key)), field(0x12, Buffer.from('true')), unknown]);
+  const service = projectService(protobuf('Service', field(0x0a, field(0x62, entry))), createInterner());
+  assert.deepEqual(service.annotations, [key, 'true']);
+});
+
 test('services with the same ports share them; ports in two runs are one list', () => {
   const interner = createInterner();
   const project = (name: string): ServiceRecord =>
