@@ -14,8 +14,8 @@ import { createSliceSim, edit, ENDPOINTS, makeEndpoints, namesOf, SLICES, slices
 import { SimHang } from '../support/sim-shards.ts';
 import { samples } from '../../src/metrics/store.ts';
 
-function settled(services: number): Sim {
-  const sim = createSim({ shards: 1 });
+function settled(services: number, shards = 1): Sim {
+  const sim = createSim({ shards });
   for (let i = 1; i <= services; i++) {
     createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
     createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, labels: { app: `web-${i}` } });
@@ -45,6 +45,23 @@ describe('a thread that dies', () => {
     ]);
     assert.equal(endpointsTable(sim)[1], 'default/web-2 | 10.0.0.2 : http:8080/TCP');
     assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+  });
+
+  it('costs the services of the other threads nothing', () => {
+    const sim = settled(8, 2);
+    const { services } = sim.loop!.state;
+    const others = [...services.get('default')!.values()].filter(({ shard }) => shard === 1).map(({ name }) => name);
+    sim.shards!.kill(0, 'out of memory');
+    sim.run(5000);
+    sim.exchanges.length = 0;
+    const flipped = others.filter((name) => name.startsWith('web-'));
+    assert.ok(flipped.length > 0);
+    for (const name of flipped) setPodStatus(sim, { name, ready: false });
+    sim.run(2000);
+    assert.deepEqual(
+      sim.exchanges.map(({ method, path }) => `${method} ${path}`).sort(),
+      flipped.map((name) => `PUT /api/v1/namespaces/default/endpoints/${name}`).sort(),
+    );
   });
 
   it('at rest leaves nobody blind to a foreign hand: what it does is repaired', () => {
