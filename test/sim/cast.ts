@@ -1,6 +1,6 @@
 /** Who plays in the worlds: nodes, Services, pods and Endpoints made by hand, as somebody would make them. */
 import type { World } from './story.ts';
-import { edit, make, objectAt } from './hand.ts';
+import { edit, make, objectAt, pick } from './hand.ts';
 import type { Sim } from '../support/sim.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -127,7 +127,11 @@ export function drawSubsets(prng: Prng): object[] {
     addresses: drawAddresses(prng),
     ...(nextInt(prng, 3) === 0 ? { notReadyAddresses: drawAddresses(prng) } : {}),
     ports: [
-      { name: 'http', port: 8080 + nextInt(prng, 2) },
+      // Subsets with equal addresses merge: their slice must not have two ports of one name.
+      pick(prng, [
+        { name: 'http', port: 8080 },
+        { name: 'web', port: 8081 },
+      ])!,
       ...(nextInt(prng, 3) === 0 ? [{ name: 'https', port: 8443 }] : []),
     ],
   }));

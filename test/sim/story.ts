@@ -96,8 +96,9 @@ export function drawOptions(prng: Prng): Partial<ControllerOptions> {
     [20, 30],
     [5, 5],
   ] as const);
+  const controllers = drawControllers(prng);
   return {
-    ...drawControllers(prng),
+    ...controllers,
     kubeApiQps,
     kubeApiBurst,
     concurrentEndpointSyncs: pick(prng, [1, 5]),
@@ -111,7 +112,8 @@ export function drawOptions(prng: Prng): Partial<ControllerOptions> {
     mirroringAll: chance(50),
     mirroringZones: chance(30),
     compactSlices: chance(50),
-    cleanUpUnselected: chance(30),
+    // Without the controller of Endpoints nobody cleans up, and what is left behind is not mirrored.
+    cleanUpUnselected: chance(30) && controllers.endpoints === true,
     adaptiveBatchPeriodMsMax: pick(prng, [0, 0, 500]),
     writesInFlightMax: pick(prng, [32, 32, 1, 2]),
     watchList: chance(85),
