@@ -3,6 +3,9 @@
  * cluster behind the same address. What it misses is removed only after second lists of pods and Services, both asked for
  * since, say the same.
  *
+ * Held is only what a list misses. An object that it tells otherwise, such as a pod that is not ready, is taken as it comes:
+ * to hold it would need a second copy of the cache, and an answer that names most pods is seldom a wrong one.
+ *
  * Meanwhile watches go on and what is new is taken. A removal that is held names what its list had and the list's version:
  * what has changed since has a later one, and stays.
  */
@@ -18,6 +21,10 @@ export interface Brake {
   readonly removals: Map<Reflector, Removal>;
   /** Second lists that are not complete; null = nothing is to be confirmed. */
   awaited: Set<Reflector> | null;
+  /** Lists that have begun and are not complete. */
+  readonly listing: Set<Reflector>;
+  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
+  readyBefore: number;
 }
 
 /** What is not marked and not newer than `upTo` is to be removed. */
@@ -30,7 +37,7 @@ export interface Removal {
 const ENDPOINTS_LOST_MAX = 100;
 
 export function createBrake(): Brake {
-  return { removals: new Map(), awaited: null };
+  return { removals: new Map(), awaited: null, listing: new Set(), readyBefore: 0 };
 }
 
 /** The resources without which there are no endpoints. */
@@ -39,8 +46,12 @@ export function isBraked({ options }: ControllerState, { resource }: Reflector):
 }
 
 /** A list begins: what the one before has missed is its business. */
-export function forgetRemoval({ brake }: ControllerState, reflector: Reflector): void {
+export function noteListBegins(state: ControllerState, reflector: Reflector): void {
+  const { brake } = state;
+  if (!isBraked(state, reflector)) return;
   brake.removals.delete(reflector);
+  if (brake.listing.size === 0 && brake.awaited === null) brake.readyBefore = countEndpoints(state).ready;
+  brake.listing.add(reflector);
 }
 
 /**
@@ -50,9 +61,13 @@ export function forgetRemoval({ brake }: ControllerState, reflector: Reflector):
 export function judgeRemovals(state: ControllerState, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
   const { brake } = state;
   brake.awaited?.delete(reflector);
+  brake.listing.delete(reflector);
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';
   if (brake.removals.size === 0 && brake.awaited === null) return 'remove';
-  const { ready, lost } = countEndpoints(state);
+  const counted = countEndpoints(state);
+  // Watches may have taken away others since.
+  const ready = Math.min(counted.ready, brake.readyBefore);
+  const { lost } = counted;
   const isMass = lost > ENDPOINTS_LOST_MAX && lost * 2 > ready;
   const fields = { resource: reflector.resource, readyEndpoints: ready, lost };
   if (brake.awaited !== null) {

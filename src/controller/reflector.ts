@@ -8,7 +8,7 @@
  * it tells replaces what is cached up to its version, be it older than that (`history.ts`).
  */
 import { retryAfterMs } from './backoff.ts';
-import { forgetRemoval, isBraked, judgeRemovals, type Removal } from './brake.ts';
+import { isBraked, judgeRemovals, noteListBegins, type Removal } from './brake.ts';
 import { createListProgress, takeProgress, type ListProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig, PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
@@ -287,7 +287,7 @@ function list(state: ControllerState, reflector: Reflector, now: Now): void {
   reflector.progress = createListProgress(now.nowMs);
   reflector.listAskedAtMs = now.nowMs;
   reflector.target.listing();
-  forgetRemoval(state, reflector);
+  noteListBegins(state, reflector);
   if (reflector.watchList && !reflector.inPages) {
     reflector.streamingList = true;
     openStream(

@@ -111,6 +111,26 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(addresses(sim), COUNT);
   });
 
+  it('and has as many others, of a cluster made alike: they do not make up for it', () => {
+    const sim = settled();
+    const ours = sim.backup();
+    const other = createSim();
+    createService(other, { name: 'web' });
+    for (let i = 0; i < 2 * COUNT; i++) createPod(other, { name: `alike-${i}`, ip: `10.9.0.${i}` });
+    for (let i = 0; i < 1000; i++) other.request('POST', PODS, pod(`other-${i}`));
+    sim.restore(other.backup());
+    for (let waited = 0; said(sim).length === 0 && waited < 60_000; waited += 10) sim.run(10);
+    assert.deepEqual(said(sim), [TOO_MUCH]);
+    let fewest = Infinity;
+    sim.restore(ours);
+    for (let waited = 0; waited < 60_000; waited += 100) {
+      sim.run(100);
+      fewest = Math.min(fewest, addresses(sim));
+    }
+    assert.equal(fewest, COUNT);
+    assert.equal(addresses(sim), COUNT);
+  });
+
   it('of Services: the same', () => {
     const sim = settled();
     relist(sim, () => deleteObject(sim, `${SERVICES}/web`));
