@@ -11,7 +11,14 @@ import { CATALOGUE } from '../src/metrics/catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const documents = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md'].map((name) => ({
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'docs/decisions.md',
+  'docs/reliability.md',
+].map((name) => ({
   name,
   text: readFileSync(join(ROOT, name), 'utf8'),
 }));

@@ -3,8 +3,8 @@
  * hand-made Endpoints, and a foreign hand on what the controllers write. Each round has a fault of its own and ends with a
  * quiet point, where every object must be as the oracles say and endpointd must not have grown.
  *
- * Without more said there is one round for each fault. ENDPOINTD_CHURN_MINUTES=20 goes on with them, those that take
- * minutes included, for so long: a look at what only grows slowly. ENDPOINTD_CHURN_SEED is another seed.
+ * Without more said there is one round for each fault. MINUTES=20 goes on with them, those that take
+ * minutes included, for so long: a look at what only grows slowly. SEED=n is another seed.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -37,9 +37,10 @@ import type { ProcessUse } from './process-use.ts';
 import { DUAL_STACK } from './script.ts';
 import { until } from './world.ts';
 import { expectAllRight, seenByAll, touchServices } from './whole-check.ts';
+import { minutes, seeds } from '../support/runs.ts';
 
-const MINUTES = Number(process.env['ENDPOINTD_CHURN_MINUTES'] ?? 0);
-const SEED = Number(process.env['ENDPOINTD_CHURN_SEED'] ?? 20_261_121);
+const MINUTES = minutes();
+const SEED = seeds({ first: 20_261_121, count: 1 }).first;
 const ROUND_MS = 4000;
 const CHANGES_PER_SECOND_MAX = 150;
 /**

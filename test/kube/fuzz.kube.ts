@@ -15,8 +15,9 @@ import { ANSWER_DIFFERENCES, listedDifference, requestLine } from '../suites/api
 import { nextStory } from '../suites/apiserver-fuzz.ts';
 import type { Step } from '../suites/apiserver-script.ts';
 import { startCluster } from './cluster.ts';
+import { seeds } from '../support/runs.ts';
 
-const SEED = Number(process.env['ENDPOINTD_FUZZ_SEED'] ?? 20_261_121);
+const SEED = seeds({ first: 20_261_121, count: 1 }).first;
 const STORIES = 150;
 const REQUESTS = 8;
 const TOKEN = 'secret';

@@ -37,8 +37,9 @@ import { createPod, createService, createWorld, until } from './world.ts';
 import type { World } from './world.ts';
 import { readWritten, writtenDifferences } from './written.ts';
 import type { Written } from './written.ts';
+import { seeds } from '../support/runs.ts';
 
-const SEED = Number(process.env['ENDPOINTD_SCRIPT_SEED'] ?? 20_261_121);
+const SEED = seeds({ first: 20_261_121, count: 1 }).first;
 const CHANGES_PER_ROUND = 100;
 const QPS = 500;
 const FLAGS = [`--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`, '--shards=1'];

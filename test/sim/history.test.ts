@@ -2,7 +2,7 @@
  * Seeded worlds under churn for the two sides of one rule: what several API servers that lag behind each other tell is
  * never taken for history that went back, and what a restored etcd tells always is followed.
  *
- * `HISTORY_SEED=n` plays one seed, `HISTORY_RUNS=n` that many of each kind from the first (or from `HISTORY_SEED`) on.
+ * `SEED=n` plays one seed of each kind, `RUNS=n` that many from the first, or from `SEED`, on.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -10,6 +10,7 @@ import { checkNothingKept } from '../support/nothing-kept.ts';
 import { metric } from '../support/slice-sim.ts';
 import { createSim, writesOf, type Sim, type SimConfig } from '../support/sim.ts';
 import { wrongOf } from '../support/wrong-objects.ts';
+import { seeds } from '../support/runs.ts';
 import { NO_FAULTS } from '../../src/apiserver/faults.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { CHURN_MIXES, createChurn, nextChange, type Churn } from '../../src/workload/churn.ts';
@@ -17,9 +18,7 @@ import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { clusterRequests } from '../../src/workload/request.ts';
 
-const SEED = process.env['HISTORY_SEED'];
-const FIRST = Number(SEED ?? 1);
-const RUNS = Number(process.env['HISTORY_RUNS'] ?? (SEED === undefined ? 30 : 1));
+const { first, count } = seeds({ first: 1, count: 30 });
 const CHANGES = 60;
 const PAUSE_MS_MAX = 2000;
 const LAG_MS_MAX = 30_000;
@@ -124,13 +123,13 @@ function restore(seed: number): void {
 }
 
 describe('three API servers that lag up to 30 s behind each other', () => {
-  for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+  for (let seed = first; seed < first + count; seed++) {
     it(`seed ${seed}: nothing looks as if history had gone back`, () => lag(seed));
   }
 });
 
 describe('an etcd that is restored from a backup, twice', () => {
-  for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+  for (let seed = first; seed < first + count; seed++) {
     it(`seed ${seed}: all is right 10 s after a cut, 160 s after silence`, () => restore(seed));
   }
 });

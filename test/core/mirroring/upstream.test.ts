@@ -1,6 +1,6 @@
 /**
  * Our mirroring beside a slow port of upstream's, change by change: the same slices, never more writes, and nothing to do
- * on what the other one wrote. `UPSTREAM_RUNS=n` plays n stories, `UPSTREAM_SEED=n` begins with another one.
+ * on what the other one wrote. `RUNS=n` plays n stories, `SEED=n` begins with another one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,8 +33,9 @@ import {
   type SliceServer,
 } from '../../support/slice-server.ts';
 import { type MirrorSync, upstreamMirror } from '../../support/upstream-mirroring.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
-const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 150) };
+const runs = propertyRuns(150);
 const UPSTREAM_SEEDS = [1, 2, 3];
 const SELECTORLESS = makeService({ selector: null });
 

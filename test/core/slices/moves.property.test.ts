@@ -19,8 +19,9 @@ import {
   type SlicesWorld,
   sync,
 } from '../../support/slices-world.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
-const runs = { seed: Number(process.env['SLICES_SEED'] ?? 1), numRuns: Number(process.env['SLICES_RUNS'] ?? 150) };
+const runs = propertyRuns(150);
 
 /**
  * For each pod that is listed before and after: in each phase there is a slice that listed it when the phase began and that

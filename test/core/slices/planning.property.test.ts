@@ -26,8 +26,9 @@ import {
   sync,
   verbs,
 } from '../../support/slices-world.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
-const runs = { seed: Number(process.env['SLICES_SEED'] ?? 1), numRuns: Number(process.env['SLICES_RUNS'] ?? 300) };
+const runs = propertyRuns(300);
 
 interface Scene {
   readonly world: SlicesWorld;

@@ -1,6 +1,6 @@
 /**
  * Our slices beside a slow port of upstream's, sync by sync: the same content, never more writes, and nothing to do on what
- * the other one wrote. `UPSTREAM_RUNS=n` plays n stories, `UPSTREAM_SEED=n` begins with another one.
+ * the other one wrote. `RUNS=n` plays n stories, `SEED=n` begins with another one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,8 +40,9 @@ import { copySliceServer, serveSliceRequest, type SliceServer } from '../../supp
 import { isReady } from '../../support/upstream-endpoints.ts';
 import { type UpstreamSync, wantsHints } from '../../support/upstream-slices.ts';
 import { allocate } from '../../support/upstream-topology.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
-const runs = { seed: Number(process.env['UPSTREAM_SEED'] ?? 1), numRuns: Number(process.env['UPSTREAM_RUNS'] ?? 100) };
+const runs = propertyRuns(100);
 const UPSTREAM_SEEDS = [null, 1, 2, 3];
 /** For what only some luck can bring about; mostly the first is enough. */
 const MANY_SEEDS = [null, ...Array.from({ length: 50 }, (_, i) => i)];
