@@ -2,10 +2,14 @@ import { decodeEnvelope, encodeEnvelope, encodeMessage, encodeObject } from '../
 import type { Encoding } from '../kube/media-type.ts';
 import { messageOf } from '../kube/schema.ts';
 import type { Message } from '../kube/schema.ts';
+import { tagOf } from '../kube/tags.ts';
 import { keepBody } from './body-cache.ts';
 import type { Bodies, BodyCache } from './body-cache.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
+
+/** The same in every list. */
+const LIST_ITEMS = tagOf('PodList', 'items');
 
 /**
  * One version of one object. Never changed once it is in the store, so that lists, history and watches share it; its
@@ -112,9 +116,9 @@ export function encodeList(
   return encodeEnvelope(apiVersion, kind, Buffer.concat(parts));
 }
 
-/** Field 2 of a list, and the length of what follows. */
+/** What stands before an item of a list that is `length` bytes long. */
 function itemHead(length: number): Uint8Array {
-  const bytes = [(2 << 3) | 2];
+  const bytes = [LIST_ITEMS];
   let rest = length;
   while (rest > 127) {
     bytes.push((rest & 127) | 128);

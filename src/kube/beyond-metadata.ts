@@ -1,5 +1,9 @@
 import { decodeEnvelope, isEnvelope } from './codec.ts';
-import { createReader, readLength, readTag, skipField, WIRE_BYTES } from './protobuf.ts';
+import { createReader, readLength, readTag, skipField } from './protobuf.ts';
+import { tagOf } from './tags.ts';
+
+/** The same in every object, and the first of its fields. */
+const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 
 /**
  * Whether two protobuf encodings of an object are equal but for metadata: byte by byte, so they have to come from encoders
@@ -10,12 +14,11 @@ export function sameBeyondMetadata(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(beyondMetadata(a), beyondMetadata(b)) === 0;
 }
 
-/** Every object of the API has its metadata in field 1, which comes first. */
 function beyondMetadata(bytes: Uint8Array): Uint8Array {
   const { start, end } = isEnvelope(bytes) ? decodeEnvelope(bytes).raw : { start: 0, end: bytes.length };
   const reader = createReader(bytes, start, end);
   const tag = readTag(reader);
-  if (tag === ((1 << 3) | WIRE_BYTES)) {
+  if (tag === OBJECT_METADATA) {
     reader.position = readLength(reader);
     return bytes.subarray(reader.position, end);
   }

@@ -30,12 +30,11 @@ import {
   skipField,
   takeScratch,
   writtenBytes,
-  WIRE_BYTES,
-  WIRE_VARINT,
   type ProtoReader,
   type ProtoWriter,
 } from './protobuf.ts';
-import { messageOf, type Field, type Message } from './schema.ts';
+import { messageNamed, messageOf, type Field, type Message } from './schema.ts';
+import { tagOf } from './tags.ts';
 import { formatMicroTime, formatTime, parseMicroTime, TIME_SECONDS_MAX, TIME_SECONDS_MIN } from './time.ts';
 import type { KubeObject } from './types.ts';
 
@@ -46,6 +45,27 @@ export class EncodeError extends Error {
     this.name = 'EncodeError';
   }
 }
+
+const ENTRY_KEY = tagOf('MapEntry', 'key');
+const ENTRY_VALUE = tagOf('MapEntry', 'value');
+const TIME_SECONDS = tagOf('Time', 'seconds');
+const TIME_NANOS = tagOf('Time', 'nanos');
+const INT_OR_STRING_TYPE = tagOf('IntOrString', 'type');
+const INT_OR_STRING_INT = tagOf('IntOrString', 'intVal');
+const INT_OR_STRING_TEXT = tagOf('IntOrString', 'strVal');
+const QUANTITY_STRING = tagOf('Quantity', 'string');
+const TYPE_API_VERSION = tagOf('TypeMeta', 'apiVersion');
+const TYPE_KIND = tagOf('TypeMeta', 'kind');
+const UNKNOWN_TYPE = tagOf('Unknown', 'typeMeta');
+const UNKNOWN_RAW = tagOf('Unknown', 'raw');
+const UNKNOWN_CONTENT_ENCODING = tagOf('Unknown', 'contentEncoding');
+const UNKNOWN_CONTENT_TYPE = tagOf('Unknown', 'contentType');
+/** The same in every list. */
+const LIST_METADATA = tagOf('PodList', 'metadata');
+const LIST_ITEMS = tagOf('PodList', 'items');
+
+const ENDPOINT_ADDRESS = messageNamed('EndpointAddress');
+const LIST_META = messageNamed('ListMeta');
 
 type JsonObject = Record<string, unknown>;
 
@@ -85,7 +105,7 @@ function readMessage(message: Message, reader: ProtoReader, unknown: UnknownFiel
     } else if (field.type === 'skip') {
       skipField(reader, tag);
     } else {
-      readField(message, field, tag & 7, reader, object, unknown);
+      readField(message, field, tag, reader, object, unknown);
     }
   }
   for (const field of message.required) {
@@ -102,14 +122,13 @@ function noteUnknown(unknown: UnknownFields, field: string): void {
 function readField(
   message: Message,
   field: Field,
-  wire: number,
+  tag: number,
   reader: ProtoReader,
   object: JsonObject,
   unknown: UnknownFields | undefined,
 ): void {
-  const scalar = field.shape === 'one' && (field.type === 'bool' || field.type === 'int32' || field.type === 'int64');
-  if (wire !== (scalar ? WIRE_VARINT : WIRE_BYTES)) {
-    throw new DecodeError(`${message.name}.${field.name}: wire type ${wire}`, reader.position);
+  if (tag !== field.tag) {
+    throw new DecodeError(`${message.name}.${field.name}: wire type ${tag & 7}`, reader.position);
   }
   if (field.shape === 'map') {
     const map = (object[field.name] ??= {}) as JsonObject;
@@ -142,8 +161,8 @@ function readMapEntry(field: Field, reader: ProtoReader, map: JsonObject, unknow
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_BYTES)) key = readUtf8(reader);
-    else if (tag === ((2 << 3) | WIRE_BYTES)) {
+    if (tag === ENTRY_KEY) key = readUtf8(reader);
+    else if (tag === ENTRY_VALUE) {
       value = field.type === 'Quantity' ? readWrapped(reader, readQuantity, unknown) : readUtf8(reader);
     } else skipField(reader, tag);
   }
@@ -210,7 +229,7 @@ export function readTimeSeconds(reader: ProtoReader): number | undefined {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return seconds;
-    if (tag === ((1 << 3) | WIRE_VARINT)) seconds = readInt64(reader);
+    if (tag === TIME_SECONDS) seconds = readInt64(reader);
     else skipField(reader, tag);
   }
 }
@@ -231,8 +250,8 @@ function readMicroTimeText(reader: ProtoReader): string | undefined {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_VARINT)) seconds = readInt64(reader);
-    else if (tag === ((2 << 3) | WIRE_VARINT)) nanos = readInt32(reader);
+    if (tag === TIME_SECONDS) seconds = readInt64(reader);
+    else if (tag === TIME_NANOS) nanos = readInt32(reader);
     else skipField(reader, tag);
   }
   checkTime(seconds, at);
@@ -254,9 +273,9 @@ export function readIntOrStringBody(reader: ProtoReader): number | string {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return type === 1 ? text : int;
-    if (tag === ((1 << 3) | WIRE_VARINT)) type = readInt64(reader);
-    else if (tag === ((2 << 3) | WIRE_VARINT)) int = readInt32(reader);
-    else if (tag === ((3 << 3) | WIRE_BYTES)) text = readUtf8(reader);
+    if (tag === INT_OR_STRING_TYPE) type = readInt64(reader);
+    else if (tag === INT_OR_STRING_INT) int = readInt32(reader);
+    else if (tag === INT_OR_STRING_TEXT) text = readUtf8(reader);
     else skipField(reader, tag);
   }
 }
@@ -266,7 +285,7 @@ function readQuantity(reader: ProtoReader): string {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return text;
-    if (tag === ((1 << 3) | WIRE_BYTES)) text = readUtf8(reader);
+    if (tag === QUANTITY_STRING) text = readUtf8(reader);
     else skipField(reader, tag);
   }
 }
@@ -350,7 +369,7 @@ function prependZero(writer: ProtoWriter, field: Field): void {
   const isNumber = field.type === 'bool' || field.type === 'int32' || field.type === 'int64';
   if (!isNumber && field.type !== 'string') return;
   prependVarint(writer, 0);
-  prependVarint(writer, (field.number << 3) | (isNumber ? WIRE_VARINT : WIRE_BYTES));
+  prependVarint(writer, field.tag);
 }
 
 /** A zero value still has to be that of its own type. */
@@ -363,23 +382,23 @@ function checkZero(message: Message, field: Field, value: unknown): void {
 function prependItem(writer: ProtoWriter, message: Message, field: Field, value: unknown, again?: Again): void {
   if (field.type === 'string') {
     if (typeof value !== 'string') throw wrongType(message, field, 'a string', value);
-    prependString(writer, (field.number << 3) | WIRE_BYTES, value);
+    prependString(writer, field.tag, value);
     return;
   }
   if (field.type === 'bool') {
     if (typeof value !== 'boolean') throw wrongType(message, field, 'a boolean', value);
     prependVarint(writer, value ? 1 : 0);
-    prependVarint(writer, (field.number << 3) | WIRE_VARINT);
+    prependVarint(writer, field.tag);
     return;
   }
   if (field.type === 'int32' || field.type === 'int64') {
     if (!isInteger(value, field.type)) throw wrongType(message, field, `an ${field.type}`, value);
     prependInt(writer, value);
-    prependVarint(writer, (field.number << 3) | WIRE_VARINT);
+    prependVarint(writer, field.tag);
     return;
   }
   if (field.message === ENDPOINT_ADDRESS && isObject(value)) {
-    if (prependPlainAddress(writer, (field.number << 3) | WIRE_BYTES, value)) return;
+    if (prependPlainAddress(writer, field.tag, value)) return;
   }
   const from = lengthOf(writer);
   if (field.type === 'message') {
@@ -393,7 +412,7 @@ function prependItem(writer: ProtoWriter, message: Message, field: Field, value:
     prependTime(writer, message, field, value);
   }
   prependVarint(writer, lengthOf(writer) - from);
-  prependVarint(writer, (field.number << 3) | WIRE_BYTES);
+  prependVarint(writer, field.tag);
 }
 
 function prependMap(writer: ProtoWriter, message: Message, field: Field, map: JsonObject): void {
@@ -409,10 +428,10 @@ function prependMap(writer: ProtoWriter, message: Message, field: Field, map: Js
       if (typeof value !== 'string') throw wrongType(message, field, `a string at ${JSON.stringify(key)}`, value);
       prependVarint(writer, prependText(writer, value));
     }
-    prependVarint(writer, (2 << 3) | WIRE_BYTES);
-    prependString(writer, (1 << 3) | WIRE_BYTES, key);
+    prependVarint(writer, ENTRY_VALUE);
+    prependString(writer, ENTRY_KEY, key);
     prependVarint(writer, lengthOf(writer) - from);
-    prependVarint(writer, (field.number << 3) | WIRE_BYTES);
+    prependVarint(writer, field.tag);
   }
 }
 
@@ -422,24 +441,24 @@ function prependTime(writer: ProtoWriter, message: Message, field: Field, value:
   if (time.seconds === TIME_SECONDS_MIN && time.nanos === 0) return;
   // Go writes nanoseconds of a Time as 0 and ignores them when reading.
   prependInt(writer, field.type === 'Time' ? 0 : time.nanos);
-  prependVarint(writer, (2 << 3) | WIRE_VARINT);
+  prependVarint(writer, TIME_NANOS);
   prependInt(writer, time.seconds);
-  prependVarint(writer, (1 << 3) | WIRE_VARINT);
+  prependVarint(writer, TIME_SECONDS);
 }
 
 function prependIntOrString(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   const isText = typeof value === 'string';
   if (!isText && !isInteger(value, 'int32')) throw wrongType(message, field, 'a number or a string', value);
-  prependString(writer, (3 << 3) | WIRE_BYTES, isText ? value : '');
+  prependString(writer, INT_OR_STRING_TEXT, isText ? value : '');
   prependInt(writer, isText ? 0 : value);
-  prependVarint(writer, (2 << 3) | WIRE_VARINT);
+  prependVarint(writer, INT_OR_STRING_INT);
   prependVarint(writer, isText ? 1 : 0);
-  prependVarint(writer, (1 << 3) | WIRE_VARINT);
+  prependVarint(writer, INT_OR_STRING_TYPE);
 }
 
 function prependQuantity(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (typeof value !== 'string' && typeof value !== 'number') throw wrongType(message, field, 'a quantity', value);
-  prependString(writer, (1 << 3) | WIRE_BYTES, String(value));
+  prependString(writer, QUANTITY_STRING, String(value));
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -483,21 +502,21 @@ export function decodeEnvelope(bytes: Uint8Array, start = 0, end = bytes.length,
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_BYTES)) {
+    if (tag === UNKNOWN_TYPE) {
       reader.end = readLength(reader);
       for (;;) {
         const inner = readTag(reader);
         if (inner === 0) break;
-        if (inner === ((1 << 3) | WIRE_BYTES)) apiVersion = readKnown(reader, last?.apiVersion ?? '');
-        else if (inner === ((2 << 3) | WIRE_BYTES)) kind = readKnown(reader, last?.kind ?? '');
+        if (inner === TYPE_API_VERSION) apiVersion = readKnown(reader, last?.apiVersion ?? '');
+        else if (inner === TYPE_KIND) kind = readKnown(reader, last?.kind ?? '');
         else skipField(reader, inner);
       }
       reader.end = end;
-    } else if (tag === ((2 << 3) | WIRE_BYTES)) {
+    } else if (tag === UNKNOWN_RAW) {
       rawEnd = readLength(reader);
       rawStart = reader.position;
       reader.position = rawEnd;
-    } else if (tag === ((3 << 3) | WIRE_BYTES)) {
+    } else if (tag === UNKNOWN_CONTENT_ENCODING) {
       const stop = readLength(reader);
       if (stop !== reader.position) throw new DecodeError('envelope: content encodings are not supported', start);
     } else skipField(reader, tag);
@@ -523,19 +542,19 @@ export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array
 
 /** The empty contentEncoding and contentType that Go always writes. */
 function prependTail(writer: ProtoWriter): void {
-  prependString(writer, (4 << 3) | WIRE_BYTES, '');
-  prependString(writer, (3 << 3) | WIRE_BYTES, '');
+  prependString(writer, UNKNOWN_CONTENT_TYPE, '');
+  prependString(writer, UNKNOWN_CONTENT_ENCODING, '');
 }
 
 /** What stands before a raw message, which is all that was written after the first `rawEnd` bytes. */
 function prependHead(writer: ProtoWriter, apiVersion: string, kind: string, rawEnd: number): void {
   prependVarint(writer, lengthOf(writer) - rawEnd);
-  prependVarint(writer, (2 << 3) | WIRE_BYTES);
+  prependVarint(writer, UNKNOWN_RAW);
   const from = lengthOf(writer);
-  prependString(writer, (2 << 3) | WIRE_BYTES, kind);
-  prependString(writer, (1 << 3) | WIRE_BYTES, apiVersion);
+  prependString(writer, TYPE_KIND, kind);
+  prependString(writer, TYPE_API_VERSION, apiVersion);
   prependVarint(writer, lengthOf(writer) - from);
-  prependVarint(writer, (1 << 3) | WIRE_BYTES);
+  prependVarint(writer, UNKNOWN_TYPE);
   for (let i = MAGIC.length - 1; i >= 0; i--) prependVarint(writer, MAGIC[i]!);
 }
 
@@ -618,18 +637,14 @@ export function encodeList(
   for (let i = items.length - 1; i >= 0; i--) {
     prependBytes(writer, items[i]!);
     prependVarint(writer, items[i]!.length);
-    prependVarint(writer, (2 << 3) | WIRE_BYTES);
+    prependVarint(writer, LIST_ITEMS);
   }
   prependBytes(writer, listMeta);
   prependVarint(writer, listMeta.length);
-  prependVarint(writer, (1 << 3) | WIRE_BYTES);
+  prependVarint(writer, LIST_METADATA);
   prependHead(writer, apiVersion, kind, rawEnd);
   return writtenBytes(writer);
 }
-
-const ENDPOINT_ADDRESS = messageOf('v1', 'Endpoints')!.byNumber[2]!.message!.byNumber[1]!.message!;
-
-const LIST_META = messageOf('v1', 'PodList')!.byNumber[1]!.message!;
 
 /** JSON text as an object. @throws DecodeError */
 export function parseJsonObject(bytes: Uint8Array, start = 0, end = bytes.length): JsonObject {

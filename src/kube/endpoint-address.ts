@@ -2,8 +2,21 @@
  * EndpointAddress by hand: a thousand of them are nearly all of a large Endpoints object, and the table-driven way takes
  * more than twice as long for them. Same bytes as the table gives; whatever is unusual is left to the table.
  */
-import { reserve, WIRE_BYTES, type ProtoWriter } from './protobuf.ts';
+import { reserve, type ProtoWriter } from './protobuf.ts';
+import { tagOf } from './tags.ts';
 import type { EndpointAddress, ObjectReference } from './types.ts';
+
+const ADDRESS_IP = tagOf('EndpointAddress', 'ip');
+const ADDRESS_TARGET_REF = tagOf('EndpointAddress', 'targetRef');
+const ADDRESS_HOSTNAME = tagOf('EndpointAddress', 'hostname');
+const ADDRESS_NODE_NAME = tagOf('EndpointAddress', 'nodeName');
+const REFERENCE_KIND = tagOf('ObjectReference', 'kind');
+const REFERENCE_NAMESPACE = tagOf('ObjectReference', 'namespace');
+const REFERENCE_NAME = tagOf('ObjectReference', 'name');
+const REFERENCE_UID = tagOf('ObjectReference', 'uid');
+const REFERENCE_API_VERSION = tagOf('ObjectReference', 'apiVersion');
+const REFERENCE_RESOURCE_VERSION = tagOf('ObjectReference', 'resourceVersion');
+const REFERENCE_FIELD_PATH = tagOf('ObjectReference', 'fieldPath');
 
 /** So that a length takes at most two bytes. */
 const BYTES_MAX = 0x3fff;
@@ -42,20 +55,20 @@ export function prependPlainAddress(writer: ProtoWriter, tag: number, value: obj
   const bytes = writer.bytes;
   bytes[at++] = tag;
   at = putLength(bytes, at, length);
-  at = put(bytes, at, 1, ip);
+  at = put(bytes, at, ADDRESS_IP, ip);
   if (hasRef && at >= 0) {
-    bytes[at++] = (2 << 3) | WIRE_BYTES;
+    bytes[at++] = ADDRESS_TARGET_REF;
     at = putLength(bytes, at, refLength);
-    at = put(bytes, at, 1, kind);
-    at = put(bytes, at, 2, namespace);
-    at = put(bytes, at, 3, name);
-    at = put(bytes, at, 4, uid);
-    at = put(bytes, at, 5, apiVersion);
-    at = put(bytes, at, 6, resourceVersion);
-    at = put(bytes, at, 7, fieldPath);
+    at = put(bytes, at, REFERENCE_KIND, kind);
+    at = put(bytes, at, REFERENCE_NAMESPACE, namespace);
+    at = put(bytes, at, REFERENCE_NAME, name);
+    at = put(bytes, at, REFERENCE_UID, uid);
+    at = put(bytes, at, REFERENCE_API_VERSION, apiVersion);
+    at = put(bytes, at, REFERENCE_RESOURCE_VERSION, resourceVersion);
+    at = put(bytes, at, REFERENCE_FIELD_PATH, fieldPath);
   }
-  at = put(bytes, at, 3, hostname);
-  if (nodeName !== undefined) at = put(bytes, at, 4, nodeName);
+  at = put(bytes, at, ADDRESS_HOSTNAME, hostname);
+  if (nodeName !== undefined) at = put(bytes, at, ADDRESS_NODE_NAME, nodeName);
   if (at >= 0) return true;
   writer.position = bytes.length - before;
   return false;
@@ -77,10 +90,10 @@ function putLength(bytes: Uint8Array, at: number, length: number): number {
 }
 
 /** Returns where to go on; negative from then on when a character was not ASCII. */
-function put(bytes: Uint8Array, at: number, number: number, text = ''): number {
+function put(bytes: Uint8Array, at: number, tag: number, text = ''): number {
   if (at < 0) return at;
   const length = text.length;
-  bytes[at++] = (number << 3) | WIRE_BYTES;
+  bytes[at++] = tag;
   bytes[at++] = length;
   let seen = 0;
   for (let i = 0; i < length; i++) {

@@ -8,11 +8,17 @@ import {
   readLength,
   readTag,
   skipField,
-  WIRE_BYTES,
-  WIRE_VARINT,
   type ProtoReader,
 } from './protobuf.ts';
 import type { ObjectSource } from './source.ts';
+import { tagOf } from './tags.ts';
+
+/** The same in every list. */
+const LIST_METADATA = tagOf('PodList', 'metadata');
+const LIST_ITEMS = tagOf('PodList', 'items');
+const META_RESOURCE_VERSION = tagOf('ListMeta', 'resourceVersion');
+const META_CONTINUE = tagOf('ListMeta', 'continue');
+const META_REMAINING_ITEM_COUNT = tagOf('ListMeta', 'remainingItemCount');
 
 /** One page of a list, its items cut out but not read. */
 export interface ListPage {
@@ -42,11 +48,11 @@ function readProtobufList(body: Uint8Array): ListPage {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_BYTES)) {
+    if (tag === LIST_METADATA) {
       reader.end = readLength(reader);
       readListMeta(reader, meta);
       reader.end = raw.end;
-    } else if (tag === ((2 << 3) | WIRE_BYTES)) {
+    } else if (tag === LIST_ITEMS) {
       const stop = readLength(reader);
       items.push({ encoding: 'protobuf', kind: itemKind, apiVersion, bytes: body.subarray(reader.position, stop) });
       reader.position = stop;
@@ -62,9 +68,9 @@ function readListMeta(
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag === ((2 << 3) | WIRE_BYTES)) meta.resourceVersion = readLatin1(reader);
-    else if (tag === ((3 << 3) | WIRE_BYTES)) meta.continueToken = readLatin1(reader);
-    else if (tag === ((4 << 3) | WIRE_VARINT)) meta.remainingItemCount = readInt64(reader);
+    if (tag === META_RESOURCE_VERSION) meta.resourceVersion = readLatin1(reader);
+    else if (tag === META_CONTINUE) meta.continueToken = readLatin1(reader);
+    else if (tag === META_REMAINING_ITEM_COUNT) meta.remainingItemCount = readInt64(reader);
     else skipField(reader, tag);
   }
 }

@@ -8,11 +8,22 @@ import {
   readTag,
   readUtf8,
   skipField,
-  WIRE_BYTES,
   type ProtoReader,
 } from './protobuf.ts';
 import type { ObjectSource } from './source.ts';
+import { tagOf } from './tags.ts';
 import type { Labels } from './types.ts';
+
+/** The same in every object. */
+const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
+const META_NAME = tagOf('ObjectMeta', 'name');
+const META_NAMESPACE = tagOf('ObjectMeta', 'namespace');
+const META_UID = tagOf('ObjectMeta', 'uid');
+const META_RESOURCE_VERSION = tagOf('ObjectMeta', 'resourceVersion');
+const META_LABELS = tagOf('ObjectMeta', 'labels');
+const META_ANNOTATIONS = tagOf('ObjectMeta', 'annotations');
+const ENTRY_KEY = tagOf('MapEntry', 'key');
+const ENTRY_VALUE = tagOf('MapEntry', 'value');
 
 /** What a bookmark or the reply to a write tells of an object. Empty string = absent. */
 export interface MetaRecord {
@@ -56,7 +67,7 @@ function metaOfMessage(bytes: Uint8Array): MetaRecord {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return meta;
-    if (tag === ((1 << 3) | WIRE_BYTES)) {
+    if (tag === OBJECT_METADATA) {
       reader.end = readLength(reader);
       readMetaFields(reader, meta);
       reader.end = bytes.length;
@@ -75,27 +86,27 @@ function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
         meta.annotations = labelsFromPairs(annotations);
         return;
       }
-      case (1 << 3) | WIRE_BYTES: {
+      case META_NAME: {
         meta.name = readLatin1(reader);
         break;
       }
-      case (3 << 3) | WIRE_BYTES: {
+      case META_NAMESPACE: {
         meta.namespace = readLatin1(reader);
         break;
       }
-      case (5 << 3) | WIRE_BYTES: {
+      case META_UID: {
         meta.uid = readLatin1(reader);
         break;
       }
-      case (6 << 3) | WIRE_BYTES: {
+      case META_RESOURCE_VERSION: {
         meta.resourceVersion = readLatin1(reader);
         break;
       }
-      case (11 << 3) | WIRE_BYTES: {
+      case META_LABELS: {
         labels.push(readPair(reader));
         break;
       }
-      case (12 << 3) | WIRE_BYTES: {
+      case META_ANNOTATIONS: {
         annotations.push(readPair(reader));
         break;
       }
@@ -114,8 +125,8 @@ function readPair(reader: ProtoReader): [string, string] {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_BYTES)) key = readUtf8(reader);
-    else if (tag === ((2 << 3) | WIRE_BYTES)) value = readUtf8(reader);
+    if (tag === ENTRY_KEY) key = readUtf8(reader);
+    else if (tag === ENTRY_VALUE) value = readUtf8(reader);
     else skipField(reader, tag);
   }
   reader.end = outer;

@@ -19,12 +19,11 @@ import {
   readTag,
   readUtf8,
   skipField,
-  WIRE_BYTES,
-  WIRE_VARINT,
   type ProtoReader,
 } from './protobuf.ts';
 import { emptyNode, emptyOutput, emptyPod, emptyService, type Draft } from './record.ts';
 import type { ObjectSource } from './source.ts';
+import { tagOf } from './tags.ts';
 import type {
   ContainerPort,
   Labels,
@@ -94,26 +93,64 @@ function named(error: unknown, kind: string, object: { namespace: string; name: 
   return new DecodeError(`${kind} ${key === '' ? '(no name read)' : key}: ${error.message}`);
 }
 
-/** Tags: number and wire type of a field, as they stand on the wire. */
-const F1 = (1 << 3) | WIRE_BYTES;
-const F2 = (2 << 3) | WIRE_BYTES;
-const F3 = (3 << 3) | WIRE_BYTES;
-const F4 = (4 << 3) | WIRE_BYTES;
-const F5 = (5 << 3) | WIRE_BYTES;
-const F6 = (6 << 3) | WIRE_BYTES;
-const F8 = (8 << 3) | WIRE_BYTES;
-const F9 = (9 << 3) | WIRE_BYTES;
-const F10 = (10 << 3) | WIRE_BYTES;
-const F11 = (11 << 3) | WIRE_BYTES;
-const F12 = (12 << 3) | WIRE_BYTES;
-const F16 = (16 << 3) | WIRE_BYTES;
-const F17 = (17 << 3) | WIRE_BYTES;
-const F19 = (19 << 3) | WIRE_BYTES;
-const F20 = (20 << 3) | WIRE_BYTES;
-const F23 = (23 << 3) | WIRE_BYTES;
-const F24 = (24 << 3) | WIRE_BYTES;
-const V3 = (3 << 3) | WIRE_VARINT;
-const V13 = (13 << 3) | WIRE_VARINT;
+const META_NAME = tagOf('ObjectMeta', 'name');
+const META_NAMESPACE = tagOf('ObjectMeta', 'namespace');
+const META_UID = tagOf('ObjectMeta', 'uid');
+const META_RESOURCE_VERSION = tagOf('ObjectMeta', 'resourceVersion');
+const META_CREATION_TIMESTAMP = tagOf('ObjectMeta', 'creationTimestamp');
+const META_DELETION_TIMESTAMP = tagOf('ObjectMeta', 'deletionTimestamp');
+const META_LABELS = tagOf('ObjectMeta', 'labels');
+const META_ANNOTATIONS = tagOf('ObjectMeta', 'annotations');
+const ENTRY_KEY = tagOf('MapEntry', 'key');
+const ENTRY_VALUE = tagOf('MapEntry', 'value');
+const QUANTITY_STRING = tagOf('Quantity', 'string');
+
+const POD_METADATA = tagOf('Pod', 'metadata');
+const POD_SPEC = tagOf('Pod', 'spec');
+const POD_STATUS = tagOf('Pod', 'status');
+const SPEC_CONTAINERS = tagOf('PodSpec', 'containers');
+const SPEC_NODE_NAME = tagOf('PodSpec', 'nodeName');
+const SPEC_HOSTNAME = tagOf('PodSpec', 'hostname');
+const SPEC_SUBDOMAIN = tagOf('PodSpec', 'subdomain');
+const SPEC_INIT_CONTAINERS = tagOf('PodSpec', 'initContainers');
+const CONTAINER_PORTS = tagOf('Container', 'ports');
+const CONTAINER_RESTART_POLICY = tagOf('Container', 'restartPolicy');
+const PORT_NAME = tagOf('ContainerPort', 'name');
+const PORT_CONTAINER_PORT = tagOf('ContainerPort', 'containerPort');
+const PORT_PROTOCOL = tagOf('ContainerPort', 'protocol');
+const STATUS_PHASE = tagOf('PodStatus', 'phase');
+const STATUS_CONDITIONS = tagOf('PodStatus', 'conditions');
+const STATUS_POD_IP = tagOf('PodStatus', 'podIP');
+const STATUS_POD_IPS = tagOf('PodStatus', 'podIPs');
+const POD_IP_IP = tagOf('PodIP', 'ip');
+/** A condition of a node has these under the same numbers: a test holds it. */
+const CONDITION_TYPE = tagOf('PodCondition', 'type');
+const CONDITION_STATUS = tagOf('PodCondition', 'status');
+const CONDITION_LAST_TRANSITION_TIME = tagOf('PodCondition', 'lastTransitionTime');
+const CONDITION_REASON = tagOf('PodCondition', 'reason');
+
+const SERVICE_METADATA = tagOf('Service', 'metadata');
+const SERVICE_SPEC = tagOf('Service', 'spec');
+const SERVICE_PORTS = tagOf('ServiceSpec', 'ports');
+const SERVICE_SELECTOR = tagOf('ServiceSpec', 'selector');
+const SERVICE_CLUSTER_IP = tagOf('ServiceSpec', 'clusterIP');
+const SERVICE_TYPE = tagOf('ServiceSpec', 'type');
+const SERVICE_PUBLISH_NOT_READY = tagOf('ServiceSpec', 'publishNotReadyAddresses');
+const SERVICE_IP_FAMILIES = tagOf('ServiceSpec', 'ipFamilies');
+const SERVICE_TRAFFIC_DISTRIBUTION = tagOf('ServiceSpec', 'trafficDistribution');
+const SERVICE_PORT_NAME = tagOf('ServicePort', 'name');
+const SERVICE_PORT_PROTOCOL = tagOf('ServicePort', 'protocol');
+const SERVICE_PORT_PORT = tagOf('ServicePort', 'port');
+const SERVICE_PORT_TARGET_PORT = tagOf('ServicePort', 'targetPort');
+const SERVICE_PORT_APP_PROTOCOL = tagOf('ServicePort', 'appProtocol');
+
+const NODE_METADATA = tagOf('Node', 'metadata');
+const NODE_STATUS = tagOf('Node', 'status');
+const NODE_ALLOCATABLE = tagOf('NodeStatus', 'allocatable');
+const NODE_CONDITIONS = tagOf('NodeStatus', 'conditions');
+
+/** The same in every object. */
+const OUTPUT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 
 /** Readings that share the interner's table of values. */
 const SPAN_LABELS = 1;
@@ -128,20 +165,20 @@ function readCommonMeta(
   record: { name: string; uid: string; resourceVersion: string; labels: Labels },
 ): boolean {
   switch (tag) {
-    case F1: {
+    case META_NAME: {
       record.name = readLatin1(reader);
       return true;
     }
-    case F5: {
+    case META_UID: {
       record.uid = readLatin1(reader);
       return true;
     }
-    case F6: {
+    case META_RESOURCE_VERSION: {
       record.resourceVersion = readLatin1(reader);
       return true;
     }
-    case F11: {
-      record.labels = readLabelRun(reader, interner, F11, record.labels);
+    case META_LABELS: {
+      record.labels = readLabelRun(reader, interner, META_LABELS, record.labels);
       return true;
     }
     default: {
@@ -190,8 +227,8 @@ function parseLabels(interner: Interner, bytes: Uint8Array, start: number, end: 
     for (;;) {
       const inner = readTag(reader);
       if (inner === 0) break;
-      if (inner === F1) key = readInterned(reader, interner);
-      else if (inner === F2) value = readInterned(reader, interner);
+      if (inner === ENTRY_KEY) key = readInterned(reader, interner);
+      else if (inner === ENTRY_VALUE) value = readInterned(reader, interner);
       else skipField(reader, inner);
     }
     reader.end = end;
@@ -229,15 +266,15 @@ function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>,
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag === F1) {
+    if (tag === POD_METADATA) {
       const outer = enter(reader);
       readPodMeta(reader, interner, pod);
       reader.end = outer;
-    } else if (tag === F2) {
+    } else if (tag === POD_SPEC) {
       const outer = enter(reader);
       readPodSpec(reader, interner, pod);
       reader.end = outer;
-    } else if (tag === F3) {
+    } else if (tag === POD_STATUS) {
       const outer = enter(reader);
       readPodStatus(reader, interner, pod, kubeletEnds);
       reader.end = outer;
@@ -250,9 +287,9 @@ function readPodMeta(reader: ProtoReader, interner: Interner, pod: Draft<PodReco
     const tag = readTag(reader);
     if (tag === 0) return;
     if (readCommonMeta(tag, reader, interner, pod)) continue;
-    if (tag === F3) pod.namespace = readInterned(reader, interner);
+    if (tag === META_NAMESPACE) pod.namespace = readInterned(reader, interner);
     else {
-      if (tag === F9) pod.deleting = true;
+      if (tag === META_DELETION_TIMESTAMP) pod.deleting = true;
       skipField(reader, tag);
     }
   }
@@ -264,11 +301,11 @@ function readPodSpec(reader: ProtoReader, interner: Interner, pod: Draft<PodReco
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F2) readContainer(reader, ports, false);
-    else if (tag === F10) pod.nodeName = readInterned(reader, interner);
-    else if (tag === F16) pod.hostname = readSame(reader, pod.name, interner);
-    else if (tag === F17) pod.subdomain = readInterned(reader, interner);
-    else if (tag === F20) readContainer(reader, sidecarPorts, true);
+    if (tag === SPEC_CONTAINERS) readContainer(reader, ports, false);
+    else if (tag === SPEC_NODE_NAME) pod.nodeName = readInterned(reader, interner);
+    else if (tag === SPEC_HOSTNAME) pod.hostname = readSame(reader, pod.name, interner);
+    else if (tag === SPEC_SUBDOMAIN) pod.subdomain = readInterned(reader, interner);
+    else if (tag === SPEC_INIT_CONTAINERS) readContainer(reader, sidecarPorts, true);
     else skipField(reader, tag);
   }
   for (const position of sidecarPorts) ports.push(position);
@@ -287,9 +324,9 @@ function readContainer(reader: ProtoReader, ports: number[], init: boolean): voi
     const start = reader.position;
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F6) {
+    if (tag === CONTAINER_PORTS) {
       if (isNamedPort(reader)) ports.push(start, reader.position);
-    } else if (tag === F24 && init) {
+    } else if (tag === CONTAINER_RESTART_POLICY && init) {
       const stop = readLength(reader);
       restarts = rangeSpells(reader.bytes, reader.position, stop, 'Always');
       reader.position = stop;
@@ -305,7 +342,7 @@ function isNamedPort(reader: ProtoReader): boolean {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) {
+    if (tag === PORT_NAME) {
       const stop = readLength(reader);
       named = stop > reader.position;
       reader.position = stop;
@@ -346,9 +383,9 @@ function parsePorts(interner: Interner, bytes: Uint8Array, start: number, end: n
     for (;;) {
       const inner = readTag(reader);
       if (inner === 0) break;
-      if (inner === F1) name = readInterned(reader, interner);
-      else if (inner === V3) containerPort = readInt32(reader);
-      else if (inner === F4) protocol = readInterned(reader, interner);
+      if (inner === PORT_NAME) name = readInterned(reader, interner);
+      else if (inner === PORT_CONTAINER_PORT) containerPort = readInt32(reader);
+      else if (inner === PORT_PROTOCOL) protocol = readInterned(reader, interner);
       else skipField(reader, inner);
     }
     reader.end = end;
@@ -362,19 +399,19 @@ function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRe
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) pod.phase = readInterned(reader, interner);
-    else if (tag === F2) {
+    if (tag === STATUS_PHASE) pod.phase = readInterned(reader, interner);
+    else if (tag === STATUS_CONDITIONS) {
       if (kubeletEnds && isKubeletEnd(reader)) pod.deleting = true;
       if (seenReady) skipField(reader, tag);
       else seenReady = readReadyCondition(reader, pod);
-    } else if (tag === F6) pod.podIP = readLatin1(reader);
-    else if (tag === F12) {
+    } else if (tag === STATUS_POD_IP) pod.podIP = readLatin1(reader);
+    else if (tag === STATUS_POD_IPS) {
       const outer = enter(reader);
       let ip = '';
       for (;;) {
         const inner = readTag(reader);
         if (inner === 0) break;
-        if (inner === F1) ip = readSame(reader, pod.podIP, null);
+        if (inner === POD_IP_IP) ip = readSame(reader, pod.podIP, null);
         else skipField(reader, inner);
       }
       reader.end = outer;
@@ -395,9 +432,9 @@ function isKubeletEnd(reader: ProtoReader): boolean {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) type = readIs(reader, KUBELET_END.type);
-    else if (tag === F2) status = readIs(reader, KUBELET_END.status);
-    else if (tag === F5) reason = readIs(reader, KUBELET_END.reason);
+    if (tag === CONDITION_TYPE) type = readIs(reader, KUBELET_END.type);
+    else if (tag === CONDITION_STATUS) status = readIs(reader, KUBELET_END.status);
+    else if (tag === CONDITION_REASON) reason = readIs(reader, KUBELET_END.reason);
     else skipField(reader, tag);
   }
   reader.end = outer;
@@ -421,15 +458,15 @@ function readReadyCondition(reader: ProtoReader, record: { ready: boolean; ready
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) {
+    if (tag === CONDITION_TYPE) {
       const stop = readLength(reader);
       isReady = rangeSpells(reader.bytes, reader.position, stop, 'Ready');
       reader.position = stop;
-    } else if (tag === F2) {
+    } else if (tag === CONDITION_STATUS) {
       const stop = readLength(reader);
       status = rangeSpells(reader.bytes, reader.position, stop, 'True');
       reader.position = stop;
-    } else if (tag === F4) {
+    } else if (tag === CONDITION_LAST_TRANSITION_TIME) {
       const inner = enter(reader);
       time = readTimeSeconds(reader) ?? 0;
       reader.end = inner;
@@ -447,11 +484,11 @@ function readService(reader: ProtoReader, interner: Interner, service: Draft<Ser
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag === F1) {
+    if (tag === SERVICE_METADATA) {
       const outer = enter(reader);
       readServiceMeta(reader, interner, service);
       reader.end = outer;
-    } else if (tag === F2) {
+    } else if (tag === SERVICE_SPEC) {
       const outer = enter(reader);
       readServiceSpec(reader, interner, service);
       reader.end = outer;
@@ -465,14 +502,14 @@ function readServiceMeta(reader: ProtoReader, interner: Interner, service: Draft
     const tag = readTag(reader);
     if (tag === 0) break;
     if (readCommonMeta(tag, reader, interner, service)) continue;
-    if (tag === F3) service.namespace = readInterned(reader, interner);
-    else if (tag === F8) {
+    if (tag === META_NAMESPACE) service.namespace = readInterned(reader, interner);
+    else if (tag === META_CREATION_TIMESTAMP) {
       const outer = enter(reader);
       service.creationTime = readTimeSeconds(reader) ?? 0;
       reader.end = outer;
-    } else if (tag === F12) readKnownAnnotation(reader, annotations);
+    } else if (tag === META_ANNOTATIONS) readKnownAnnotation(reader, annotations);
     else {
-      if (tag === F9) service.deleting = true;
+      if (tag === META_DELETION_TIMESTAMP) service.deleting = true;
       skipField(reader, tag);
     }
   }
@@ -486,12 +523,12 @@ function readKnownAnnotation(reader: ProtoReader, annotations: [string, string][
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) {
+    if (tag === ENTRY_KEY) {
       const stop = readLength(reader);
       const start = reader.position;
       key = SERVICE_ANNOTATIONS.find((name) => rangeSpells(reader.bytes, start, stop, name));
       reader.position = stop;
-    } else if (tag === F2 && key !== undefined) value = readUtf8(reader);
+    } else if (tag === ENTRY_VALUE && key !== undefined) value = readUtf8(reader);
     else skipField(reader, tag);
   }
   reader.end = outer;
@@ -503,13 +540,14 @@ function readServiceSpec(reader: ProtoReader, interner: Interner, service: Draft
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) service.ports = readServicePortRun(reader, interner, service.ports);
-    else if (tag === F2) service.selector = readLabelRun(reader, interner, F2, service.selector ?? EMPTY_LABELS);
-    else if (tag === F3) service.clusterIP = readLatin1(reader);
-    else if (tag === F4) service.type = readInterned(reader, interner);
-    else if (tag === V13) service.publishNotReadyAddresses = readBool(reader);
-    else if (tag === F19) ipFamilies.push(readInterned(reader, interner));
-    else if (tag === F23) service.trafficDistribution = readInterned(reader, interner);
+    if (tag === SERVICE_PORTS) service.ports = readServicePortRun(reader, interner, service.ports);
+    else if (tag === SERVICE_SELECTOR)
+      service.selector = readLabelRun(reader, interner, SERVICE_SELECTOR, service.selector ?? EMPTY_LABELS);
+    else if (tag === SERVICE_CLUSTER_IP) service.clusterIP = readLatin1(reader);
+    else if (tag === SERVICE_TYPE) service.type = readInterned(reader, interner);
+    else if (tag === SERVICE_PUBLISH_NOT_READY) service.publishNotReadyAddresses = readBool(reader);
+    else if (tag === SERVICE_IP_FAMILIES) ipFamilies.push(readInterned(reader, interner));
+    else if (tag === SERVICE_TRAFFIC_DISTRIBUTION) service.trafficDistribution = readInterned(reader, interner);
     else skipField(reader, tag);
   }
   if (ipFamilies.length > 0) service.ipFamilies = ipFamilies;
@@ -520,7 +558,7 @@ function readServicePortRun(
   interner: Interner,
   before: readonly ServicePort[],
 ): readonly ServicePort[] {
-  const start = skipRun(reader, F1);
+  const start = skipRun(reader, SERVICE_PORTS);
   const ports = internSpan(interner, SPAN_SERVICE_PORTS, reader.bytes, start, reader.position, parseServicePorts);
   return before.length === 0 ? ports : [...before, ...ports];
 }
@@ -542,14 +580,14 @@ function readServicePort(reader: ProtoReader, interner: Interner): ServicePort {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) name = readInterned(reader, interner);
-    else if (tag === F2) protocol = readInterned(reader, interner);
-    else if (tag === V3) port = readInt32(reader);
-    else if (tag === F4) {
+    if (tag === SERVICE_PORT_NAME) name = readInterned(reader, interner);
+    else if (tag === SERVICE_PORT_PROTOCOL) protocol = readInterned(reader, interner);
+    else if (tag === SERVICE_PORT_PORT) port = readInt32(reader);
+    else if (tag === SERVICE_PORT_TARGET_PORT) {
       const inner = enter(reader);
       targetPort = readIntOrStringBody(reader);
       reader.end = inner;
-    } else if (tag === F6) appProtocol = readInterned(reader, interner);
+    } else if (tag === SERVICE_PORT_APP_PROTOCOL) appProtocol = readInterned(reader, interner);
     else skipField(reader, tag);
   }
   reader.end = outer;
@@ -560,7 +598,7 @@ function readNode(reader: ProtoReader, interner: Interner, node: Draft<NodeRecor
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag === F1) {
+    if (tag === NODE_METADATA) {
       const outer = enter(reader);
       for (;;) {
         const inner = readTag(reader);
@@ -568,7 +606,7 @@ function readNode(reader: ProtoReader, interner: Interner, node: Draft<NodeRecor
         if (!readCommonMeta(inner, reader, interner, node)) skipField(reader, inner);
       }
       reader.end = outer;
-    } else if (tag === F3) {
+    } else if (tag === NODE_STATUS) {
       const outer = enter(reader);
       readNodeStatus(reader, interner, node);
       reader.end = outer;
@@ -581,8 +619,8 @@ function readNodeStatus(reader: ProtoReader, interner: Interner, node: Draft<Nod
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag === F2) readCpu(reader, interner, node);
-    else if (tag === F4 && !seenReady) seenReady = readReadyCondition(reader, node);
+    if (tag === NODE_ALLOCATABLE) readCpu(reader, interner, node);
+    else if (tag === NODE_CONDITIONS && !seenReady) seenReady = readReadyCondition(reader, node);
     else skipField(reader, tag);
   }
 }
@@ -595,13 +633,13 @@ function readCpu(reader: ProtoReader, interner: Interner, node: Draft<NodeRecord
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) isCpu = readSame(reader, 'cpu', interner) === 'cpu';
-    else if (tag === F2) {
+    if (tag === ENTRY_KEY) isCpu = readSame(reader, 'cpu', interner) === 'cpu';
+    else if (tag === ENTRY_VALUE) {
       const message = enter(reader);
       for (;;) {
         const inner = readTag(reader);
         if (inner === 0) break;
-        if (inner === F1) quantity = readInterned(reader, interner);
+        if (inner === QUANTITY_STRING) quantity = readInterned(reader, interner);
         else skipField(reader, inner);
       }
       reader.end = message;
@@ -615,7 +653,7 @@ function readOutput(reader: ProtoReader, interner: Interner, output: Draft<Outpu
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
-    if (tag !== F1) {
+    if (tag !== OUTPUT_METADATA) {
       skipField(reader, tag);
       continue;
     }
@@ -624,8 +662,9 @@ function readOutput(reader: ProtoReader, interner: Interner, output: Draft<Outpu
       const inner = readTag(reader);
       if (inner === 0) break;
       if (readCommonMeta(inner, reader, interner, output)) continue;
-      if (inner === F3) output.namespace = readInterned(reader, interner);
-      else if (inner === F12) output.leaderElection = readIsLeaderAnnotation(reader) || output.leaderElection;
+      if (inner === META_NAMESPACE) output.namespace = readInterned(reader, interner);
+      else if (inner === META_ANNOTATIONS)
+        output.leaderElection = readIsLeaderAnnotation(reader) || output.leaderElection;
       else skipField(reader, inner);
     }
     reader.end = outer;
@@ -638,7 +677,7 @@ function readIsLeaderAnnotation(reader: ProtoReader): boolean {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === F1) {
+    if (tag === ENTRY_KEY) {
       const stop = readLength(reader);
       found = rangeSpells(reader.bytes, reader.position, stop, LEADER_ANNOTATION);
       reader.position = stop;

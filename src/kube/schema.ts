@@ -5,9 +5,13 @@
  * One line a field: `<number> <name> <type>`, where the type is a scalar, a message of this file, `[]` of one, or a map;
  * `?` behind it marks a Go pointer (its presence means something), `!` a field that JSON shows even when it is empty.
  *
+ * Hand-written readers and writers take their tags from here, too (`tags.ts`).
+ *
  * Left out, so skipped when read and lost when written: managedFields, volumes, probes, security contexts, affinity and
  * other parts of a pod that neither this controller nor its test server looks into.
  */
+
+import { WIRE_BYTES, WIRE_VARINT } from './protobuf.ts';
 
 export type Scalar =
   | 'string'
@@ -18,11 +22,13 @@ export type Scalar =
   | 'MicroTime'
   | 'IntOrString'
   | 'Quantity'
-  /** Known, and neither read nor written. */
+  /** A message or bytes that the codec neither reads nor writes. */
   | 'skip';
 
 export interface Field {
   readonly number: number;
+  /** Number and wire type, as they stand before each value. */
+  readonly tag: number;
   readonly name: string;
   readonly type: Scalar | 'message';
   /** Of type 'message', also of the values of a map. */
@@ -538,6 +544,38 @@ const TYPES: Record<string, string> = {
     15 reportingInstance string!`,
 };
 
+/**
+ * Messages that are read and written by hand: what the scalar types `Time` to `Quantity` and the entries of maps are on the
+ * wire, and what stands around objects. The fields above cannot have them as their type.
+ */
+const BY_HAND: Record<string, string> = {
+  Time: `
+    1 seconds int64
+    2 nanos int32`,
+  IntOrString: `
+    1 type int64
+    2 intVal int32
+    3 strVal string`,
+  Quantity: `
+    1 string string`,
+  MapEntry: `
+    1 key string
+    2 value string`,
+  TypeMeta: `
+    1 apiVersion string
+    2 kind string`,
+  Unknown: `
+    1 typeMeta skip
+    2 raw skip
+    3 contentEncoding string
+    4 contentType string`,
+  RawExtension: `
+    1 raw skip`,
+  WatchEvent: `
+    1 type string
+    2 object skip`,
+};
+
 /** apiVersion -> kind -> message; each has a list besides. */
 const SERVED: Record<string, Record<string, string>> = {
   v1: {
@@ -553,6 +591,13 @@ const SERVED: Record<string, Record<string, string>> = {
   'meta.k8s.io/v1': { PartialObjectMetadata: 'PartialObjectMetadata' },
 };
 
+/** By name, without those by hand. */
+const MESSAGES: ReadonlyMap<string, Message> = defineMessages();
+
+const MESSAGES_BY_HAND: ReadonlyMap<string, Message> = new Map(
+  Object.entries(BY_HAND).map(([name, lines]) => [name, parseMessage(name, lines, new Map())]),
+);
+
 /** `v1/Pod` and so on: what an envelope can name. */
 export const KINDS: ReadonlyMap<string, Message> = defineKinds();
 
@@ -561,27 +606,35 @@ export function messageOf(apiVersion: string, kind: string): Message | undefined
   return KINDS.get(`${apiVersion}/${kind}`);
 }
 
-function defineKinds(): Map<string, Message> {
+/** @throws Error when the tables have no message of this name */
+export function messageNamed(name: string): Message {
+  const message = MESSAGES.get(name) ?? MESSAGES_BY_HAND.get(name);
+  if (message === undefined) throw new Error(`schema: no message ${name}`);
+  return message;
+}
+
+function defineMessages(): Map<string, Message> {
   const messages = new Map<string, Message>();
-  for (const [name, lines] of Object.entries(META)) messages.set(name, parseMessage(name, lines, messages));
-  for (const [name, lines] of Object.entries(TYPES)) messages.set(name, parseMessage(name, lines, messages));
+  for (const [name, lines] of Object.entries({ ...META, ...TYPES })) {
+    messages.set(name, parseMessage(name, lines, messages));
+  }
+  for (const name of Object.values(SERVED).flatMap((names) => Object.values(names))) {
+    messages.set(`${name}List`, parseMessage(`${name}List`, `1 metadata ListMeta\n2 items []${name}!`, messages));
+  }
+  return messages;
+}
+
+function defineKinds(): Map<string, Message> {
   const kinds = new Map<string, Message>();
   for (const [apiVersion, names] of Object.entries(SERVED)) {
     for (const [kind, name] of Object.entries(names)) {
-      const item = messages.get(name)!;
-      kinds.set(`${apiVersion}/${kind}`, item);
-      const list = parseMessage(`${name}List`, `1 metadata ListMeta\n2 items []${name}!`, messages);
-      kinds.set(`${apiVersion}/${kind}List`, list);
+      kinds.set(`${apiVersion}/${kind}`, messageNamed(name));
+      kinds.set(`${apiVersion}/${kind}List`, messageNamed(`${name}List`));
     }
+    kinds.set(`${apiVersion}/DeleteOptions`, messageNamed('DeleteOptions'));
   }
-  for (const apiVersion of ['v1', 'meta.k8s.io/v1']) {
-    kinds.set(`${apiVersion}/Status`, messages.get('Status')!);
-    kinds.set(`${apiVersion}/DeleteOptions`, messages.get('DeleteOptions')!);
-  }
-  kinds.set('v1/Binding', messages.get('Binding')!);
-  for (const apiVersion of Object.keys(SERVED)) {
-    kinds.set(`${apiVersion}/DeleteOptions`, messages.get('DeleteOptions')!);
-  }
+  for (const apiVersion of ['v1', 'meta.k8s.io/v1']) kinds.set(`${apiVersion}/Status`, messageNamed('Status'));
+  kinds.set('v1/Binding', messageNamed('Binding'));
   return kinds;
 }
 
@@ -602,8 +655,10 @@ function parseField(line: string, known: ReadonlyMap<string, Message>): Field {
   const [, number, name, shape, type, mark] = match;
   const message = known.get(type!);
   if (message === undefined && !SCALARS.has(type!)) throw new Error(`schema: ${line}: no such type`);
+  const isVarint = shape === undefined && (type === 'bool' || type === 'int32' || type === 'int64');
   return {
     number: Number(number),
+    tag: (Number(number) << 3) | (isVarint ? WIRE_VARINT : WIRE_BYTES),
     name: name!,
     type: message === undefined ? (type as Scalar) : 'message',
     message,

@@ -17,10 +17,14 @@ import {
   readTag,
   reserve,
   skipField,
-  WIRE_BYTES,
   writtenBytes,
 } from './protobuf.ts';
 import type { ObjectSource } from './source.ts';
+import { tagOf } from './tags.ts';
+
+const EVENT_TYPE = tagOf('WatchEvent', 'type');
+const EVENT_OBJECT = tagOf('WatchEvent', 'object');
+const EXTENSION_RAW = tagOf('RawExtension', 'raw');
 
 export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
@@ -85,17 +89,17 @@ function readWatchEvent(frame: Uint8Array): { type: WatchType; start: number; en
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ((1 << 3) | WIRE_BYTES)) {
+    if (tag === EVENT_TYPE) {
       const stop = readLength(reader);
       const from = reader.position;
       type = TYPES.find((known) => rangeSpells(frame, from, stop, known));
       reader.position = stop;
-    } else if (tag === ((2 << 3) | WIRE_BYTES)) {
+    } else if (tag === EVENT_OBJECT) {
       reader.end = readLength(reader);
       for (;;) {
         const inner = readTag(reader);
         if (inner === 0) break;
-        if (inner === ((1 << 3) | WIRE_BYTES)) {
+        if (inner === EXTENSION_RAW) {
           end = readLength(reader);
           start = reader.position;
           reader.position = end;
@@ -244,10 +248,10 @@ function encodeProtobufFrame(type: WatchType, objectBytes: Uint8Array): Uint8Arr
   const writer = createWriter(objectBytes.length + 40);
   prependBytes(writer, objectBytes);
   prependVarint(writer, objectBytes.length);
-  prependVarint(writer, (1 << 3) | WIRE_BYTES);
+  prependVarint(writer, EXTENSION_RAW);
   prependVarint(writer, writer.bytes.length - writer.position);
-  prependVarint(writer, (2 << 3) | WIRE_BYTES);
-  prependString(writer, (1 << 3) | WIRE_BYTES, type);
+  prependVarint(writer, EVENT_OBJECT);
+  prependString(writer, EVENT_TYPE, type);
   const length = writer.bytes.length - writer.position;
   const at = reserve(writer, 4);
   writer.bytes.writeUInt32BE(length, at);

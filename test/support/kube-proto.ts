@@ -1,6 +1,6 @@
 /** Another protobuf library behind the JSON shape of the API: the oracle for the codec of src/kube. */
 import { join } from 'node:path';
-import protobufjs, { type Field, type Type } from 'protobufjs';
+import protobufjs, { type Field, type Namespace, type Type } from 'protobufjs';
 
 const root = protobufjs.loadSync(join(import.meta.dirname, 'kube.proto'));
 
@@ -16,6 +16,17 @@ export function encodeByOracle(message: string, object: object): Uint8Array {
 export function decodeByOracle(message: string, bytes: Uint8Array): JsonObject {
   const type = root.lookupType(message);
   return fromMessage(type, type.toObject(type.decode(bytes), { longs: Number, bytes: String }));
+}
+
+/** Every field of kube.proto with its tag: the number and the wire type of a value of its type. */
+export function tagsByOracle(): { message: string; field: string; tag: number }[] {
+  const types = (root.lookup('kube') as Namespace).nestedArray.filter((type) => type instanceof protobufjs.Type);
+  return types.flatMap(({ name: message, fieldsArray }) =>
+    fieldsArray.map((field) => {
+      const wire = field.map ? 2 : (protobufjs.types.basic[field.type as 'string'] ?? 2);
+      return { message, field: field.name, tag: (field.id << 3) | wire };
+    }),
+  );
 }
 
 /** With the envelope of unary bodies. */
