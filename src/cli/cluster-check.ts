@@ -31,9 +31,9 @@ export interface CheckOptions {
   readonly slicesController: boolean;
   readonly mirroringController: boolean;
   /** `--max-endpoints-per-slice`; infinite where larger slices existed before. */
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   readonly mirroring: MirrorOptions;
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /**
    * A garbage collector runs: no slice outlives its Service. Without one they stay, since neither upstream nor we delete
    * slices of a Service that is gone.
@@ -47,9 +47,9 @@ export const CHECK_DEFAULTS: CheckOptions = {
   endpointsController: true,
   slicesController: true,
   mirroringController: true,
-  endpointsPerSliceMax: 100,
+  maxEndpointsPerSlice: 100,
   mirroring: { endpointsPerSubsetMax: 1000, all: false },
-  tolerateUnreadyAnnotation: false,
+  tolerateUnreadyEndpointsAnnotation: false,
   garbageCollected: false,
   except: new Set(),
 };
@@ -115,14 +115,14 @@ type SlicesJudge = (slices: readonly EndpointSlice[]) => readonly Fault[];
 
 /** By service: those with a selector. */
 function selectorJudges(inputs: CheckInputs, options: CheckOptions): Map<string, SlicesJudge> {
-  const { endpointsPerSliceMax } = options;
+  const { maxEndpointsPerSlice } = options;
   const shares = oracleShares(inputs.nodes.values());
   const judges = new Map<string, SlicesJudge>();
   for (const [key, service] of inputs.services) {
     // Of a Service that is going nothing new is made, and what it has goes with it.
     if (service.deleting) continue;
     const expected = oracleSlices(service, { pods: inputs.podsFor(service), nodes: inputs.nodes }, options);
-    if (expected !== null) judges.set(key, (slices) => judgeSlices(expected, slices, { endpointsPerSliceMax, shares }));
+    if (expected !== null) judges.set(key, (slices) => judgeSlices(expected, slices, { maxEndpointsPerSlice, shares }));
   }
   return judges;
 }

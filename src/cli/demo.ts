@@ -5,7 +5,6 @@
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
 import { MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
 import { percentile } from '../lib/percentile.ts';
 import { createApiClient } from '../node/api-client.ts';
@@ -21,7 +20,8 @@ import type { ClusterObjects, WrongObject } from './cluster-check.ts';
 import { expectedEndpoints } from './endpoints-check.ts';
 import { watchEndpoints } from './endpoints-view.ts';
 import type { EndpointsView } from './endpoints-view.ts';
-import { add, choice, integer, parseWith } from './flag-values.ts';
+import { choice, integer } from './flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { awaitFlip } from './flip.ts';
 import { loadCluster } from './load-cluster.ts';
 import { createProgress } from './progress.ts';
@@ -30,16 +30,6 @@ import { readObjects } from './read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from './service-view.ts';
 import { watchSlices } from './slices-view.ts';
-
-export interface DemoOptions {
-  readonly profile: string;
-  readonly seed: number;
-  /** null = the controller's own default. */
-  readonly shards: number;
-  readonly churnSeconds: number;
-  /** Requests that change something, a second. */
-  readonly rate: number;
-}
 
 /** What the controllers write, as the server tells it. */
 interface Views {
@@ -108,21 +98,37 @@ export async function demo(args: readonly string[]): Promise<number> {
   }
 }
 
+const DEMO_FLAGS = {
+  profile: {
+    kind: choice(
+      '<name>',
+      PROFILES.map(({ name }) => name),
+    ),
+    default: 'demo',
+    help: 'cluster to start with',
+  },
+  seed: {
+    kind: integer(0, 2 ** 32 - 1),
+    default: '1',
+    help: 'the same seed makes the same cluster and the same changes',
+  },
+  shards: { kind: integer(0, 64), default: '2', help: 'worker threads that plan; 0 plans on the main thread' },
+  'churn-seconds': { kind: integer(0, 3600), default: '15', help: 'how long the cluster changes' },
+  rate: { kind: integer(1, 1000), default: '100', help: 'changes a second' },
+} as const;
+
+export type DemoOptions = OptionsOf<typeof DEMO_FLAGS>;
+
+const DEMO_COMMAND: CommandFlags = {
+  command: 'endpointd demo',
+  description:
+    'All three controllers on an embedded API server with a seeded cluster and churn, every object checked at the end.',
+  groups: [{ title: '', flags: DEMO_FLAGS }],
+};
+
+/** @throws UsageError or HelpShown */
 export function parseDemoFlags(args: readonly string[], print: (text: string) => void): DemoOptions {
-  const command = new Command('endpointd demo')
-    .description(
-      'All three controllers on an embedded API server with a seeded cluster and churn, every object checked at the end.',
-    )
-    .usage('[--flag=value ...]');
-  const profiles = PROFILES.map(({ name }) => name);
-  add(command, '--profile <name>', `cluster to start with: ${profiles.join(', ')}`, choice(profiles), 'demo');
-  add(command, '--seed <n>', 'the same seed makes the same cluster and the same changes', integer(0, 2 ** 32 - 1), 1);
-  add(command, '--shards <n>', 'worker threads that plan; 0 plans on the main thread', integer(0, 64), 2);
-  add(command, '--churn-seconds <n>', 'how long the cluster changes', integer(0, 3600), 15);
-  add(command, '--rate <n>', 'changes a second', integer(1, 1000), 100);
-  command.helpOption('-h, --help', 'this text');
-  parseWith(command, args, print);
-  return command.opts<DemoOptions>();
+  return parseFlags(DEMO_COMMAND, args, print) as DemoOptions;
 }
 
 async function load(client: ApiClient, cluster: Cluster, progress: Progress): Promise<void> {

@@ -1,68 +1,27 @@
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
-import { add, asText, bool, duration, integer, labelKey, number, or, parseWith, within } from './flag-values.ts';
+import {
+  bool,
+  choice,
+  duration,
+  integer,
+  list,
+  mebibytes,
+  number,
+  or,
+  parsed,
+  text,
+  ValueError,
+  within,
+} from './flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { UsageError } from './usage.ts';
-
-/** What `endpointd run` is told. */
-export interface RunOptions {
-  readonly controller: ControllerOptions;
-  /** Path of a kubeconfig; empty = none. */
-  readonly kubeconfig: string;
-  /** URL of the API server that overrides the kubeconfig's; empty = none. */
-  readonly master: string;
-  /** Worker threads; 0 = planners inline on the main thread. */
-  readonly shards: number;
-  /** Old generation of one shard's heap, MiB. */
-  readonly shardHeapLimitMb: number;
-  /** Where metrics and health are served; null = nowhere. */
-  readonly metricsAddress: BindAddress | null;
-  /** klog's `-v`. */
-  readonly verbosity: number;
-  readonly loggingFormat: 'text' | 'json';
-}
 
 export interface BindAddress {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-}
-
-interface RawFlags {
-  kubeconfig: string;
-  master: string;
-  controllers: string[];
-  concurrentEndpointSyncs: number;
-  endpointUpdatesBatchPeriod: number;
-  concurrentServiceEndpointSyncs: number;
-  endpointsliceUpdatesBatchPeriod: number;
-  maxEndpointsPerSlice: number;
-  compactSlices: boolean;
-  mirroringConcurrentServiceEndpointSyncs: number;
-  mirroringEndpointsliceUpdatesBatchPeriod: number;
-  mirroringMaxEndpointsPerSubset: number;
-  mirroringAllEndpoints: boolean;
-  mirroringZones: boolean;
-  cleanUpUnselected: boolean;
-  optOutLabel: string;
-  kubeletShutdownIsTermination: boolean;
-  adaptiveBatchPeriodMax: number;
-  kubeApiQps: number;
-  kubeApiBurst: number;
-  minResyncPeriod: number;
-  v: number;
-  loggingFormat: 'text' | 'json';
-  metricsBindAddress: BindAddress | 'off';
-  shards: number;
-  shardHeapLimit: number;
-  shardDeadline: number;
-  maxBatchBytes: number;
-  maxWritesInFlight: number;
-  eventQueueSize: number;
-  watchList: boolean;
-  confirmMassRemoval: boolean;
-  tolerateUnreadyEndpointsAnnotation: boolean;
 }
 
 /**
@@ -74,334 +33,267 @@ export function shardsDefault(cores: number): number {
   return cores <= 2 ? 0 : Math.min(cores - 1, 4);
 }
 
+const CONNECTION = {
+  kubeconfig: {
+    kind: text('<path>'),
+    default: '',
+    help: 'kubeconfig with the address and credentials of the API server; without it and --master: in-cluster',
+  },
+  master: {
+    kind: parsed('<url>', url),
+    default: '',
+    help: "address of the API server; overrides the kubeconfig's",
+  },
+  'kube-api-qps': {
+    kind: or(['-1'], -1, 'no limit', number(0.001, 1e6)),
+    default: '20',
+    help: 'requests a second to the API server, for each enabled controller, in one bucket for all of them',
+  },
+  'kube-api-burst': {
+    kind: integer(1, 1e6),
+    default: '30',
+    help: 'requests that may be sent at once above --kube-api-qps, for each enabled controller',
+  },
+  'watch-list': {
+    kind: bool,
+    default: 'true',
+    help: 'stream lists where the server can (WatchList); one that cannot, or does not finish, is listed in pages, and asked again with the next list',
+  },
+  'confirm-mass-removal': {
+    kind: bool,
+    default: 'true',
+    help: 'when a list of pods or Services lacks those of more than half of all ready endpoints, and of more than 100, list both once more before anything is removed',
+  },
+} as const;
+
+/** Of flags that kube-controller-manager has, the names, defaults, ranges and the words of an error are its own. */
+const CONTROLLERS = {
+  controllers: {
+    kind: list('<list>'),
+    default: '*',
+    help: "comma separated names; '*' is all, 'name' enables, '-name' disables",
+  },
+  'concurrent-endpoint-syncs': {
+    kind: integer(1, 10_000),
+    default: '5',
+    help: 'services whose Endpoints are synced at the same time: from planning to the answer of the last write',
+  },
+  'endpoint-updates-batch-period': {
+    kind: duration(0),
+    default: '0s',
+    help: 'how long pod changes of a service are collected before its Endpoints are synced',
+  },
+  'concurrent-service-endpoint-syncs': {
+    kind: within('concurrent-service-endpoint-syncs', 1, 50),
+    default: '5',
+    help: 'services whose EndpointSlices are synced at the same time',
+  },
+  'endpointslice-updates-batch-period': {
+    kind: duration(0),
+    default: '0s',
+    help: 'how long pod changes of a service are collected before its EndpointSlices are synced',
+  },
+  'max-endpoints-per-slice': {
+    kind: within('max-endpoints-per-slice', 1, 1000),
+    default: '100',
+    help: 'most endpoints in one EndpointSlice',
+  },
+  'mirroring-concurrent-service-endpoint-syncs': {
+    kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
+    default: '5',
+    help: 'Endpoints mirrored at the same time',
+  },
+  'mirroring-endpointslice-updates-batch-period': {
+    kind: duration(0),
+    default: '0s',
+    help: 'how long changes of mirrored EndpointSlices by others are collected before they are put right',
+  },
+  'mirroring-max-endpoints-per-subset': {
+    kind: within('mirroring-max-endpoints-per-subset', 1, 1000),
+    default: '1000',
+    help: 'most addresses that are mirrored of one subset, both families together; further ones are left out',
+  },
+  'min-resync-period': {
+    kind: or(['0', '0s'], 0, 'never', duration(1000)),
+    default: '12h',
+    help: 'every service is planned again after once to twice this time',
+  },
+} as const;
+
+const SHARDS = {
+  shards: {
+    kind: integer(0, 64),
+    default: String(shardsDefault(availableParallelism())),
+    defaultInWords: 'one less than the cores, at most 4; 0 on up to two cores',
+    help: 'worker threads that plan; 0 plans on the main thread',
+  },
+  'shard-heap-limit': {
+    kind: mebibytes(32, 65_536),
+    default: '512',
+    help: 'MiB of the old generation of the heap of one shard; a shard beyond it is replaced',
+  },
+  'shard-deadline': {
+    kind: duration(100),
+    default: '30s',
+    help: 'a shard that has not answered for this long is replaced',
+  },
+  'max-batch-bytes': {
+    kind: integer(65_536, 2 ** 30),
+    default: '16777216',
+    help: 'most bytes handed to a shard at once; a service bigger than this is reported as stuck',
+  },
+  'max-writes-in-flight': {
+    kind: integer(1, 4096),
+    default: '64',
+    help: 'most writes without an answer at a time',
+  },
+  'event-queue-size': {
+    kind: integer(1, 1_000_000),
+    default: '1000',
+    help: 'most events waiting to be recorded; further ones are dropped and counted',
+  },
+} as const;
+
+const OBSERVATION = {
+  'metrics-bind-address': {
+    kind: parsed('<host:port>', bindAddress),
+    default: '127.0.0.1:10267',
+    help: "plain HTTP for /metrics, /healthz, /livez and /readyz; '0' turns it off",
+  },
+  v: {
+    kind: integer(0, 10),
+    default: '0',
+    help: 'verbosity of the log: 0 = what an operator must know, 2 = each sync, 4 = each write',
+    short: 'v',
+  },
+  'logging-format': {
+    kind: choice('<format>', ['text', 'json']),
+    default: 'text',
+    help: 'format of the log: text as klog writes it, or JSON',
+  },
+} as const;
+
+/** What users of upstream ask for and do not get: each changes what others may rely on, so none is on by itself. */
+const BEYOND_UPSTREAM = {
+  'mirroring-all-endpoints': {
+    kind: bool,
+    default: 'false',
+    help: 'mirror addresses above --mirroring-max-endpoints-per-subset into further slices, where upstream leaves them out',
+    costs: 'more slices for every proxy to read',
+  },
+  'mirroring-zones': {
+    kind: bool,
+    default: 'false',
+    help: 'mirrored endpoints have the zone of the node that their nodeName names, where upstream gives them none',
+    costs: 'nodes are watched for mirroring too; going back takes the zones away, one write a slice',
+  },
+  'compact-slices': {
+    kind: bool,
+    default: 'false',
+    help: 'merge EndpointSlices with the same ports when all their endpoints fit in half of them, a few at a time, in services whose pods have not changed for 10s; without it they stay half empty',
+    costs:
+      'a write of the slice that takes them in and a delete for each that goes, for every proxy to read; more slices again when the service grows',
+  },
+  'clean-up-unselected': {
+    kind: bool,
+    default: 'false',
+    help: 'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
+    costs: 'who took the selector away to keep the endpoints as they were finds them gone',
+  },
+  'opt-out-label': {
+    kind: parsed('<key>', labelKey),
+    default: '',
+    help: 'leave Services alone that have this label, whatever its value: their objects are neither written nor deleted',
+    costs: 'nobody else keeps their objects right, unless somebody does',
+  },
+  'adaptive-batch-period-max': {
+    kind: duration(0),
+    default: '0s',
+    help: 'collect pod changes of a service for longer and longer, from 0s up to this, while they keep arriving no further apart than this; for Endpoints and EndpointSlices, where it is longer than their batch period',
+    costs: 'the last change of a roll-out shows up to so much later',
+  },
+  'kubelet-shutdown-is-termination': {
+    kind: bool,
+    default: 'false',
+    help: 'pods that their kubelet is ending (condition DisruptionTarget, reason TerminationByKubelet) count as terminating before they have a deletionTimestamp; without it they stay ready until their condition Ready changes',
+    costs: 'they leave the ready endpoints some seconds before their readiness says so',
+  },
+  'tolerate-unready-endpoints-annotation': {
+    kind: bool,
+    default: 'false',
+    help: 'honour service.alpha.kubernetes.io/tolerate-unready-endpoints, which upstream dropped in 1.24',
+    costs: 'Services that still carry it publish pods that are not ready, as Endpoints and slices',
+  },
+} as const;
+
+export const RUN_FLAGS = {
+  command: 'endpointd run',
+  description:
+    'Keeps the Endpoints and EndpointSlices of every Service right. Flags are those of kube-controller-manager where it has them.',
+  groups: [
+    { title: 'Connection', flags: CONNECTION },
+    { title: 'Controllers', flags: CONTROLLERS },
+    { title: 'Shards and bounds', flags: SHARDS },
+    { title: 'Observation', flags: OBSERVATION },
+    { title: 'Beyond upstream', flags: BEYOND_UPSTREAM },
+  ],
+} as const satisfies CommandFlags;
+
+type RunFlags = OptionsOf<
+  typeof CONNECTION & typeof CONTROLLERS & typeof SHARDS & typeof OBSERVATION & typeof BEYOND_UPSTREAM
+>;
+
+/** What `endpointd run` is told, by the names of its flags. */
+export interface RunOptions extends Pick<
+  RunFlags,
+  'kubeconfig' | 'master' | 'shards' | 'shardHeapLimitMb' | 'metricsBindAddress' | 'v' | 'loggingFormat'
+> {
+  readonly controller: ControllerOptions;
+}
+
 /**
  * Reads the arguments after `endpointd run`.
  * @param print where `--help` goes
  * @throws UsageError or HelpShown
  */
 export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
-  const command = runCommand();
-  parseWith(command, args, print);
-  return toRunOptions(command.opts<RawFlags>());
-}
-
-function toRunOptions(flags: RawFlags): RunOptions {
-  const enabled = enabledControllers(flags.controllers);
+  const flags = parseFlags(RUN_FLAGS, args, print) as RunFlags;
+  const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, v, loggingFormat, ...others } = flags;
+  const { controllers, ...rest } = others;
+  const enabled = enabledControllers(controllers);
   if (!enabled.ok)
-    throw new UsageError(`invalid argument "${flags.controllers.join(',')}" for --controllers: ${enabled.message}`);
-  return {
-    controller: {
-      endpoints: enabled.names.has('endpoints-controller'),
-      slices: enabled.names.has('endpointslice-controller'),
-      mirroring: enabled.names.has('endpointslice-mirroring-controller'),
-      concurrentEndpointSyncs: flags.concurrentEndpointSyncs,
-      endpointUpdatesBatchPeriodMs: flags.endpointUpdatesBatchPeriod,
-      concurrentServiceEndpointSyncs: flags.concurrentServiceEndpointSyncs,
-      endpointSliceUpdatesBatchPeriodMs: flags.endpointsliceUpdatesBatchPeriod,
-      endpointsPerSliceMax: flags.maxEndpointsPerSlice,
-      compactSlices: flags.compactSlices,
-      mirroringConcurrentSyncs: flags.mirroringConcurrentServiceEndpointSyncs,
-      mirroringBatchPeriodMs: flags.mirroringEndpointsliceUpdatesBatchPeriod,
-      mirroringEndpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset,
-      mirroringAll: flags.mirroringAllEndpoints,
-      mirroringZones: flags.mirroringZones,
-      cleanUpUnselected: flags.cleanUpUnselected,
-      optOutLabel: flags.optOutLabel,
-      kubeletEnds: flags.kubeletShutdownIsTermination,
-      adaptiveBatchPeriodMsMax: flags.adaptiveBatchPeriodMax,
-      kubeApiQps: flags.kubeApiQps,
-      kubeApiBurst: flags.kubeApiBurst,
-      minResyncPeriodMs: flags.minResyncPeriod,
-      tolerateUnreadyAnnotation: flags.tolerateUnreadyEndpointsAnnotation,
-      writesInFlightMax: flags.maxWritesInFlight,
-      batchBytesMax: flags.maxBatchBytes,
-      shardDeadlineMs: flags.shardDeadline,
-      eventQueueMax: flags.eventQueueSize,
-      watchList: flags.watchList,
-      confirmMassRemoval: flags.confirmMassRemoval,
-    },
-    kubeconfig: flags.kubeconfig,
-    master: flags.master,
-    shards: flags.shards,
-    shardHeapLimitMb: flags.shardHeapLimit,
-    metricsAddress: flags.metricsBindAddress === 'off' ? null : flags.metricsBindAddress,
-    verbosity: flags.v,
-    loggingFormat: flags.loggingFormat,
+    throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
+  const controller = {
+    ...rest,
+    endpoints: enabled.names.has('endpoints-controller'),
+    slices: enabled.names.has('endpointslice-controller'),
+    mirroring: enabled.names.has('endpointslice-mirroring-controller'),
   };
+  return { controller, kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, v, loggingFormat };
 }
 
-function runCommand(): Command {
-  const command = new Command('endpointd run')
-    .description(
-      'Keeps the Endpoints and EndpointSlices of every Service right. Flags are those of kube-controller-manager where it has them.',
-    )
-    .usage('[--flag=value ...]');
-
-  command.optionsGroup('Connection:');
-  add(
-    command,
-    '--kubeconfig <path>',
-    'kubeconfig with the address and credentials of the API server; without it and --master: in-cluster',
-    asText,
-    '',
-  );
-  add(command, '--master <url>', "address of the API server; overrides the kubeconfig's", url, '');
-  add(
-    command,
-    '--kube-api-qps <number>',
-    'requests a second to the API server, for each enabled controller; -1 = no limit',
-    or(['-1'], -1, 'no limit', number(0.001, 1e6)),
-    20,
-  );
-  add(
-    command,
-    '--kube-api-burst <n>',
-    'requests that may be sent at once above --kube-api-qps, for each enabled controller',
-    integer(1, 1e6),
-    30,
-  );
-  add(
-    command,
-    '--watch-list [bool]',
-    'stream the initial lists where the server can (WatchList), instead of paging',
-    bool,
-    true,
-  );
-  add(
-    command,
-    '--confirm-mass-removal [bool]',
-    'when a list of pods or Services lacks those of more than half of all ready endpoints, and of more than 100, list both once more before anything is removed',
-    bool,
-    true,
-  );
-
-  command.optionsGroup('Controllers:');
-  command.addOption(
-    new Option('--controllers <list>', "comma separated names; '*' is all, 'name' enables, '-name' disables")
-      .argParser((text: string, before: string[] | undefined) => [
-        ...(before === DEFAULT_CONTROLLERS ? [] : (before ?? [])),
-        ...text.split(','),
-      ])
-      .default(DEFAULT_CONTROLLERS, '*'),
-  );
-  add(
-    command,
-    '--concurrent-endpoint-syncs <n>',
-    'services whose Endpoints are synced at the same time: from planning to the answer of the last write',
-    integer(1, 10_000),
-    5,
-  );
-  add(
-    command,
-    '--endpoint-updates-batch-period <duration>',
-    'how long pod changes of a service are collected before its Endpoints are synced',
-    duration(0),
-    0,
-    '0s',
-  );
-  sliceFlags(command);
-  mirroringFlags(command);
-  add(
-    command,
-    '--min-resync-period <duration>',
-    'every service is planned again after once to twice this time; 0 = never',
-    or(['0', '0s'], 0, 'never', duration(1000)),
-    43_200_000,
-    '12h',
-  );
-  add(
-    command,
-    '--tolerate-unready-endpoints-annotation [bool]',
-    'honour service.alpha.kubernetes.io/tolerate-unready-endpoints, which upstream dropped in 1.24',
-    bool,
-    false,
-  );
-
-  beyondUpstreamFlags(command);
-
-  command.optionsGroup('Shards and bounds:');
-  add(
-    command,
-    '--shards <n>',
-    'worker threads that plan; 0 plans on the main thread. The default is one less than the cores, at most 4; 0 on up to two cores',
-    integer(0, 64),
-    shardsDefault(availableParallelism()),
-  );
-  add(
-    command,
-    '--shard-heap-limit <MiB>',
-    'old generation of the heap of one shard; a shard beyond it is replaced',
-    integer(32, 65_536),
-    512,
-  );
-  add(
-    command,
-    '--shard-deadline <duration>',
-    'a shard that has not answered for this long is replaced',
-    duration(100),
-    30_000,
-    '30s',
-  );
-  add(
-    command,
-    '--max-batch-bytes <n>',
-    'most bytes handed to a shard at once; a service bigger than this is reported as stuck',
-    integer(65_536, 2 ** 30),
-    16 * 2 ** 20,
-  );
-  add(command, '--max-writes-in-flight <n>', 'most writes without an answer at a time', integer(1, 4096), 64);
-  add(
-    command,
-    '--event-queue-size <n>',
-    'most events waiting to be recorded; further ones are dropped and counted',
-    integer(1, 1_000_000),
-    1000,
-  );
-
-  command.optionsGroup('Observation:');
-  add(
-    command,
-    '--metrics-bind-address <host:port>',
-    "plain HTTP for /metrics, /healthz, /livez and /readyz; '0' turns it off",
-    bindAddress,
-    { host: '127.0.0.1', port: 10_267 },
-    '127.0.0.1:10267',
-  );
-  add(
-    command,
-    '-v, --v <n>',
-    'verbosity of the log: 0 = what an operator must know, 2 = each sync, 4 = each write',
-    integer(0, 10),
-    0,
-  );
-  command.addOption(
-    new Option('--logging-format <format>', 'format of the log').choices(['text', 'json']).default('text'),
-  );
-  command.helpOption('-h, --help', 'this text');
-  return command;
-}
-
-/** Names, defaults, ranges and the words of an error are upstream's (docs/spec/endpointslice.md "Flags"). */
-function sliceFlags(command: Command): void {
-  add(
-    command,
-    '--concurrent-service-endpoint-syncs <n>',
-    'services whose EndpointSlices are synced at the same time',
-    within('concurrent-service-endpoint-syncs', 1, 50),
-    5,
-  );
-  add(
-    command,
-    '--endpointslice-updates-batch-period <duration>',
-    'how long pod changes of a service are collected before its EndpointSlices are synced',
-    duration(0),
-    0,
-    '0s',
-  );
-  add(
-    command,
-    '--max-endpoints-per-slice <n>',
-    'most endpoints in one EndpointSlice',
-    within('max-endpoints-per-slice', 1, 1000),
-    100,
-  );
-}
-
-function mirroringFlags(command: Command): void {
-  add(
-    command,
-    '--mirroring-concurrent-service-endpoint-syncs <n>',
-    'Endpoints mirrored at the same time',
-    within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
-    5,
-  );
-  add(
-    command,
-    '--mirroring-endpointslice-updates-batch-period <duration>',
-    'how long changes of mirrored EndpointSlices by others are collected before they are put right',
-    duration(0),
-    0,
-    '0s',
-  );
-  add(
-    command,
-    '--mirroring-max-endpoints-per-subset <n>',
-    'most addresses that are mirrored of one subset, both families together; further ones are left out',
-    within('mirroring-max-endpoints-per-subset', 1, 1000),
-    1000,
-  );
-  add(
-    command,
-    '--mirroring-all-endpoints [bool]',
-    'mirror addresses above --mirroring-max-endpoints-per-subset into further slices, where upstream leaves them out',
-    bool,
-    false,
-  );
-  add(
-    command,
-    '--mirroring-zones [bool]',
-    'mirrored endpoints have the zone of the node that their nodeName names, where upstream gives them none',
-    bool,
-    false,
-  );
-}
-
-/** What users of upstream ask for and do not get: each changes what others may rely on, so none is on by itself. */
-function beyondUpstreamFlags(command: Command): void {
-  command.optionsGroup('Beyond upstream:');
-  add(
-    command,
-    '--clean-up-unselected [bool]',
-    'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
-    bool,
-    false,
-  );
-  add(
-    command,
-    '--compact-slices [bool]',
-    'merge EndpointSlices with the same ports when all their endpoints fit in half of them, a few at a time, in services whose pods have not changed for 10s; without it they stay half empty',
-    bool,
-    false,
-  );
-  add(
-    command,
-    '--adaptive-batch-period-max <duration>',
-    'collect pod changes of a service for longer and longer, from 0s up to this, while they keep arriving no further apart than this; for Endpoints and EndpointSlices, where it is longer than their batch period',
-    duration(0),
-    0,
-    '0s',
-  );
-  add(
-    command,
-    '--kubelet-shutdown-is-termination [bool]',
-    'pods that their kubelet is ending (condition DisruptionTarget, reason TerminationByKubelet) count as terminating before they have a deletionTimestamp; without it they stay ready until their condition Ready changes',
-    bool,
-    false,
-  );
-  add(
-    command,
-    '--opt-out-label <key>',
-    'leave Services alone that have this label, whatever its value: their objects are neither written nor deleted; empty = none',
-    labelKey,
-    '',
-  );
-}
-
-/** Compared by identity: a first --controllers replaces the default, further ones add to it, as in upstream's flag. */
-const DEFAULT_CONTROLLERS: string[] = ['*'];
-
-function url(text: string): string {
-  const withScheme = text.includes('://') ? text : `http://${text}`;
-  const parsed = URL.canParse(withScheme) ? new URL(withScheme) : null;
-  if (parsed !== null && (parsed.protocol === 'http:' || parsed.protocol === 'https:')) return withScheme;
-  throw new InvalidArgumentError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
+function url(said: string): string {
+  if (said === '') return '';
+  const withScheme = said.includes('://') ? said : `http://${said}`;
+  const parts = URL.canParse(withScheme) ? new URL(withScheme) : null;
+  if (parts !== null && (parts.protocol === 'http:' || parts.protocol === 'https:')) return withScheme;
+  throw new ValueError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
 }
 
 /** `host:port`, `:port`, `[v6]:port`; `0` = off. */
-function bindAddress(text: string): BindAddress | 'off' {
-  if (text === '0' || text === '') return 'off';
-  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+function bindAddress(said: string): BindAddress | 'off' {
+  if (said === '0' || said === '') return 'off';
+  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(said);
   const port = match === null ? Number.NaN : Number(match[3]);
   if (match !== null && port <= 65_535) return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
-  throw new InvalidArgumentError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
+  throw new ValueError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
 }
+
+/** The key of a label, perhaps with a prefix (`example.com/name`), or nothing. */
+function labelKey(said: string): string {
+  if (said === '' || LABEL_KEY.test(said)) return said;
+  throw new ValueError('Allowed: the key of a label, such as example.com/endpoints-by, or nothing.');
+}
+
+const LABEL_KEY =
+  /^(?:(?=[^/]{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?(?=.{1,63}$)[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/;

@@ -61,7 +61,7 @@ export async function run(args: readonly string[]): Promise<number> {
           readAccess: credentials.read,
           refreshMs: credentials.refreshMs,
           userAgent: userAgent(),
-          writesInFlightMax: options.controller.writesInFlightMax,
+          maxWritesInFlight: options.controller.maxWritesInFlight,
           log: log.write,
           observe: createRestClientObserver(metrics),
         },
@@ -98,7 +98,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** The log, its counters, and its last lines however the process ends. */
 function startLog(options: RunOptions, metrics: MetricStore): Log {
-  const log = createLog({ verbosity: options.verbosity, format: options.loggingFormat, destination: 2 });
+  const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
   readMetric(metrics, 'endpointd_log_dropped_lines_total', {}, log.droppedLines);
   readMetric(metrics, 'endpointd_log_write_errors_total', {}, log.writeErrors);
   // Before Node prints the trace.
@@ -137,12 +137,12 @@ async function serveObservation(
   log: Log,
   nowMs: () => number,
 ): Promise<HttpServer | null> {
-  if (options.metricsAddress === null) return null;
+  if (options.metricsBindAddress === 'off') return null;
   // Loaded when somebody asks: it costs 60 ms of CPU and 19 MB that the first lists should not wait for.
   let registry: Promise<MetricsRegistry> | undefined;
   const load = async (): Promise<MetricsRegistry> =>
     (await import('../node/metrics-registry.ts')).createRegistry(store, nowMs);
-  const { host, port } = options.metricsAddress;
+  const { host, port } = options.metricsBindAddress;
   const server = startHttp({
     host,
     port,

@@ -4,7 +4,6 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseFaultRule } from '../apiserver/fault-text.ts';
 import { RESOURCES } from '../apiserver/resource.ts';
 import { createApiClient } from '../node/api-client.ts';
@@ -22,53 +21,31 @@ import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
 import { createNodes, runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
 import type { ClusterLife, NamespacedCollection } from './cluster-life.ts';
-import { add, asText, bool, choice, duration, integer, number, parseWith } from './flag-values.ts';
+import { bool, choice, duration, integer, list, number, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { runGarbageCollector } from './garbage-collector.ts';
 import { loadCluster } from './load-cluster.ts';
 import { sendThrough } from './send-through.ts';
 import { starting, UsageError } from './usage.ts';
 
-export interface ServeOptions {
-  /** 0 = any free one. */
-  readonly port: number;
-  /** An address of this machine; all but loopback need `secure`. */
-  readonly bindAddress: string;
-  /** HTTPS with a certificate made for this run, and a bearer token. */
-  readonly secure: boolean;
-  /** Where the kubeconfig is written. */
-  readonly kubeconfig: string;
-  /** null = an empty cluster. */
-  readonly profile: Profile | null;
-  readonly seed: number;
-  readonly watchList: boolean;
-  /** Services may have addresses of both families. */
-  readonly dualStack: boolean;
-  /** Scheduler and kubelets run. */
-  readonly life: boolean;
-  /** So does a namespace controller. */
-  readonly endNamespaces: boolean;
-  /** So does a garbage collector of slices. */
-  readonly collectGarbage: boolean;
-  /** What a step of a pod takes on average. */
-  readonly podStepMs: number;
-  /** Nodes to create beside those of the profile. */
-  readonly nodes: number;
-  /** Changes of the profile's objects a second; 0 = none. */
-  readonly churnRate: number;
-  /** Fault rules as text. */
-  readonly fault: readonly string[];
-  readonly faultAdmin: boolean;
-}
-
-interface RawFlags extends Omit<ServeOptions, 'profile' | 'podStepMs'> {
-  profile: string;
-  podStep: number;
-}
-
 const EMPTY = 'none';
 /** IPv4 first: a Service that says nothing gets one address of that family. */
 export const DUAL_STACK_RANGES: readonly string[] = ['10.96.0.0/12', 'fd00:10:96::/112'];
 const REQUESTS_AT_ONCE = 16;
+
+/** Fault rules as text. */
+const faultRules: Kind<readonly string[]> = {
+  ...list('<rule>'),
+  parse(said) {
+    if (said === '') return [];
+    try {
+      parseFaultRule(said);
+    } catch (error) {
+      throw new ValueError(`${(error as Error).message}.`);
+    }
+    return [said];
+  },
+};
 
 /** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
 export async function serve(args: readonly string[]): Promise<number> {
@@ -100,9 +77,9 @@ export async function serve(args: readonly string[]): Promise<number> {
   const cluster = profile === null ? null : await fill(patient, profile, seed);
   await createNodes(patient, options.nodes);
   const lives = startLife(client, cluster, options);
-  const text = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
-  await starting('write --kubeconfig', writeFile(kubeconfig, text, { mode: 0o600 }));
-  process.stdout.write(`${text}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
+  const config = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
+  await starting('write --kubeconfig', writeFile(kubeconfig, config, { mode: 0o600 }));
+  process.stdout.write(`${config}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
   await Promise.race([stopped, ...lives.map(({ failed }) => failed)]);
   for (const life of lives) await life.stop();
   await client.close();
@@ -132,38 +109,73 @@ function isLoopback(address: string): boolean {
   return address === '::1' || /^127(\.[0-9]+){3}$/.test(address);
 }
 
+const FAULT_EXAMPLE = 'verb=update,resource=endpoints,lose-reply=0.01,delay=exponential:50ms';
+
+const SERVE_FLAGS = {
+  port: { kind: integer(0, 65_535), default: '0', help: 'port to listen on; 0 is any free one' },
+  'bind-address': {
+    kind: parsed('<ip>', address),
+    default: '127.0.0.1',
+    help: 'address to listen on; any but loopback needs --secure',
+  },
+  secure: { kind: bool, default: 'false', help: 'HTTPS and a bearer token, both made anew and in the kubeconfig' },
+  kubeconfig: { kind: text('<path>'), default: 'endpointd.kubeconfig', help: 'where the kubeconfig is written' },
+  profile: {
+    kind: choice('<name>', [EMPTY, ...PROFILES.map(({ name }) => name)]),
+    default: EMPTY,
+    help: 'cluster to fill it with',
+  },
+  seed: { kind: integer(0, 2 ** 32 - 1), default: '1', help: 'the same seed makes the same cluster' },
+  life: { kind: bool, default: 'true', help: 'schedule, start and end pods, as a cluster does' },
+  'end-namespaces': {
+    kind: bool,
+    default: 'true',
+    help: 'empty and finalize deleted namespaces, as kube-controller-manager does where it runs',
+  },
+  'collect-garbage': {
+    kind: bool,
+    default: 'true',
+    help: 'delete slices whose Service or Endpoints is gone, as kube-controller-manager does where it runs',
+  },
+  'pod-step': { kind: duration(0), default: '300ms', help: 'what each step of a pod takes on average' },
+  nodes: { kind: integer(0, 5000), default: '3', help: 'nodes to create beside those of the profile' },
+  'churn-rate': { kind: number(0, 10_000), default: '0', help: "changes of the profile's objects a second" },
+  'dual-stack': { kind: bool, default: 'false', help: 'Services can have addresses of both families' },
+  'watch-list': { kind: bool, default: 'true', help: 'offer WatchList streaming' },
+} as const;
+
+const FAULT_FLAGS = {
+  fault: {
+    kind: faultRules,
+    default: '',
+    help: `a rule such as ${FAULT_EXAMPLE}; the first that fits a request decides; repeatable`,
+  },
+  'fault-admin': {
+    kind: bool,
+    default: 'false',
+    help: `rules can be read (GET), replaced (PUT, one a line) and ended (DELETE) at ${FAULTS_PATH} from this machine`,
+  },
+} as const;
+
+const SERVE_COMMAND: CommandFlags = {
+  command: 'endpointd serve',
+  description: 'The embedded API server alone, in memory; by default over plain HTTP on loopback.',
+  groups: [
+    { title: '', flags: SERVE_FLAGS },
+    { title: 'Faults on demand', flags: FAULT_FLAGS },
+  ],
+};
+
+type ServeFlags = OptionsOf<typeof SERVE_FLAGS & typeof FAULT_FLAGS>;
+
+export interface ServeOptions extends Omit<ServeFlags, 'profile'> {
+  /** null = an empty cluster. */
+  readonly profile: Profile | null;
+}
+
+/** @throws UsageError or HelpShown */
 export function parseServeFlags(args: readonly string[], print: (text: string) => void): ServeOptions {
-  const profiles = [EMPTY, ...PROFILES.map(({ name }) => name)];
-  const command = new Command('endpointd serve')
-    .description('The embedded API server alone, in memory; by default over plain HTTP on loopback.')
-    .usage('[--flag=value ...]');
-  add(command, '--port <n>', 'port to listen on; 0 is any free one', integer(0, 65_535), 0);
-  add(command, '--bind-address <ip>', 'address to listen on; any but loopback needs --secure', address, '127.0.0.1');
-  add(command, '--secure [bool]', 'HTTPS and a bearer token, both made anew and in the kubeconfig', bool, false);
-  add(command, '--kubeconfig <path>', 'where the kubeconfig is written', asText, 'endpointd.kubeconfig');
-  add(command, '--profile <name>', `cluster to fill it with: ${profiles.join(', ')}`, choice(profiles), EMPTY);
-  add(command, '--seed <n>', 'the same seed makes the same cluster', integer(0, 2 ** 32 - 1), 1);
-  add(command, '--life [bool]', 'schedule, start and end pods, as a cluster does', bool, true);
-  const ends = 'empty and finalize deleted namespaces, as kube-controller-manager does where it runs';
-  add(command, '--end-namespaces [bool]', ends, bool, true);
-  const collects = 'delete slices whose Service or Endpoints is gone, as kube-controller-manager does where it runs';
-  add(command, '--collect-garbage [bool]', collects, bool, true);
-  add(command, '--pod-step <duration>', 'what each step of a pod takes on average', duration(0), 300, '300ms');
-  add(command, '--nodes <n>', 'nodes to create beside those of the profile', integer(0, 5000), 3);
-  add(command, '--churn-rate <n>', "changes of the profile's objects a second", number(0, 10_000), 0);
-  add(command, '--dual-stack [bool]', 'Services can have addresses of both families', bool, false);
-  add(command, '--watch-list [bool]', 'offer WatchList streaming', bool, true);
-  command.optionsGroup('Faults on demand:');
-  command.addOption(
-    new Option('--fault <rule>', `a rule such as ${FAULT_EXAMPLE}; the first that fits a request decides; repeatable`)
-      .argParser(faultRule)
-      .default([], 'none'),
-  );
-  const admin = `rules can be read (GET), replaced (PUT, one a line) and ended (DELETE) at ${FAULTS_PATH} from this machine`;
-  add(command, '--fault-admin [bool]', admin, bool, false);
-  command.helpOption('-h, --help', 'this text');
-  parseWith(command, args, print);
-  const { podStep, profile, ...flags } = command.opts<RawFlags>();
+  const { profile, ...flags } = parseFlags(SERVE_COMMAND, args, print) as ServeFlags;
   if (flags.churnRate > 0 && profile === EMPTY) {
     throw new UsageError('--churn-rate needs a --profile: only its objects are changed');
   }
@@ -172,23 +184,12 @@ export function parseServeFlags(args: readonly string[], print: (text: string) =
       `--bind-address=${flags.bindAddress} needs --secure: whoever reaches it could change everything`,
     );
   }
-  return { ...flags, podStepMs: podStep, profile: profile === EMPTY ? null : findProfile(profile) };
+  return { ...flags, profile: profile === EMPTY ? null : findProfile(profile) };
 }
 
-function address(text: string): string {
-  if (isIP(text) === 0) throw new InvalidArgumentError('It has to be an IP address.');
-  return text;
-}
-
-const FAULT_EXAMPLE = 'verb=update,resource=endpoints,lose-reply=0.01,delay=exponential:50ms';
-
-function faultRule(text: string, before: readonly string[]): readonly string[] {
-  try {
-    parseFaultRule(text);
-  } catch (error) {
-    throw new InvalidArgumentError(`${(error as Error).message}.`);
-  }
-  return [...before, text];
+function address(said: string): string {
+  if (isIP(said) === 0) throw new ValueError('It has to be an IP address.');
+  return said;
 }
 
 async function fill(client: Pick<ApiClient, 'send'>, profile: Profile, seed: number): Promise<Cluster> {

@@ -73,8 +73,8 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
       {
         queueName: 'endpoint_slice',
         concurrent: options.concurrentServiceEndpointSyncs,
-        batchPeriodMs: options.endpointSliceUpdatesBatchPeriodMs,
-        objectBatchPeriodMs: options.endpointSliceUpdatesBatchPeriodMs,
+        batchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
+        objectBatchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
       },
     );
   }
@@ -88,9 +88,9 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
       },
       {
         queueName: 'endpoint_slice_mirroring',
-        concurrent: options.mirroringConcurrentSyncs,
+        concurrent: options.mirroringConcurrentServiceEndpointSyncs,
         batchPeriodMs: 0,
-        objectBatchPeriodMs: options.mirroringBatchPeriodMs,
+        objectBatchPeriodMs: options.mirroringEndpointsliceUpdatesBatchPeriodMs,
       },
     );
   }

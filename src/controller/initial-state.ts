@@ -53,7 +53,7 @@ export function createState(
     writes: createWriteQueue(),
     tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     pause: createWritePause(),
-    recorder: createEventRecorder(options.eventQueueMax),
+    recorder: createEventRecorder(options.eventQueueSize),
     sums: createFactSums(),
     mirrorZones: options.mirroring && options.mirroringZones ? createMirrorZones() : null,
     shares: null,

@@ -21,7 +21,7 @@ import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protoco
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
-    project: (source) => projectPod(source, state.interner, state.options.kubeletEnds),
+    project: (source) => projectPod(source, state.interner, state.options.kubeletShutdownIsTermination),
     cachedVersion: ({ namespace, name }) => getPod(state.index, namespace, name)?.resourceVersion ?? '',
     upsert(pod, _source, upTo, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
@@ -101,10 +101,10 @@ function podChanged(service: ServiceState, podName: string, now: Now): void {
 }
 
 function pacedMs(unit: Unit, now: Now): number {
-  const { adaptiveBatchPeriodMsMax } = unit.controller.options;
-  if (adaptiveBatchPeriodMsMax === 0) return 0;
+  const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
+  if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
-  return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMsMax);
+  return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
 function notePodForPlanner(service: ServiceState, podName: string): void {

@@ -7,16 +7,16 @@ export interface ControllerOptions {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
   readonly concurrentServiceEndpointSyncs: number;
-  readonly endpointSliceUpdatesBatchPeriodMs: number;
-  readonly endpointsPerSliceMax: number;
+  readonly endpointsliceUpdatesBatchPeriodMs: number;
+  readonly maxEndpointsPerSlice: number;
   /** Slices of services that have shrunk are merged. */
   readonly compactSlices: boolean;
-  readonly mirroringConcurrentSyncs: number;
+  readonly mirroringConcurrentServiceEndpointSyncs: number;
   /** Delays reactions to slice events only, as upstream. */
-  readonly mirroringBatchPeriodMs: number;
-  readonly mirroringEndpointsPerSubsetMax: number;
+  readonly mirroringEndpointsliceUpdatesBatchPeriodMs: number;
+  readonly mirroringMaxEndpointsPerSubset: number;
   /** Addresses above that maximum go into further slices instead of being left out. */
-  readonly mirroringAll: boolean;
+  readonly mirroringAllEndpoints: boolean;
   /** Mirrored endpoints have the zone of the node that they name. */
   readonly mirroringZones: boolean;
   /** What was written for a Service that has lost its selector, or become an ExternalName, is deleted, not mirrored. */
@@ -24,9 +24,9 @@ export interface ControllerOptions {
   /**
    * The longest that the changes of a service's pods are collected while they keep arriving; 0 = that period is fixed.
    */
-  readonly adaptiveBatchPeriodMsMax: number;
+  readonly adaptiveBatchPeriodMaxMs: number;
   /** Pods that their kubelet is ending count as terminating before they have a deletionTimestamp. */
-  readonly kubeletEnds: boolean;
+  readonly kubeletShutdownIsTermination: boolean;
   /** Services that have this label are left alone, whatever its value; '' = there is no such label. */
   readonly optOutLabel: string;
   /**
@@ -37,15 +37,15 @@ export interface ControllerOptions {
   readonly kubeApiBurst: number;
   /** 0 = no resync. */
   readonly minResyncPeriodMs: number;
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /** Most writes without an answer at a time, over all services. */
-  readonly writesInFlightMax: number;
+  readonly maxWritesInFlight: number;
   /** Most bytes in one batch to a shard; a service whose snapshot alone is bigger is refused (stuck). */
-  readonly batchBytesMax: number;
+  readonly maxBatchBytes: number;
   /** Milliseconds after which a shard that has not answered a batch is ended. */
   readonly shardDeadlineMs: number;
   /** Most events waiting to be recorded; further ones are dropped and counted. */
-  readonly eventQueueMax: number;
+  readonly eventQueueSize: number;
   /** A list that would take away most ready endpoints is confirmed by second lists before anything is removed. */
   readonly confirmMassRemoval: boolean;
   /** False = never ask for WatchList streaming, always page. */

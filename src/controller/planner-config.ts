@@ -5,12 +5,12 @@ import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type PlannerConfig } fr
 export function plannerConfigOf(options: ControllerOptions): PlannerConfig {
   const { endpoints, slices, mirroring } = options;
   return {
-    tolerateUnreadyAnnotation: options.tolerateUnreadyAnnotation,
+    tolerateUnreadyEndpointsAnnotation: options.tolerateUnreadyEndpointsAnnotation,
     outputs: (endpoints ? OUTPUT_ENDPOINTS : 0) | (slices ? OUTPUT_SLICES : 0) | (mirroring ? OUTPUT_MIRROR : 0),
-    endpointsPerSliceMax: options.endpointsPerSliceMax,
+    maxEndpointsPerSlice: options.maxEndpointsPerSlice,
     compactSlices: options.compactSlices,
-    mirrorEndpointsPerSubsetMax: options.mirroringEndpointsPerSubsetMax,
-    mirrorAll: options.mirroringAll,
+    mirrorEndpointsPerSubsetMax: options.mirroringMaxEndpointsPerSubset,
+    mirrorAll: options.mirroringAllEndpoints,
     mirrorZones: options.mirroringZones,
   };
 }

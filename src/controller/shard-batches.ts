@@ -147,13 +147,13 @@ function postBatch(
   refused: RefusedPlan[],
   now: Now,
 ): ServiceState[] {
-  const { batchBytesMax } = state.options;
+  const { maxBatchBytes } = state.options;
   const taken: Asked[] = [];
   const entries: BatchEntry[] = [];
   const left: ServiceState[] = [];
   let bytes = 0;
   for (const service of services) {
-    if (bytes > batchBytesMax || mustWait(service)) {
+    if (bytes > maxBatchBytes || mustWait(service)) {
       left.push(service);
       continue;
     }
@@ -166,14 +166,14 @@ function postBatch(
     if (asked === 0 || record === null) continue;
     const entry = buildEntry(state, service, record);
     const entryBytes = estimateEntryBytes(entry);
-    if (entryBytes > batchBytesMax) {
-      const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${batchBytesMax}`;
+    if (entryBytes > maxBatchBytes) {
+      const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${maxBatchBytes}`;
       const failure: Failure = { class: 'invalid', message, retryAfterMs: -1 };
       for (const unit of unitsOf(service, asked)) refused.push({ unit, failure });
       service.asked = 0;
       continue;
     }
-    if (entries.length > 0 && bytes + entryBytes > batchBytesMax) {
+    if (entries.length > 0 && bytes + entryBytes > maxBatchBytes) {
       // Full: those that follow keep their order.
       bytes = Infinity;
       left.push(service);

@@ -94,7 +94,7 @@ export function flushWrites(
       withdraw(state, queued, now);
       continue;
     }
-    if (writes.inFlight >= state.options.writesInFlightMax) return Infinity;
+    if (writes.inFlight >= state.options.maxWritesInFlight) return Infinity;
     const pausedUntilMs = nextWriteMs(pause);
     if (now.nowMs < pausedUntilMs) return pausedUntilMs;
     if (!tryTakeToken(tokens, now.nowMs)) return nextTokenMs(tokens);

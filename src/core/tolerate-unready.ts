@@ -7,7 +7,7 @@ import { quoted, type Problem } from './problem.ts';
 /** What a planner is told once and for all. */
 export interface PlanningConfig {
   /** Honour the annotation that upstream dropped in 1.24. */
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
 }
 
 export interface Publishing {
@@ -19,7 +19,7 @@ export interface Publishing {
 /** A valid annotation wins over `spec.publishNotReadyAddresses`, both ways. */
 export function publishingOf(service: ServiceRecord, config: PlanningConfig): Publishing {
   const publishNotReady = service.publishNotReadyAddresses;
-  const text = config.tolerateUnreadyAnnotation
+  const text = config.tolerateUnreadyEndpointsAnnotation
     ? labelsGet(service.annotations, TOLERATE_UNREADY_ANNOTATION)
     : undefined;
   if (text === undefined) return { publishNotReady, problem: null };

@@ -20,7 +20,12 @@ type JsonObject = Record<string, unknown>;
 const NOTHING: JsonObject = {};
 
 /** @throws DecodeError that names the field */
-export function podFromJson(value: object, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
+export function podFromJson(
+  value: object,
+  interner: Interner,
+  pod: Draft<PodRecord>,
+  kubeletShutdownIsTermination: boolean,
+): void {
   const meta = commonMeta(value, interner, pod);
   pod.namespace = interned(meta, 'metadata.', 'namespace', interner);
   pod.deleting = isSet(meta['deletionTimestamp']);
@@ -45,7 +50,7 @@ export function podFromJson(value: object, interner: Interner, pod: Draft<PodRec
     pod.ready = ready['status'] === 'True';
     pod.readyTime = parseTime(textAt(ready, 'status.conditions[].', 'lastTransitionTime'));
   }
-  if (kubeletEnds && listAt(status, 'status.', 'conditions').some(isKubeletEnd)) pod.deleting = true;
+  if (kubeletShutdownIsTermination && listAt(status, 'status.', 'conditions').some(isKubeletEnd)) pod.deleting = true;
   pod.podIP = textAt(status, 'status.', 'podIP');
   const podIPs = listAt(status, 'status.', 'podIPs').map((item, i) =>
     textAt(objectOf(item, `status.podIPs[${i}]`), `status.podIPs[${i}].`, 'ip'),

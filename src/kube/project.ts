@@ -35,14 +35,14 @@ import type {
 } from './types.ts';
 
 /**
- * @param kubeletEnds a pod that its kubelet is ending counts as deleting, too (D30)
+ * @param kubeletShutdownIsTermination a pod that its kubelet is ending counts as deleting, too (D30)
  * @throws DecodeError that names what could be read of the pod
  */
-export function projectPod(source: ObjectSource, interner: Interner, kubeletEnds = false): PodRecord {
+export function projectPod(source: ObjectSource, interner: Interner, kubeletShutdownIsTermination = false): PodRecord {
   const pod = emptyPod();
   try {
-    if (source.encoding === 'json') podFromJson(source.value, interner, pod, kubeletEnds);
-    else readPod(createReader(source.bytes), interner, pod, kubeletEnds);
+    if (source.encoding === 'json') podFromJson(source.value, interner, pod, kubeletShutdownIsTermination);
+    else readPod(createReader(source.bytes), interner, pod, kubeletShutdownIsTermination);
   } catch (error) {
     throw named(error, 'pod', pod);
   }
@@ -262,7 +262,12 @@ function enter(reader: ProtoReader): number {
   return outer;
 }
 
-function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
+function readPod(
+  reader: ProtoReader,
+  interner: Interner,
+  pod: Draft<PodRecord>,
+  kubeletShutdownIsTermination: boolean,
+): void {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
@@ -276,7 +281,7 @@ function readPod(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>,
       reader.end = outer;
     } else if (tag === POD_STATUS) {
       const outer = enter(reader);
-      readPodStatus(reader, interner, pod, kubeletEnds);
+      readPodStatus(reader, interner, pod, kubeletShutdownIsTermination);
       reader.end = outer;
     } else skipField(reader, tag);
   }
@@ -393,7 +398,12 @@ function parsePorts(interner: Interner, bytes: Uint8Array, start: number, end: n
   }
 }
 
-function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRecord>, kubeletEnds: boolean): void {
+function readPodStatus(
+  reader: ProtoReader,
+  interner: Interner,
+  pod: Draft<PodRecord>,
+  kubeletShutdownIsTermination: boolean,
+): void {
   let seenReady = false;
   let podIPs: string[] | null = null;
   for (;;) {
@@ -401,7 +411,7 @@ function readPodStatus(reader: ProtoReader, interner: Interner, pod: Draft<PodRe
     if (tag === 0) break;
     if (tag === STATUS_PHASE) pod.phase = readInterned(reader, interner);
     else if (tag === STATUS_CONDITIONS) {
-      if (kubeletEnds && isKubeletEnd(reader)) pod.deleting = true;
+      if (kubeletShutdownIsTermination && isKubeletEnd(reader)) pod.deleting = true;
       if (seenReady) skipField(reader, tag);
       else seenReady = readReadyCondition(reader, pod);
     } else if (tag === STATUS_POD_IP) pod.podIP = readLatin1(reader);

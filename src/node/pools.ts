@@ -14,7 +14,7 @@ const loadProxyAgent = (): typeof undici.ProxyAgent => (require('undici') as typ
 export type Pools = Readonly<Record<Lane, Dispatcher>>;
 
 /** Lists, reads and watches run a handful at a time; events have a budget of a few a second. */
-function connectionsOf(lane: Lane, writesInFlightMax: number): number {
+function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
   switch (lane) {
     case 'list':
       return 8;
@@ -23,7 +23,7 @@ function connectionsOf(lane: Lane, writesInFlightMax: number): number {
     case 'read':
       return 16;
     case 'write':
-      return writesInFlightMax;
+      return maxWritesInFlight;
     case 'event':
       return 2;
   }
@@ -36,7 +36,7 @@ function connectionsOf(lane: Lane, writesInFlightMax: number): number {
 const KEEPALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /** HTTP/1.1 only: h2 costs a quarter to half more CPU for our bodies, and one stalled connection would stall all. */
-export function createPools(access: Access, writesInFlightMax: number): Pools {
+export function createPools(access: Access, maxWritesInFlight: number): Pools {
   const tls = {
     ...(access.tls.ca === null ? {} : { ca: access.tls.ca }),
     ...(access.tls.cert === null ? {} : { cert: access.tls.cert }),
@@ -49,7 +49,7 @@ export function createPools(access: Access, writesInFlightMax: number): Pools {
   };
   const create = (lane: Lane): Dispatcher => {
     const options = {
-      connections: connectionsOf(lane, writesInFlightMax),
+      connections: connectionsOf(lane, maxWritesInFlight),
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: 60_000,

@@ -28,7 +28,7 @@ export interface TransportConfig {
   /** `endpointd/<version> (<os>/<arch>)`: names the field manager and the flow of priority and fairness. */
   readonly userAgent: string;
   /** Most connections of the write lane. */
-  readonly writesInFlightMax: number;
+  readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
   readonly observe: (observation: RequestObservation) => void;
   /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
@@ -94,7 +94,7 @@ export function createTransport(
 ): Transport & { close(): Promise<void> } {
   let access = config.access;
   let generation = 1;
-  let pools = createPools(access, config.writesInFlightMax);
+  let pools = createPools(access, config.maxWritesInFlight);
   let host = new URL(access.origin).host;
   const retired = new Set<Pools>();
   const calls = new Map<number, Call>();
@@ -331,7 +331,7 @@ export function createTransport(
     generation++;
     if (sameConnections) return;
     const old = pools;
-    pools = createPools(access, config.writesInFlightMax);
+    pools = createPools(access, config.maxWritesInFlight);
     host = new URL(access.origin).host;
     retired.add(old);
     // Graceful: what is under way ends on its old connection, watches at their own timeout.

@@ -135,11 +135,11 @@ export interface EndpointsFacts {
 /** Same for every planner of a process; fixed at its start. */
 export interface PlannerConfig {
   /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /** Bits: what this planner may be asked to plan; of other outputs it keeps nothing. */
   readonly outputs: number;
   /** `--max-endpoints-per-slice` */
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   /** `--compact-slices`: slices of services that have shrunk are merged. */
   readonly compactSlices: boolean;
   /** `--mirroring-max-endpoints-per-subset` */

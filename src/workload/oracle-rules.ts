@@ -2,7 +2,7 @@
 import type { IpFamily, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 
 export interface OracleOptions {
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
 }
 
 export function toMap(flat: readonly string[]): Map<string, string> {
@@ -25,7 +25,7 @@ export function selects(selector: readonly string[], labels: readonly string[]):
 /** Whether pods that are not ready count as ready. */
 export function publishes(service: ServiceRecord, options: OracleOptions): boolean {
   const annotation = toMap(service.annotations).get('service.alpha.kubernetes.io/tolerate-unready-endpoints');
-  if (options.tolerateUnreadyAnnotation && annotation !== undefined) {
+  if (options.tolerateUnreadyEndpointsAnnotation && annotation !== undefined) {
     if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(annotation)) return true;
     if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(annotation)) return false;
   }

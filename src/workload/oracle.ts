@@ -34,7 +34,7 @@ export interface OracleEndpoints {
 export function oracleEndpoints(
   world: OracleWorld,
   key: string,
-  options: OracleOptions = { tolerateUnreadyAnnotation: false },
+  options: OracleOptions = { tolerateUnreadyEndpointsAnnotation: false },
 ): OracleEndpoints | null {
   const service = world.services.find((candidate) => `${candidate.namespace}/${candidate.name}` === key);
   if (service === undefined || service.selector === null || service.type === 'ExternalName') return null;

@@ -7,7 +7,7 @@ import type { ExpectedFamily, ExpectedSlices } from './slices-oracle.ts';
 
 export interface SlicesJudgeOptions {
   /** `--max-endpoints-per-slice`; infinite where larger slices existed before. */
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   /** What hints by CPU are allotted by. */
   readonly shares: ZoneShares;
 }
@@ -51,7 +51,7 @@ function judgeFrame(
   faults: Fault[],
   { service, labels }: ExpectedSlices,
   slice: EndpointSlice,
-  { endpointsPerSliceMax }: SlicesJudgeOptions,
+  { maxEndpointsPerSlice }: SlicesJudgeOptions,
 ): void {
   const { metadata, endpoints } = slice;
   const wrongLabel = labelDifference(labels, metadata.labels ?? {});
@@ -60,8 +60,8 @@ function judgeFrame(
     faults.push(faultOf(slice, `is not owned by Service uid ${service.uid}`));
   }
   const count = endpoints?.length ?? 0;
-  if (count > endpointsPerSliceMax) {
-    faults.push(faultOf(slice, `${count} endpoints, at most ${endpointsPerSliceMax} are allowed`));
+  if (count > maxEndpointsPerSlice) {
+    faults.push(faultOf(slice, `${count} endpoints, at most ${maxEndpointsPerSlice} are allowed`));
   }
 }
 

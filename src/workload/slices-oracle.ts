@@ -35,7 +35,7 @@ export type HintsRule = 'none' | 'cpu' | 'PreferClose' | 'PreferSameZone' | 'Pre
 export function oracleSlices(
   service: ServiceRecord,
   world: SlicesWorld,
-  options: OracleOptions = { tolerateUnreadyAnnotation: false },
+  options: OracleOptions = { tolerateUnreadyEndpointsAnnotation: false },
 ): ExpectedSlices | null {
   const { selector, namespace } = service;
   if (selector === null || service.type === 'ExternalName') return null;

@@ -4,8 +4,8 @@ import { publishingOf } from '../../src/core/tolerate-unready.ts';
 import { makeService } from '../support/records.ts';
 
 const ANNOTATION = 'service.alpha.kubernetes.io/tolerate-unready-endpoints';
-const on = { tolerateUnreadyAnnotation: true };
-const off = { tolerateUnreadyAnnotation: false };
+const on = { tolerateUnreadyEndpointsAnnotation: true };
+const off = { tolerateUnreadyEndpointsAnnotation: false };
 
 function annotated(value: string, publishNotReadyAddresses: boolean): ReturnType<typeof makeService> {
   return makeService({ annotations: { [ANNOTATION]: value }, publishNotReadyAddresses });

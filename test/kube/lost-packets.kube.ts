@@ -76,7 +76,7 @@ async function openWatch(access: Access): Promise<{ ended: Promise<TransportEven
       readAccess: () => Promise.resolve(access),
       refreshMs: 600_000,
       userAgent: 'endpointd/0.0.0 (test/test)',
-      writesInFlightMax: 1,
+      maxWritesInFlight: 1,
       log: () => undefined,
       observe: () => undefined,
     },

@@ -76,7 +76,7 @@ describe('429 from a real API server', () => {
         readAccess: () => Promise.resolve(access),
         refreshMs: 60_000,
         userAgent: 'endpointd/test',
-        writesInFlightMax: TOGETHER,
+        maxWritesInFlight: TOGETHER,
         log: ignore,
         observe: ignore,
       },

@@ -34,7 +34,7 @@ test('connections are kept and reused', async () => {
 });
 
 test('a write waiting for a connection that times out certainly did not arrive', async () => {
-  await using world = await disposable(socketWorld(() => 'hang', { writesInFlightMax: 1 }));
+  await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
   const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
   world.transport.send(httpRequest({ ...write, timeoutMs: 2000 }));
   const waiting = httpRequest({ ...write, timeoutMs: 50 });

@@ -98,7 +98,7 @@ describe('the trigger time', () => {
 describe('service.alpha.kubernetes.io/tolerate-unready-endpoints', () => {
   /** A ready pod, one that is not, and one that terminates. */
   function world(annotation: string, publishNotReadyAddresses: boolean, flag: boolean): Sim {
-    const sim = createSim({ options: { tolerateUnreadyAnnotation: flag } });
+    const sim = createSim({ options: { tolerateUnreadyEndpointsAnnotation: flag } });
     sim.request('POST', `${NAMESPACE}/services`, {
       apiVersion: 'v1',
       kind: 'Service',

@@ -364,8 +364,8 @@ describe('--adaptive-batch-period-max', () => {
   const FAST = { kubeApiQps: 1000, kubeApiBurst: 1000 };
 
   /** 40 pods become ready, ten a second. */
-  function rollOut(adaptiveBatchPeriodMsMax: number): Sim {
-    const sim = createSliceSim({ options: { ...ALL, ...FAST, adaptiveBatchPeriodMsMax } });
+  function rollOut(adaptiveBatchPeriodMaxMs: number): Sim {
+    const sim = createSliceSim({ options: { ...ALL, ...FAST, adaptiveBatchPeriodMaxMs } });
     createService(sim, { name: 'web' });
     for (let i = 1; i <= PODS; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, ready: false });
     sim.start();
@@ -441,7 +441,7 @@ describe('--kubelet-shutdown-is-termination', () => {
   }
 
   it('a pod that its kubelet is ending is terminating in slices, still serving, and not in Endpoints', () => {
-    const sim = settled({ kubeletEnds: true });
+    const sim = settled({ kubeletShutdownIsTermination: true });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(1000);
     shutDown(sim, 'web-1');
@@ -452,7 +452,7 @@ describe('--kubelet-shutdown-is-termination', () => {
   });
 
   it('its deletion afterwards changes nothing until it is gone', () => {
-    const sim = settled({ kubeletEnds: true });
+    const sim = settled({ kubeletShutdownIsTermination: true });
     shutDown(sim, 'web-1');
     const from = sim.exchanges.length;
     sim.request('DELETE', `${PODS}/web-1`);
@@ -470,7 +470,7 @@ describe('--kubelet-shutdown-is-termination', () => {
 });
 
 describe('--compact-slices', () => {
-  const COMPACT = { endpoints: false, mirroring: false, compactSlices: true, endpointsPerSliceMax: 4 } as const;
+  const COMPACT = { endpoints: false, mirroring: false, compactSlices: true, maxEndpointsPerSlice: 4 } as const;
 
   /** 24 pods in six slices, of which eight stay, unevenly. */
   function shrunk(options: SimConfig['options']): Sim {

@@ -196,7 +196,7 @@ describe('the queues', () => {
   it('have a batch period each: that of one does not delay the other', () => {
     for (const [slow, first, last] of [
       [{ endpointUpdatesBatchPeriodMs: 5000 }, 'PUT endpointslices 200', 'PUT endpoints 200'],
-      [{ endpointSliceUpdatesBatchPeriodMs: 5000 }, 'PUT endpoints 200', 'PUT endpointslices 200'],
+      [{ endpointsliceUpdatesBatchPeriodMs: 5000 }, 'PUT endpoints 200', 'PUT endpointslices 200'],
     ] as const) {
       const sim = settled({ ...ALL, ...slow });
       sim.run(10_000);
@@ -214,8 +214,8 @@ describe('the queues', () => {
   it('of slices do not repair sooner than their batch period, but mirroring follows Endpoints at once', () => {
     const sim = settled({
       ...ALL,
-      endpointSliceUpdatesBatchPeriodMs: 4000,
-      mirroringBatchPeriodMs: 7000,
+      endpointsliceUpdatesBatchPeriodMs: 4000,
+      mirroringEndpointsliceUpdatesBatchPeriodMs: 7000,
     });
     sim.run(10_000);
     const from = sim.exchanges.length;

@@ -131,7 +131,7 @@ describe('objects that somebody deletes as soon as they are there', () => {
   });
 
   it('many slices deleted together are one round', () => {
-    const sim = settled({ options: { endpointsPerSliceMax: 1 } });
+    const sim = settled({ options: { maxEndpointsPerSlice: 1 } });
     for (let i = 2; i <= 5; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.run(5000);
     const full = (): boolean => slicesTable(sim).length === 5;
@@ -265,7 +265,7 @@ describe('no fight is', () => {
   });
 
   it('what we delete ourselves', () => {
-    const sim = settled({ options: { compactSlices: true, endpointsPerSliceMax: 2 } });
+    const sim = settled({ options: { compactSlices: true, maxEndpointsPerSlice: 2 } });
     for (let i = 2; i <= 6; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.run(5000);
     for (let i = 2; i <= 6; i++) deleteObject(sim, `/api/v1/namespaces/default/pods/web-${i}`);

@@ -80,7 +80,7 @@ describe('an object that is too large', () => {
     samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => `${labels['service']} ${labels['class']}`);
 
   it('for a batch, by what others have written on it: its service is stuck until that is gone, no other', () => {
-    const sim = createSim({ options: { batchBytesMax: 65_536 } });
+    const sim = createSim({ options: { maxBatchBytes: 65_536 } });
     const note = 'x'.repeat(200_000);
     sim.request('POST', '/api/v1/namespaces/default/endpoints', {
       apiVersion: 'v1',

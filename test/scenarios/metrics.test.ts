@@ -73,9 +73,9 @@ function slicesMorning(): Sim {
     options: {
       endpoints: true,
       mirroring: true,
-      endpointsPerSliceMax: 2,
-      mirroringEndpointsPerSubsetMax: 3,
-      endpointSliceUpdatesBatchPeriodMs: 100,
+      maxEndpointsPerSlice: 2,
+      mirroringMaxEndpointsPerSubset: 3,
+      endpointsliceUpdatesBatchPeriodMs: 100,
     },
   });
   createService(sim, {

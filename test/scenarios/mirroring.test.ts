@@ -328,7 +328,7 @@ describe('Endpoints that are not to be mirrored', () => {
 });
 
 describe('more addresses than a subset may have', () => {
-  const MAX = { mirroringEndpointsPerSubsetMax: 10 };
+  const MAX = { mirroringMaxEndpointsPerSubset: 10 };
 
   it('are cut, which an event and a metric tell', () => {
     const sim = settled({ options: MAX }, [{ addresses: many(12), ports: HTTP }]);
@@ -340,7 +340,7 @@ describe('more addresses than a subset may have', () => {
   });
 
   it('are all mirrored, in as many slices as it takes, where the flag asks for that', () => {
-    const sim = settled({ options: { ...MAX, mirroringAll: true } }, [{ addresses: many(24), ports: HTTP }]);
+    const sim = settled({ options: { ...MAX, mirroringAllEndpoints: true } }, [{ addresses: many(24), ports: HTTP }]);
     assert.deepEqual(sizesOf(sim), [10, 10, 4]);
     const from = sim.exchanges.length;
     edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: many(24).slice(1), ports: HTTP }] });

@@ -219,7 +219,7 @@ describe('at every moment of a sync', () => {
 
 describe('a slot that is freed', () => {
   it('by a service that no batch can carry goes to the next in line at once', () => {
-    const sim = createSim({ options: { concurrentEndpointSyncs: 1, batchBytesMax: 4000 } });
+    const sim = createSim({ options: { concurrentEndpointSyncs: 1, maxBatchBytes: 4000 } });
     createService(sim, { name: 'big', spec: { selector: { app: 'big' } } });
     for (let i = 1; i <= 50; i++) createPod(sim, { name: `big-${i}`, ip: `10.0.1.${i}`, labels: { app: 'big' } });
     for (let i = 1; i <= 5; i++) createService(sim, { name: `web-${i}` });

@@ -155,7 +155,7 @@ describe('priority and fairness that turns a write away', () => {
   });
 
   it('pauses neither reads nor events', () => {
-    const sim = settled({ tolerateUnreadyAnnotation: true });
+    const sim = settled({ tolerateUnreadyEndpointsAnnotation: true });
     sim.refuse = (request) => (isWrite(request) ? turnedAway(30) : 0);
     change(sim, ['a', 'b', 'c']);
     sim.run(100);

@@ -192,7 +192,7 @@ describe('a service that kills every thread it is planned on', () => {
 
 describe('a snapshot too big for a batch', () => {
   it('is refused before it is sent, and only its service is stuck', () => {
-    const sim = createSim({ options: { batchBytesMax: 10_000 } });
+    const sim = createSim({ options: { maxBatchBytes: 10_000 } });
     createService(sim, { name: 'big' });
     createService(sim, { name: 'small', spec: { selector: { app: 'small' } } });
     for (let i = 1; i <= 100; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });

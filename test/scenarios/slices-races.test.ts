@@ -34,7 +34,7 @@ function settled(): Sim {
       endpoints: true,
       slices: true,
       mirroring: true,
-      endpointsPerSliceMax: 2,
+      maxEndpointsPerSlice: 2,
       kubeApiQps: 1000,
       // The last acks travel with an entry that nothing but a resync asks for.
       minResyncPeriodMs: 100_000,

@@ -74,7 +74,7 @@ describe('a service that ends every thread on which it is planned', () => {
 describe('a service whose planning throws', () => {
   it('while another of its plans is under way: that one begins with a look at what there is, and makes no duplicate', () => {
     let batchMs = 1;
-    const options = { ...ALL, endpointSliceUpdatesBatchPeriodMs: 50 };
+    const options = { ...ALL, endpointsliceUpdatesBatchPeriodMs: 50 };
     const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

@@ -99,7 +99,7 @@ describe('a reply that is lost', () => {
   });
 
   it('to a delete costs one list and no event', () => {
-    const sim = world({ options: { endpointsPerSliceMax: 1 } });
+    const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.start();
     sim.run(2000);
@@ -114,7 +114,7 @@ describe('a reply that is lost', () => {
 
   it('to any of the writes of a service that is growing, shrinking and changing its ports, leaves it right', () => {
     for (let seed = 1; seed <= 12; seed++) {
-      const sim = world({ seed, options: { endpointsPerSliceMax: 3 } });
+      const sim = world({ seed, options: { maxEndpointsPerSlice: 3 } });
       sim.faults.loseReply = 0.4;
       sim.start();
       for (let i = 2; i <= 9; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -173,7 +173,7 @@ describe('a conflict', () => {
 
 describe('a delete of a slice that is gone already', () => {
   it('is a success: no event, no retry (D3)', () => {
-    const sim = world({ options: { endpointsPerSliceMax: 1 } });
+    const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.start();
     sim.run(2000);
@@ -254,7 +254,7 @@ describe('a refusal', () => {
   });
 
   it('of one of several adds holds back the deletes alone: nothing that serves goes away (D13)', () => {
-    const sim = world({ options: { endpointsPerSliceMax: 1 } });
+    const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
     sim.start();
@@ -278,7 +278,7 @@ describe('a refusal', () => {
 
   it('of one slice does not make another wait, whose conflict the next try settles, whichever answer comes last', () => {
     for (const lastName of [0, 1]) {
-      const sim = world({ options: { endpointsPerSliceMax: 1, endpointSliceUpdatesBatchPeriodMs: 100 } });
+      const sim = world({ options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 } });
       createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
       sim.start();
       sim.run(2000);
@@ -305,7 +305,7 @@ describe('a refusal', () => {
   it('of creates in a terminating namespace skips them alone: updates and deletes are done (D33)', () => {
     const sim = createSliceSim({
       serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
-      options: { endpointsPerSliceMax: 1, endpointSliceUpdatesBatchPeriodMs: 100 },
+      options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 },
     });
     const namespace = 'going';
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
@@ -378,7 +378,7 @@ describe('a thread that is lost', () => {
 
   it('at any moment of a growth by several slices leaves no duplicates and nobody out', () => {
     for (let atMs = 0; atMs < 14; atMs += 0.7) {
-      const sim = settled({ shards: 1, options: { endpointsPerSliceMax: 2 } });
+      const sim = settled({ shards: 1, options: { maxEndpointsPerSlice: 2 } });
       for (let i = 2; i <= 7; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
       sim.run(atMs);
       sim.shards!.kill(0, 'exit code 1');
@@ -428,7 +428,7 @@ describe('a stop', () => {
 
 describe('many slices of one service', () => {
   it('are written side by side', () => {
-    const sim = world({ options: { endpointsPerSliceMax: 1, kubeApiQps: 1000, kubeApiBurst: 1000 } });
+    const sim = world({ options: { maxEndpointsPerSlice: 1, kubeApiQps: 1000, kubeApiBurst: 1000 } });
     for (let i = 2; i <= 50; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.lag = ({ method }) => ({ toMs: method === 'POST' ? 100 : 0, backMs: 0 });
     sim.start();

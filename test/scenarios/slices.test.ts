@@ -47,7 +47,7 @@ describe('a service', () => {
   });
 
   it('grows from nothing to many slices, each filled before the next is begun', () => {
-    const sim = settled({ options: { endpointsPerSliceMax: 10 } }, 0);
+    const sim = settled({ options: { maxEndpointsPerSlice: 10 } }, 0);
     for (let i = 1; i <= 34; i++) {
       createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
       sim.run(100);
@@ -107,7 +107,7 @@ describe('a service', () => {
   });
 
   it('with another port has it in the same slices', () => {
-    const sim = settled({ options: { endpointsPerSliceMax: 2 } }, 5);
+    const sim = settled({ options: { maxEndpointsPerSlice: 2 } }, 5);
     const names = namesOf(sim);
     const from = sim.exchanges.length;
     editService(sim, 'web', { ports: [{ name: 'http', port: 80, targetPort: 9090 }] });
@@ -193,7 +193,7 @@ describe('a service', () => {
 
 describe('a flip of a pod', () => {
   it('costs one PUT of one slice and one of Endpoints', () => {
-    const sim = settled({ options: { ...BOTH, endpointsPerSliceMax: 3 } }, 8);
+    const sim = settled({ options: { ...BOTH, maxEndpointsPerSlice: 3 } }, 8);
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-5', ready: false });
     sim.run(5000);
@@ -214,7 +214,7 @@ describe('a flip of a pod', () => {
   });
 
   it('and back within a batch period costs nothing', () => {
-    const sim = settled({ options: { endpointSliceUpdatesBatchPeriodMs: 500 } });
+    const sim = settled({ options: { endpointsliceUpdatesBatchPeriodMs: 500 } });
     const from = sim.exchanges.length;
     const status = sim.request('GET', `${PODS}/web-1`);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -370,7 +370,7 @@ describe('a Service of two families', () => {
 
 describe('a restart', () => {
   it('on slices that are right writes nothing, neither slices nor Endpoints', () => {
-    const sim = settled({ options: { ...BOTH, mirroring: true, endpointsPerSliceMax: 3 } }, 8);
+    const sim = settled({ options: { ...BOTH, mirroring: true, maxEndpointsPerSlice: 3 } }, 8);
     createService(sim, { name: 'empty', spec: { selector: { app: 'empty' } } });
     createService(sim, { name: 'bare', spec: { selector: { app: 'web' }, clusterIP: 'None', ports: [] } });
     sim.run(2000);
@@ -382,7 +382,7 @@ describe('a restart', () => {
   });
 
   it('on slices of another make, with ports in another order, under other names, writes nothing', () => {
-    const sim = createSliceSim({ options: { endpointsPerSliceMax: 2 } });
+    const sim = createSliceSim({ options: { maxEndpointsPerSlice: 2 } });
     const ports = ['a', 'b', 'c', 'd'].map((name, i) => ({ name, port: i + 1, protocol: 'TCP' }));
     createService(sim, { name: 'web', spec: { ports } });
     const { uid } = sim.request('GET', '/api/v1/namespaces/default/services/web').metadata;
@@ -435,10 +435,10 @@ describe('a restart', () => {
   });
 
   it('with a lower --max-endpoints-per-slice splits nothing, and fills no slice above it', () => {
-    const sim = settled({ options: { endpointsPerSliceMax: 10 } }, 8);
+    const sim = settled({ options: { maxEndpointsPerSlice: 10 } }, 8);
     sim.kill();
     const from = sim.exchanges.length;
-    sim.start({ endpointsPerSliceMax: 5 });
+    sim.start({ maxEndpointsPerSlice: 5 });
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), []);
     createPod(sim, { name: 'web-9', ip: '10.0.0.9' });
@@ -447,9 +447,9 @@ describe('a restart', () => {
   });
 
   it('with a higher one fills the slices that there are', () => {
-    const sim = settled({ options: { endpointsPerSliceMax: 4 } }, 8);
+    const sim = settled({ options: { maxEndpointsPerSlice: 4 } }, 8);
     sim.kill();
-    sim.start({ endpointsPerSliceMax: 10 });
+    sim.start({ maxEndpointsPerSlice: 10 });
     sim.run(60_000);
     createPod(sim, { name: 'web-9', ip: '10.0.0.9' });
     sim.run(1000);

@@ -89,7 +89,7 @@ describe('batching of pod events', () => {
       };
       it(`${name}: ${text}`, () => check(createSim({ options: { endpointUpdatesBatchPeriodMs: batchMs } })));
       it(`${name}, of slices: ${text}`, () => {
-        check(createSliceSim({ options: { endpointSliceUpdatesBatchPeriodMs: batchMs } }));
+        check(createSliceSim({ options: { endpointsliceUpdatesBatchPeriodMs: batchMs } }));
       });
     }
   }

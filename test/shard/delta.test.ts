@@ -24,7 +24,7 @@ import { ALL_OUTPUTS, ENDPOINTS_ONLY } from '../support/planner-config.ts';
 import { send } from '../support/planner-talk.ts';
 
 const SEED = 20261121;
-const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, endpointsPerSliceMax: 2, mirrorEndpointsPerSubsetMax: 2 };
+const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, maxEndpointsPerSlice: 2, mirrorEndpointsPerSubsetMax: 2 };
 
 const podChanges: fc.Arbitrary<Step> = fc
   .record({

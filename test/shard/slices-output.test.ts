@@ -16,7 +16,7 @@ import { member, serviceRecord } from '../support/batches.ts';
 import { ALL_OUTPUTS } from '../support/planner-config.ts';
 import { ackOf, observedAs, outlineOf, send, sliceOf, storedAs } from '../support/planner-talk.ts';
 
-const SLICES_ONLY = { ...ALL_OUTPUTS, outputs: OUTPUT_SLICES, endpointsPerSliceMax: 3 };
+const SLICES_ONLY = { ...ALL_OUTPUTS, outputs: OUTPUT_SLICES, maxEndpointsPerSlice: 3 };
 const BOTH = { ...ALL_OUTPUTS, outputs: OUTPUT_SLICES | OUTPUT_ENDPOINTS };
 
 suite('slices in a planner', () => {

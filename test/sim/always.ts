@@ -205,7 +205,7 @@ function overBound({ controllers, writes, shards, options, requests, echoesExpec
     syncs += queue.processing.length;
     if (queue.processing.length > concurrencyOf(options, name)) return `${name}: ${queue.processing.length} syncs`;
   }
-  if (writes.inFlight > options.writesInFlightMax) return `${writes.inFlight} writes in flight`;
+  if (writes.inFlight > options.maxWritesInFlight) return `${writes.inFlight} writes in flight`;
   for (const { inFlight } of shards) if (inFlight.size > BATCHES_IN_FLIGHT_MAX) return `${inFlight.size} batches`;
   if (echoesExpected > ECHOES_EXPECTED_MAX) return `${echoesExpected} echoes are waited for`;
   const requestsMax = writes.inFlight + 2 * syncs + OTHER_REQUESTS_MAX;
@@ -214,7 +214,9 @@ function overBound({ controllers, writes, shards, options, requests, echoesExpec
 
 function concurrencyOf(options: ControllerState['options'], name: string): number {
   if (name === 'endpoints') return options.concurrentEndpointSyncs;
-  return name === 'endpointslice' ? options.concurrentServiceEndpointSyncs : options.mirroringConcurrentSyncs;
+  return name === 'endpointslice'
+    ? options.concurrentServiceEndpointSyncs
+    : options.mirroringConcurrentServiceEndpointSyncs;
 }
 
 /** Ready does not depend on a backlog: caches were filled once, and the streams are up. */

@@ -91,7 +91,7 @@ function begin(
     world,
     troubles,
     flags: world.options,
-    endpointsPerSliceMax: world.options.endpointsPerSliceMax ?? 100,
+    maxEndpointsPerSlice: world.options.maxEndpointsPerSlice ?? 100,
     held: new Map(),
     ownVersions: new Set(),
   };

@@ -45,7 +45,7 @@ export const PROCESS = {
       const { sim } = run;
       sim.stop();
       run.flags = drawOptions(prng);
-      run.endpointsPerSliceMax = Math.max(run.endpointsPerSliceMax, run.flags.endpointsPerSliceMax!);
+      run.maxEndpointsPerSlice = Math.max(run.maxEndpointsPerSlice, run.flags.maxEndpointsPerSlice!);
       sim.at(sim.nowMs() + forMs, () => startAgain(run, 0));
       return JSON.stringify(run.flags);
     },

@@ -19,7 +19,7 @@ const EVERY_MS = 1000;
 export function runKubeControllerManager(run: Run, prng: Prng, forMs: number): string {
   const { sim } = run;
   const luck = createPrng(nextInt(prng, 1_000_000));
-  const upstream = createUpstream(run.flags.endpointsPerSliceMax ?? 100);
+  const upstream = createUpstream(run.flags.maxEndpointsPerSlice ?? 100);
   const untilMs = sim.nowMs() + forMs;
   const round = (): void => {
     syncAll(run, upstream, luck);
@@ -49,7 +49,7 @@ function mirror({ sim, flags }: Run, service: ServiceRecord, luck: Prng): void {
     ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
   ) as unknown as Endpoints | undefined;
   const world = { service, endpoints, slices: slicesIn(sim, namespace) };
-  send(sim, namespace, upstreamMirror(world, name, flags.mirroringEndpointsPerSubsetMax ?? 1000, luck).writes);
+  send(sim, namespace, upstreamMirror(world, name, flags.mirroringMaxEndpointsPerSubset ?? 1000, luck).writes);
 }
 
 function slicesIn(sim: Sim, namespace: string): EndpointSlice[] {

@@ -13,7 +13,7 @@ export interface Run {
   /** Flags of the process that runs, or runs next. */
   flags: Partial<ControllerOptions>;
   /** The largest `--max-endpoints-per-slice` so far: larger slices of an earlier process stay. */
-  endpointsPerSliceMax: number;
+  maxEndpointsPerSlice: number;
   /** How many happenings that last hold each effect on. */
   readonly held: Map<string, number>;
   /** Versions of objects that the controller's own writes have made. */

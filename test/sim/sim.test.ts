@@ -34,7 +34,7 @@ function storyOf(kinds: readonly HappeningKind[], world: Partial<Story['world']>
 
 const SHORT_STORIES: Readonly<Record<string, Story>> = {
   'pods come and go': storyOf(['pod-create', 'pod-ready', 'pod-recreate', 'pod-delete', 'pod-ip'], {
-    options: { endpointsPerSliceMax: 2, compactSlices: true },
+    options: { maxEndpointsPerSlice: 2, compactSlices: true },
   }),
   'a Service changes': storyOf(['service-ports', 'service-selector', 'service-label', 'service-recreate']),
   'a Service is mirrored, then not': storyOf(
@@ -116,11 +116,11 @@ describe('shrinking', () => {
   });
 
   it('keeps of the world what the failure hangs on', () => {
-    const fails = ({ world }: Story): boolean => world.options.endpointsPerSliceMax === 2;
-    const story = { ...long, world: { ...long.world, options: { ...long.world.options, endpointsPerSliceMax: 2 } } };
+    const fails = ({ world }: Story): boolean => world.options.maxEndpointsPerSlice === 2;
+    const story = { ...long, world: { ...long.world, options: { ...long.world.options, maxEndpointsPerSlice: 2 } } };
     assert.deepEqual(shrink(story, fails), {
       seed: 3,
-      world: { ...SIMPLEST_WORLD, options: { endpointsPerSliceMax: 2 } },
+      world: { ...SIMPLEST_WORLD, options: { maxEndpointsPerSlice: 2 } },
       happenings: [],
     });
   });

@@ -11,7 +11,7 @@ import {
 } from '../../src/kube/names.ts';
 import type { Endpoint, KubeObject } from '../../src/kube/types.ts';
 
-export function wrongNow({ sim, flags, endpointsPerSliceMax }: Run): string[] {
+export function wrongNow({ sim, flags, maxEndpointsPerSlice }: Run): string[] {
   const services = objectsOf(sim, 'services');
   const optedOut = new Set(
     services.filter(({ metadata }) => metadata.labels?.[OPT_OUT_LABEL] !== undefined).map(keyOf),
@@ -30,10 +30,10 @@ export function wrongNow({ sim, flags, endpointsPerSliceMax }: Run): string[] {
     endpointsController: flags.endpoints ?? true,
     slicesController: flags.slices ?? true,
     mirroringController: flags.mirroring ?? true,
-    endpointsPerSliceMax,
+    maxEndpointsPerSlice,
     mirroring: {
-      endpointsPerSubsetMax: flags.mirroringEndpointsPerSubsetMax ?? 1000,
-      all: flags.mirroringAll ?? false,
+      endpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset ?? 1000,
+      all: flags.mirroringAllEndpoints ?? false,
     },
   });
   return (

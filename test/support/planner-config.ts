@@ -2,9 +2,9 @@ import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type PlannerConfig } fr
 
 /** Of a planner of all three outputs, with upstream's limits. */
 export const ALL_OUTPUTS: PlannerConfig = {
-  tolerateUnreadyAnnotation: false,
+  tolerateUnreadyEndpointsAnnotation: false,
   outputs: OUTPUT_ENDPOINTS | OUTPUT_SLICES | OUTPUT_MIRROR,
-  endpointsPerSliceMax: 100,
+  maxEndpointsPerSlice: 100,
   compactSlices: false,
   mirrorEndpointsPerSubsetMax: 1000,
   mirrorAll: false,

@@ -63,7 +63,7 @@ export async function socketWorld(
       readAccess: (why) => readAccess?.(why, origin) ?? Promise.resolve(access),
       refreshMs: 60_000,
       userAgent: 'endpointd/0.0.0 (test/test)',
-      writesInFlightMax: 16,
+      maxWritesInFlight: 16,
       log: (line) => logged.push(line),
       observe: (observation) => observed.push(observation),
       ...config,

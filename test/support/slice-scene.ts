@@ -39,12 +39,12 @@ export interface Scene {
 }
 
 /** `asUpstream` = its placeholders are compared as it does; else as they should be. */
-export function startScene(endpointsPerSliceMax: number, asUpstream = false): Scene {
+export function startScene(maxEndpointsPerSlice: number, asUpstream = false): Scene {
   return {
     world: startWorld(),
     server: createSliceServer(),
-    upstream: createUpstream(endpointsPerSliceMax, !asUpstream),
-    slices: createServiceSlices({ endpointsPerSliceMax, tolerateUnreadyAnnotation: false }),
+    upstream: createUpstream(maxEndpointsPerSlice, !asUpstream),
+    slices: createServiceSlices({ maxEndpointsPerSlice, tolerateUnreadyEndpointsAnnotation: false }),
   };
 }
 

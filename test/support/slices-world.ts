@@ -36,7 +36,11 @@ export interface WorldOptions {
 
 export function createSlicesWorld(options: WorldOptions = {}): SlicesWorld {
   const { service = makeService(), pods = [], stored = [], max = 100, config } = options;
-  const slices = createServiceSlices({ endpointsPerSliceMax: max, tolerateUnreadyAnnotation: false, ...config });
+  const slices = createServiceSlices({
+    maxEndpointsPerSlice: max,
+    tolerateUnreadyEndpointsAnnotation: false,
+    ...config,
+  });
   const world: SlicesWorld = { service, slices, server: new Map(), revision: 100, shares: null };
   setService(world, service);
   for (const slice of stored) putSlice(world, slice);

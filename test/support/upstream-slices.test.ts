@@ -26,8 +26,8 @@ interface Scene {
   nodes: readonly NodeRecord[];
 }
 
-function scene(seed: number, service = makeService(), endpointsPerSliceMax = 100): Scene {
-  const upstream = createUpstream(endpointsPerSliceMax);
+function scene(seed: number, service = makeService(), maxEndpointsPerSlice = 100): Scene {
+  const upstream = createUpstream(maxEndpointsPerSlice);
   return { upstream, server: createSliceServer([], seed), seed, service, pods: [], nodes: [makeNode('node-1')] };
 }
 

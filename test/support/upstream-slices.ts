@@ -50,7 +50,7 @@ export interface UpstreamWorld {
 
 /** What the controller remembers between syncs. */
 export interface Upstream {
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   /** As upstream is not: a placeholder without a label is not taken for one that has it with an empty value. */
   readonly exactPlaceholderLabels: boolean;
   readonly triggerTimes: Map<string, { readonly service: number; readonly pods: ReadonlyMap<string, number> }>;
@@ -80,9 +80,9 @@ export interface UpstreamFamily {
   readonly hintsFailure: string;
 }
 
-export function createUpstream(endpointsPerSliceMax = 100, exactPlaceholderLabels = false): Upstream {
+export function createUpstream(maxEndpointsPerSlice = 100, exactPlaceholderLabels = false): Upstream {
   return {
-    endpointsPerSliceMax,
+    maxEndpointsPerSlice,
     exactPlaceholderLabels,
     triggerTimes: new Map(),
     hints: new Map(),
@@ -260,7 +260,7 @@ interface Packed {
 /** Section 8.2. */
 function pack(sync: SyncState, family: IpFamily, existing: readonly EndpointSlice[], group: Group): Packed {
   const { service, luck } = sync;
-  const { endpointsPerSliceMax: max } = sync.upstream;
+  const { maxEndpointsPerSlice: max } = sync.upstream;
   const { desired } = group;
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];

@@ -54,8 +54,8 @@ const ENDPOINT = {
 };
 const SECOND = { ...ENDPOINT, addresses: ['10.0.0.2'], targetRef: { ...ENDPOINT.targetRef, name: 'q', uid: 'uid-q' } };
 
-function reasons(expected: ExpectedSlices, slices: readonly EndpointSlice[], endpointsPerSliceMax = 100): string[] {
-  return judgeSlices(expected, slices, { endpointsPerSliceMax, shares: null }).map(
+function reasons(expected: ExpectedSlices, slices: readonly EndpointSlice[], maxEndpointsPerSlice = 100): string[] {
+  return judgeSlices(expected, slices, { maxEndpointsPerSlice, shares: null }).map(
     ({ object, reason }) => `${object}: ${reason}`,
   );
 }

@@ -48,7 +48,7 @@ interface State {
 }
 
 function start(service: ServiceRecord, pods: readonly PodRecord[]): State {
-  const membership = createMembership(service, { tolerateUnreadyAnnotation: false });
+  const membership = createMembership(service, { tolerateUnreadyEndpointsAnnotation: false });
   const state: State = { service, membership, stored: null, planned: null };
   for (const pod of pods) applyPod(membership, pod.name, pod);
   commit(state);

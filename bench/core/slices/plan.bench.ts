@@ -44,7 +44,7 @@ function prepare(size: Size): readonly BenchCase[] {
 }
 
 function start(service: ServiceRecord, pods: readonly PodRecord[]): ServiceSlices {
-  const slices = createServiceSlices({ endpointsPerSliceMax: 100, tolerateUnreadyAnnotation: false });
+  const slices = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
   setSlicesSpec(slices, service);
   pods.forEach((pod, i) => applySlicesPod(slices, pod.name, { pod, zone: ZONES[i % ZONES.length]! }));
   commit(slices);

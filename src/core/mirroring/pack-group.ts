@@ -24,14 +24,14 @@ export interface PackedSlice {
 /**
  * Lays out the endpoints of one group of slices in as few writes as possible: an endpoint that a slice holds stays
  * there, new ones go into slices that are written anyway, the fullest first, then all into the one other slice where they
- * fit best, else into new ones. No slice holds more than `endpointsPerSliceMax`, and none is left empty.
+ * fit best, else into new ones. No slice holds more than `maxEndpointsPerSlice`, and none is left empty.
  * @param stored in the order of preference; all are looked at
  * @param outdated whether a slice must be written for something else than its endpoints
  */
 export function packGroup(
   desired: ReadonlyMap<string, Endpoint>,
   stored: readonly EndpointSlice[],
-  endpointsPerSliceMax: number,
+  maxEndpointsPerSlice: number,
   outdated: (slice: EndpointSlice) => boolean,
 ): PackedGroup {
   const left = new Map(desired);
@@ -43,7 +43,7 @@ export function packGroup(
     for (const has of slice.endpoints ?? []) {
       const identity = endpointIdentity(has);
       const wanted = left.get(identity);
-      if (wanted === undefined || endpoints.length === endpointsPerSliceMax) {
+      if (wanted === undefined || endpoints.length === maxEndpointsPerSlice) {
         removed++;
         changed = true;
         continue;
@@ -62,13 +62,13 @@ export function packGroup(
 
   const rest = [...left.values()];
   const fill = (endpoints: Endpoint[]): void => {
-    endpoints.push(...rest.splice(0, endpointsPerSliceMax - endpoints.length));
+    endpoints.push(...rest.splice(0, maxEndpointsPerSlice - endpoints.length));
   };
   const fullestFirst = slices.filter((slice) => slice.changed).sort((a, b) => b.endpoints.length - a.endpoints.length);
   for (const { endpoints } of fullestFirst) fill(endpoints);
   const created: Endpoint[][] = [];
   while (rest.length > 0) {
-    const best = bestFit(slices, endpointsPerSliceMax - rest.length);
+    const best = bestFit(slices, maxEndpointsPerSlice - rest.length);
     if (best === null) {
       const endpoints: Endpoint[] = [];
       fill(endpoints);

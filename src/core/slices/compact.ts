@@ -28,7 +28,7 @@ function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
   const entries = [...group.entries].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
   // The two emptiest fit in one slice, for all fit in half of them.
   const host = entries.findLast(
-    (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.endpointsPerSliceMax,
+    (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.maxEndpointsPerSlice,
   );
   assert(host !== undefined, 'a group that is to be compacted can be');
   let size = sizeOf(host);
@@ -37,7 +37,7 @@ function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
   for (const entry of entries) {
     if (entry === host) continue;
     size += sizeOf(entry);
-    if (size > family.endpointsPerSliceMax || deletes.length === WRITES_MAX - 1) break;
+    if (size > family.maxEndpointsPerSlice || deletes.length === WRITES_MAX - 1) break;
     deletes.push(entry);
     for (const endpoint of endpointsOf(group, podsIn(entry))) endpoints.push(endpoint);
   }

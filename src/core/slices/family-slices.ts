@@ -11,7 +11,7 @@ import type { StoredSlice } from './slice-state.ts';
 
 export interface FamilySlices {
   readonly family: IpFamily;
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   readonly groups: Map<string, PortGroup>;
   /** Groups with marks, and those that have slices but no pods. */
   readonly dirtyGroups: Set<PortGroup>;
@@ -51,10 +51,10 @@ export interface SliceEntry {
   group: PortGroup | null;
 }
 
-export function createFamilySlices(family: IpFamily, endpointsPerSliceMax: number, compacts = false): FamilySlices {
+export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: number, compacts = false): FamilySlices {
   return {
     family,
-    endpointsPerSliceMax,
+    maxEndpointsPerSlice,
     groups: new Map(),
     dirtyGroups: new Set(),
     fragmented: compacts ? new Set() : null,
@@ -178,10 +178,10 @@ function dropGroup(family: FamilySlices, group: PortGroup): void {
   family.fragmented?.delete(group);
 }
 
-function noteFragmented({ fragmented, endpointsPerSliceMax }: FamilySlices, group: PortGroup): void {
+function noteFragmented({ fragmented, maxEndpointsPerSlice }: FamilySlices, group: PortGroup): void {
   if (fragmented === null) return;
   const { desired, entries } = group;
-  if (entries.size > 1 && desired.size > 0 && desired.size * 2 <= entries.size * endpointsPerSliceMax) {
+  if (entries.size > 1 && desired.size > 0 && desired.size * 2 <= entries.size * maxEndpointsPerSlice) {
     fragmented.add(group);
   } else fragmented.delete(group);
 }
@@ -204,7 +204,7 @@ function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoin
 }
 
 function slicesFor(family: FamilySlices, endpoints: number): number {
-  return Math.ceil(endpoints / family.endpointsPerSliceMax);
+  return Math.ceil(endpoints / family.maxEndpointsPerSlice);
 }
 
 function markPod(family: FamilySlices, group: PortGroup, pod: string): void {

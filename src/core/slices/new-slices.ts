@@ -23,7 +23,7 @@ export function draftNewSlices(
   groups: readonly GroupLeftovers[],
   recyclable: Set<SliceEntry>,
 ): SliceDraft[] {
-  const max = family.endpointsPerSliceMax;
+  const max = family.maxEndpointsPerSlice;
   const openings: Opening[] = [];
   for (const { group, leftovers } of groups) {
     const slices = Math.ceil(leftovers.size / max);

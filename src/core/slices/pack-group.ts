@@ -65,7 +65,7 @@ export function fillGroup(
   const leftovers = arrangeLeftovers(family, pods, recyclable);
   if (leftovers.size === 0) return leftovers;
   refill(family, group, updates, leftovers);
-  const remainder = leftovers.size % family.endpointsPerSliceMax;
+  const remainder = leftovers.size % family.maxEndpointsPerSlice;
   const roomy = remainder === 0 ? null : roomySlice(family, group, updates, emptied, remainder);
   if (roomy !== null) {
     const endpoints = [...(roomy.stored.object.endpoints ?? []), ...endpointsOf(group, takeAny(leftovers, remainder))];
@@ -125,7 +125,7 @@ function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): 
 /** Slices that are written anyway, the fullest first, take what they can (8.2, step 2). */
 function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceDraft[], leftovers: Leftovers): void {
   for (const draft of updates.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
-    const room = family.endpointsPerSliceMax - draft.endpoints.length;
+    const room = family.maxEndpointsPerSlice - draft.endpoints.length;
     if (room <= 0) continue;
     const own = takeOwn(leftovers, draft.entry!, room);
     append(draft.endpoints, endpointsOf(group, own));
@@ -151,7 +151,7 @@ function roomySlice(
   let chosenCount = -1;
   for (const entry of group.entries) {
     const count = entry.stored.object.endpoints?.length ?? 0;
-    if (count + size > family.endpointsPerSliceMax || count < chosenCount || written.has(entry)) continue;
+    if (count + size > family.maxEndpointsPerSlice || count < chosenCount || written.has(entry)) continue;
     if (chosen !== null && count === chosenCount && chosen.name < entry.name) continue;
     chosen = entry;
     chosenCount = count;

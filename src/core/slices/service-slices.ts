@@ -31,9 +31,9 @@ import { storeSlice } from './slice-state.ts';
 
 export interface SlicesConfig {
   /** `--max-endpoints-per-slice` */
-  readonly endpointsPerSliceMax: number;
+  readonly maxEndpointsPerSlice: number;
   /** Honour the annotation that upstream dropped in 1.24. */
-  readonly tolerateUnreadyAnnotation: boolean;
+  readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /** Slices of groups that have shrunk are merged. */
   readonly compactSlices?: boolean;
 }
@@ -199,7 +199,7 @@ function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
 
 function placeAll(s: ServiceSlices, service: SlicesSpec): void {
   s.families = service.families.map((family) =>
-    createFamilySlices(family, s.config.endpointsPerSliceMax, s.config.compactSlices),
+    createFamilySlices(family, s.config.maxEndpointsPerSlice, s.config.compactSlices),
   );
   s.unwanted.clear();
   s.waitingForNode = 0;

@@ -13,7 +13,7 @@ import type { PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import { makePod, makeService, makeServicePort } from '../../support/records.ts';
 import { subsetText } from '../../support/subset-text.ts';
 
-const config = { tolerateUnreadyAnnotation: false };
+const config = { tolerateUnreadyEndpointsAnnotation: false };
 
 function membershipOf(service: ServiceRecord, pods: readonly PodRecord[]): Membership {
   const membership = createMembership(service, config);
@@ -172,7 +172,7 @@ test('publishing unready pods brings them, and terminating ones, among the ready
 
 test('the annotation of old, where it is honoured, is as good as the field', () => {
   const annotations = { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' };
-  const membership = createMembership(makeService({ annotations }), { tolerateUnreadyAnnotation: true });
+  const membership = createMembership(makeService({ annotations }), { tolerateUnreadyEndpointsAnnotation: true });
   applyPod(membership, 'a', podAt('a', { ready: false, deleting: true }));
   assert.deepEqual(texts(membership), ['10.0.0.1@a -> 8080/TCP']);
 });
@@ -265,7 +265,7 @@ test('problems that nobody takes do not pile up', () => {
 
 test('a bad annotation is told once', () => {
   const annotations = { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'maybe' };
-  const membership = createMembership(makeService({ annotations }), { tolerateUnreadyAnnotation: true });
+  const membership = createMembership(makeService({ annotations }), { tolerateUnreadyEndpointsAnnotation: true });
   setSpec(membership, makeService({ annotations, resourceVersion: '2' }));
   assert.deepEqual(
     takeProblems(membership).map(({ kind }) => kind),
@@ -276,7 +276,7 @@ test('a bad annotation is told once', () => {
 test('an annotation that turns bad is told, and so is another bad one', () => {
   const withAnnotation = (value: string) =>
     makeService({ annotations: { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': value } });
-  const membership = createMembership(withAnnotation('true'), { tolerateUnreadyAnnotation: true });
+  const membership = createMembership(withAnnotation('true'), { tolerateUnreadyEndpointsAnnotation: true });
   const messages: string[] = [];
   for (const value of ['maybe', 'often']) {
     setSpec(membership, withAnnotation(value));

@@ -24,7 +24,7 @@ function planFor({ service = makeService(), pods = [], stored = null, triggerTim
 }
 
 function subsetsFor(service: ServiceRecord, pods: readonly PodRecord[]): readonly EndpointSubset[] {
-  const membership = createMembership(service, { tolerateUnreadyAnnotation: false });
+  const membership = createMembership(service, { tolerateUnreadyEndpointsAnnotation: false });
   for (const pod of pods) applyPod(membership, pod.name, pod);
   return subsetsOf(membership);
 }

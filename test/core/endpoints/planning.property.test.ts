@@ -23,7 +23,7 @@ import { oracleEndpoints } from '../../../src/workload/oracle.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { arbitraryPod, arbitraryService } from '../../support/endpoints-world.ts';
 
-const config = { tolerateUnreadyAnnotation: true };
+const config = { tolerateUnreadyEndpointsAnnotation: true };
 const OVER = 'endpoints.kubernetes.io/over-capacity';
 
 /** What main thread and planner keep of one service. */

@@ -206,8 +206,8 @@ const change = fc.oneof(
 const changes = fc.array(change, { maxLength: 40, size: 'max' });
 const max = fc.constantFrom(1, 2, 3, 100);
 
-function startScene(endpointsPerSliceMax: number): Scene {
-  return { world: createSlicesWorld({ max: endpointsPerSliceMax }), members: new Map(), plans: 0 };
+function startScene(maxEndpointsPerSlice: number): Scene {
+  return { world: createSlicesWorld({ max: maxEndpointsPerSlice }), members: new Map(), plans: 0 };
 }
 
 /** All that is known, told anew and in another order. */
@@ -225,8 +225,8 @@ function planOf(slices: ServiceSlices, { world }: Scene): Pick<SlicesPlan, 'writ
 
 test('what is planned change by change is what is planned from nothing', () => {
   fc.assert(
-    fc.property(changes, max, (story, endpointsPerSliceMax) => {
-      const scene = startScene(endpointsPerSliceMax);
+    fc.property(changes, max, (story, maxEndpointsPerSlice) => {
+      const scene = startScene(maxEndpointsPerSlice);
       for (const each of story) {
         each(scene);
         assert.deepEqual(planOf(scene.world.slices, scene), planOf(fromNothing(scene), scene));
@@ -238,8 +238,8 @@ test('what is planned change by change is what is planned from nothing', () => {
 
 test('when all writes succeed there is nothing left to do, and each pod is where it should be', () => {
   fc.assert(
-    fc.property(changes, max, (story, endpointsPerSliceMax) => {
-      const scene = startScene(endpointsPerSliceMax);
+    fc.property(changes, max, (story, maxEndpointsPerSlice) => {
+      const scene = startScene(maxEndpointsPerSlice);
       const { world } = scene;
       for (const each of story) each(scene);
       sync(world);
@@ -266,13 +266,13 @@ test('when all writes succeed there is nothing left to do, and each pod is where
 
 test('no slice that we fill is above the maximum', () => {
   fc.assert(
-    fc.property(changes, max, (story, endpointsPerSliceMax) => {
-      const scene = startScene(endpointsPerSliceMax);
+    fc.property(changes, max, (story, maxEndpointsPerSlice) => {
+      const scene = startScene(maxEndpointsPerSlice);
       for (const each of story) {
         each(scene);
         for (const { object, name } of plan(scene.world, 0, freshNames(scene)).writes) {
           const before = scene.world.server.get(name)?.endpoints?.length ?? 0;
-          assert.ok((object?.endpoints?.length ?? 0) <= Math.max(endpointsPerSliceMax, before));
+          assert.ok((object?.endpoints?.length ?? 0) <= Math.max(maxEndpointsPerSlice, before));
         }
       }
     }),

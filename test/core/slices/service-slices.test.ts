@@ -46,7 +46,7 @@ function named({ writes }: SlicesPlan): string[] {
 // Pods
 
 test('a pod is told by its name, and what was known of it is returned', () => {
-  const s = createServiceSlices({ endpointsPerSliceMax: 100, tolerateUnreadyAnnotation: false });
+  const s = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
   const first = makePod('p');
   const second = makePod('p', { ready: false });
   assert.equal(applySlicesPod(s, 'p', { pod: first, zone: 'a' }), null);
@@ -59,7 +59,7 @@ test('a pod is told by its name, and what was known of it is returned', () => {
 });
 
 test('pods and slices may come before the service', () => {
-  const s = createServiceSlices({ endpointsPerSliceMax: 100, tolerateUnreadyAnnotation: false });
+  const s = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
   const pod = makePod('p');
   applySlicesPod(s, 'p', { pod, zone: '' });
   observeSlice(s, 'web-0', slice('web-0', [endpointOf(pod)]));
@@ -208,10 +208,12 @@ test('a bad address is reported once and harms nobody else (#109152)', () => {
 
 test('the annotation that publishes unready pods counts if asked for', () => {
   const key = 'service.alpha.kubernetes.io/tolerate-unready-endpoints';
-  const ready = (value: string, tolerateUnreadyAnnotation: boolean): [boolean, number] => {
+  const ready = (value: string, tolerateUnreadyEndpointsAnnotation: boolean): [boolean, number] => {
     const service = makeService({ annotations: { [key]: value } });
     const pods = [makePod('p', { ready: false })];
-    const { writes, problems } = plan(createSlicesWorld({ service, pods, config: { tolerateUnreadyAnnotation } }));
+    const { writes, problems } = plan(
+      createSlicesWorld({ service, pods, config: { tolerateUnreadyEndpointsAnnotation } }),
+    );
     return [writes[0]!.object!.endpoints![0]!.conditions!.ready!, problems.length];
   };
   assert.deepEqual(ready('true', true), [true, 0]);

@@ -45,8 +45,8 @@ function sync(scene: Scene): Both {
   };
 }
 
-function settled(changes: readonly Change[], endpointsPerSliceMax = 100, asUpstream = false): Scene {
-  const scene = startScene(endpointsPerSliceMax, asUpstream);
+function settled(changes: readonly Change[], maxEndpointsPerSlice = 100, asUpstream = false): Scene {
+  const scene = startScene(maxEndpointsPerSlice, asUpstream);
   play(scene, changes);
   sync(scene);
   return scene;
