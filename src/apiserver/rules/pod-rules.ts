@@ -144,12 +144,14 @@ const IMAGE =
 
 const IMAGE_NAME_MAX = 255;
 const IMAGE_PREFIX = 'library/';
+/** What looks like the digest of an image may not be the name of one. */
+const IDENTIFIER = /^[a-f0-9]{64}$/;
 
 /** The tag that an image is pulled by; none where the digest tells, and in what is no reference. */
 function tagOf(image: string): string {
   const [, name = '', tag, digest] = IMAGE.exec(image) ?? [];
   const path = name.includes('/') ? name : IMAGE_PREFIX + name;
-  if (name === '' || path.length > IMAGE_NAME_MAX) return '';
+  if (name === '' || path.length > IMAGE_NAME_MAX || IDENTIFIER.test(image)) return '';
   return tag ?? (digest === undefined ? 'latest' : '');
 }
 

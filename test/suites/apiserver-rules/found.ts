@@ -122,6 +122,21 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  AlreadyExists: object is being deleted: endpoints "a" already exists',
     ],
   },
+  'Pod: an image that is called like a digest is pulled like one': {
+    steps: ['a', 'b'].map((name, at) =>
+      create(
+        'pods',
+        { metadata: { name }, spec: { containers: [{ name: 'c', image: 'a'.repeat(64 - at) }] } },
+        'spec.containers.0.imagePullPolicy',
+      ),
+    ),
+    sees: [
+      '201',
+      '  spec.containers.0.imagePullPolicy = "IfNotPresent"',
+      '201',
+      '  spec.containers.0.imagePullPolicy = "Always"',
+    ],
+  },
   'path: groups that are not served': {
     steps: [
       get('/apis/none.example.com/v1/endpoints'),
