@@ -15,11 +15,31 @@ export interface KubeBinaries {
 }
 
 const VERSION = { git: 'v1.36.3', major: '1', minor: '36' };
-const GO_PACKAGES: Readonly<Record<string, string>> = {
-  etcd: 'go.etcd.io/etcd/server/v3',
-  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+
+/** A go.mod and what is built from it. */
+interface GoModule {
+  readonly directory: string;
+  /** What it is a part of, for a message. */
+  readonly release: string;
+  /** Packages by the names of their programs. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+const KUBERNETES: GoModule = {
+  directory: import.meta.dirname,
+  release: `Kubernetes ${VERSION.git}`,
+  packages: {
+    etcd: 'go.etcd.io/etcd/server/v3',
+    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  },
+};
+/** Apart, so that it does not decide about the versions of the others: only one test needs it. */
+const ETCDUTL: GoModule = {
+  directory: join(import.meta.dirname, 'etcdutl'),
+  release: 'etcd v3.6.16',
+  packages: { etcdutl: 'go.etcd.io/etcd/etcdutl/v3' },
 };
 const BUILD_MINUTES_MAX = 30;
 const LOCK_POLL_MS = 500;
@@ -32,38 +52,48 @@ const run = promisify(execFile);
  * @throws Error that says what to install, when there is neither a binary nor Go
  */
 export async function kubeBinaries(): Promise<KubeBinaries> {
-  const [etcd, kubeApiserver, kubeControllerManager, kubectl] = await Promise.all(
-    Object.keys(GO_PACKAGES).map((name) => findBinary(name)),
-  );
-  const cache = await cacheDirectory();
-  const missing = Object.entries({
-    etcd,
-    'kube-apiserver': kubeApiserver,
-    'kube-controller-manager': kubeControllerManager,
-    kubectl,
-  })
-    .filter(([, path]) => path === null)
-    .map(([name]) => name);
-  if (missing.length > 0) await build(cache, missing);
+  const paths = await findOrBuild(KUBERNETES);
   return {
-    etcd: etcd ?? join(cache, 'etcd'),
-    kubeApiserver: kubeApiserver ?? join(cache, 'kube-apiserver'),
-    kubeControllerManager: kubeControllerManager ?? join(cache, 'kube-controller-manager'),
-    kubectl: kubectl ?? join(cache, 'kubectl'),
+    etcd: paths.get('etcd')!,
+    kubeApiserver: paths.get('kube-apiserver')!,
+    kubeControllerManager: paths.get('kube-controller-manager')!,
+    kubectl: paths.get('kubectl')!,
   };
 }
 
+/**
+ * The path of etcdutl, found or built in the same way (about a minute from nothing).
+ * @throws Error that says what to install, when there is neither a binary nor Go
+ */
+export async function etcdutlBinary(): Promise<string> {
+  return (await findOrBuild(ETCDUTL)).get('etcdutl')!;
+}
+
+/** Paths by the names of the programs. */
+async function findOrBuild(module: GoModule): Promise<Map<string, string>> {
+  const cache = await cacheDirectory(module);
+  const assets = process.env['KUBEBUILDER_ASSETS'];
+  const directories = [...(assets === undefined || assets === '' ? [] : [assets]), cache];
+  const paths = new Map<string, string>();
+  const missing: string[] = [];
+  for (const name of Object.keys(module.packages)) {
+    const path = await findBinary(directories, name);
+    if (path === null) missing.push(name);
+    paths.set(name, path ?? join(cache, name));
+  }
+  if (missing.length > 0) await build(module, cache, missing);
+  return paths;
+}
+
 /** Keyed by go.mod: other versions are other programs. */
-async function cacheDirectory(): Promise<string> {
+async function cacheDirectory({ directory }: GoModule): Promise<string> {
   const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const goMod = await readFile(join(import.meta.dirname, 'go.mod'));
+  const goMod = await readFile(join(directory, 'go.mod'));
   const key = createHash('sha256').update(goMod).digest('hex').slice(0, 16);
   return join(base, 'endpointd', 'kube', key);
 }
 
-async function findBinary(name: string): Promise<string | null> {
-  const assets = process.env['KUBEBUILDER_ASSETS'];
-  const directories = [...(assets === undefined || assets === '' ? [] : [assets]), await cacheDirectory()];
+async function findBinary(directories: readonly string[], name: string): Promise<string | null> {
   for (const directory of directories) {
     const path = join(directory, name);
     if (await exists(path)) return path;
@@ -81,7 +111,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Builds what is missing, one process at a time: test files run side by side. */
-async function build(directory: string, names: readonly string[]): Promise<void> {
+async function build(module: GoModule, directory: string, names: readonly string[]): Promise<void> {
   await mkdir(directory, { recursive: true });
   const lock = join(directory, 'building');
   while (!(await tryLock(lock))) await sleep(LOCK_POLL_MS);
@@ -89,7 +119,7 @@ async function build(directory: string, names: readonly string[]): Promise<void>
     for (const name of names) {
       const path = join(directory, name);
       if (await exists(path)) continue;
-      await buildOne(path, name);
+      await buildOne(module, path, name);
     }
   } finally {
     await rm(lock, { recursive: true, force: true });
@@ -117,13 +147,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function buildOne(path: string, name: string): Promise<void> {
+async function buildOne({ directory, release, packages }: GoModule, path: string, name: string): Promise<void> {
   const stamp = 'k8s.io/component-base/version.git';
   const flags = `-s -w -X ${stamp}Version=${VERSION.git} -X ${stamp}Major=${VERSION.major} -X ${stamp}Minor=${VERSION.minor}`;
   const part = `${path}.part`;
   try {
-    await run('go', ['build', '-trimpath', '-ldflags', flags, '-o', part, GO_PACKAGES[name]!], {
-      cwd: import.meta.dirname,
+    await run('go', ['build', '-trimpath', '-ldflags', flags, '-o', part, packages[name]!], {
+      cwd: directory,
       env: { ...process.env, CGO_ENABLED: '0' },
       timeout: BUILD_MINUTES_MAX * 60_000,
       maxBuffer: 16 * 1024 * 1024,
@@ -131,8 +161,8 @@ async function buildOne(path: string, name: string): Promise<void> {
   } catch (error) {
     throw new Error(
       `${name} is missing and could not be built: install Go 1.26 or newer (https://go.dev/dl), or set ` +
-        `KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, kube-controller-manager and kubectl ` +
-        `${VERSION.git} (${(error as Error).message.slice(0, 2000)})`,
+        `KUBEBUILDER_ASSETS to a directory with ${Object.keys(packages).join(', ')} of ${release} (` +
+        `${(error as Error).message.slice(0, 2000)})`,
       { cause: error },
     );
   }

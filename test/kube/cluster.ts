@@ -38,6 +38,10 @@ export interface Cluster {
   /** Scratch space, and the logs of all programs. */
   readonly directory: string;
   readonly auditLogPath: string;
+  /** Where etcd, while it is stopped, can be given other data. */
+  readonly etcdData: string;
+  /** By which etcd knows itself in its data. */
+  readonly etcdPeerUrl: string;
   readonly binaries: KubeBinaries;
   /** SIGKILL. */
   killApiserver(): Promise<void>;
@@ -89,6 +93,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     kubeconfigPath,
     directory,
     auditLogPath,
+    etcdData: join(directory, 'etcd'),
+    etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
     binaries,
     async killApiserver() {
       await apiserver?.kill('SIGKILL');

@@ -10,35 +10,18 @@ import { loadCluster } from '../../src/cli/load-cluster.ts';
 
 import { createApiClient } from '../../src/node/api-client.ts';
 import type { ApiClient, ApiRequest } from '../../src/node/api-client.ts';
-import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { ChurnMix } from '../../src/workload/churn.ts';
+import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { findProfile } from '../../src/workload/profile.ts';
-import type { Profile } from '../../src/workload/profile.ts';
 import { startServe } from '../support/serve-process.ts';
 import type { ServeProcess } from '../support/serve-process.ts';
 import { clientOf } from './client.ts';
 import { startCluster, startControllerManager } from './cluster.ts';
 import type { Cluster, ControllerManager } from './cluster.ts';
 import { normalised } from './normalised.ts';
+import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
 
 const SEED = 20_261_121;
 const CHANGES = 400;
-/**
- * Left out is what hangs on the moment at which kube-controller-manager looks, on any server: it learns of nodes with the
- * next change of a service only, shares hints by CPU out in the order of Go's maps, and may lose what is made again at once
- * (D1, D2, D9, D14 and D16 of docs/spec/endpointslice.md "Known defects").
- */
-const PROFILE: Profile = { ...findProfile('small'), topologyShare: 0 };
-const MIX: ChurnMix = {
-  ...CHURN_MIXES.everything,
-  'service-topology': 0,
-  'service-recreate': 0,
-  'endpoints-recreate': 0,
-  'node-zone': 0,
-  'node-readiness': 0,
-  'node-replace': 0,
-};
 const CONVERGE_MS_MAX = 120_000;
 const POLL_MS = 250;
 /** What nobody has written for so long, with the managers still running, is what they make of it. */
@@ -137,9 +120,9 @@ describe('kube-controller-manager on the embedded API server', () => {
 
 /** The same on every server: a cluster, changes to it, orphans for the collector, and a namespace that goes. */
 async function tell(client: ApiClient): Promise<void> {
-  const cluster = makeCluster(PROFILE, SEED);
+  const cluster = makeCluster(UPSTREAM_PROFILE, SEED);
   await loadCluster(client, cluster, 16);
-  const churn = createChurn(cluster, MIX, SEED);
+  const churn = createChurn(cluster, UPSTREAM_MIX, SEED);
   for (let i = 0; i < CHANGES; i++) await client.send(nextChange(churn, SCRIPT_MS)!.request);
   for (const request of EXTRAS) await client.send(request);
 }

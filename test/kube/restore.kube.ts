@@ -1,101 +1,142 @@
 /**
- * A real etcd that is put back to an older copy of its data under a kube-apiserver, beside an endpointd that runs on: what
- * it has published since must follow what is restored.
+ * A real etcd that is put back to a backup under a kube-apiserver, beside an endpointd that runs on, and the same beside the
+ * real kube-controller-manager: what each has published since must follow what is restored.
  */
 import assert from 'node:assert/strict';
-import { cp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runGarbageCollector } from '../../src/cli/garbage-collector.ts';
+import { wrongObjects, wrongText } from '../../src/cli/cluster-check.ts';
+import type { WrongObject } from '../../src/cli/cluster-check.ts';
 import type { ClusterLife } from '../../src/cli/cluster-life.ts';
 import { loadCluster } from '../../src/cli/load-cluster.ts';
+import { readObjects } from '../../src/cli/read-objects.ts';
 import { sendThrough } from '../../src/cli/send-through.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
-import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { Churn } from '../../src/workload/churn.ts';
+import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { findProfile } from '../../src/workload/profile.ts';
+import type { Cluster as ClusterModel } from '../../src/workload/cluster.ts';
 import { clientOf } from './client.ts';
-import { startCluster } from './cluster.ts';
+import { startCluster, startControllerManager } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import type { Endpointd } from './endpointd.ts';
+import { restoreBackup, takeBackup } from './etcd-backup.ts';
+import type { RestoreWay } from './etcd-backup.ts';
 import { DUAL_STACK } from './script.ts';
+import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
 import { until } from './world.ts';
-import { expectAllRight, seenByAll, touchServices } from './whole-check.ts';
+import { expectAllRight, touchServices } from './whole-check.ts';
 
 const SEED = 20_261_122;
-const CHANGES = 400;
-const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500', '--shards=1'];
+/** What is undone. */
+const CHANGES_BEFORE = 400;
+/** Life goes on at once. */
+const CHANGES_AFTER = 100;
+const QPS = 500;
+const FLAGS = [`--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`, '--shards=1'];
+const UPSTREAM = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
 /** Endpoints, slices, Services, nodes and pods. */
 const WATCHES = 5;
-const RIGHT_MS_MAX = 10_000;
-/** For a machine that does other things as well. */
-const SLACK_MS = 20_000;
+const SOON_MS = 10_000;
+const LATE_MS = 60_000;
+const CHECKS = { garbageCollected: true };
 
-describe('an etcd that is restored from a backup under a real kube-apiserver', () => {
-  let cluster: Cluster;
-  let client: ApiClient;
-  let collector: ClusterLife;
-  let endpointd: Endpointd;
-  let churn: Churn;
+/** A cluster, and who works on it. */
+interface Side {
+  readonly cluster: Cluster;
+  readonly client: ApiClient;
+  readonly collector: ClusterLife;
+}
 
-  before(async () => {
-    cluster = await startCluster({ serviceClusterIPRanges: DUAL_STACK });
-    client = clientOf(cluster);
-    collector = runGarbageCollector(client);
-    endpointd = await startEndpointd(cluster, FLAGS);
-    const model = makeCluster(findProfile('small'), SEED);
-    await loadCluster(client, model, 16);
-    churn = createChurn(model, CHURN_MIXES.everything, SEED);
-    await expectAllRight(client, { garbageCollected: true });
-  });
+async function createSide(): Promise<Side> {
+  const cluster = await startCluster({ serviceClusterIPRanges: DUAL_STACK });
+  const client = clientOf(cluster);
+  return { cluster, client, collector: runGarbageCollector(client) };
+}
 
-  after(async () => {
-    await endpointd?.kill9();
-    await collector?.stop();
-    await client?.close();
-    await cluster?.stop();
-  });
+async function removeSide(side: Side | undefined): Promise<void> {
+  await side?.collector.stop();
+  await side?.client.close();
+  await side?.cluster.stop();
+}
 
-  /** Runs `act` on the data of a server that is stopped. */
-  async function whileDown(act: (data: string, copy: string) => Promise<void>): Promise<void> {
-    await cluster.killApiserver();
-    await cluster.killEtcd();
-    await act(join(cluster.directory, 'etcd'), join(cluster.directory, 'etcd-copy'));
-    await cluster.startEtcd();
-    await cluster.startApiserver();
+/** What the server holds when it is loaded, and again when that is restored. */
+function loaded(): ClusterModel {
+  return makeCluster(UPSTREAM_PROFILE, SEED);
+}
+
+async function change(client: ApiClient, model: ClusterModel, count: number, seed: number): Promise<void> {
+  const churn = createChurn(model, UPSTREAM_MIX, seed);
+  for (let i = 0; i < count; i++) {
+    await sendThrough(client, nextChange(churn, Date.now())!.request, AbortSignal.timeout(60_000));
   }
+}
 
-  it('is followed: all is right soon after the watches are back, and history is seen to have gone back', async (test) => {
-    await whileDown((data, copy) => cp(data, copy, { recursive: true }));
-    await endpointd.ready();
-    for (let i = 0; i < CHANGES; i++) {
-      await sendThrough(client, nextChange(churn, Date.now())!.request, AbortSignal.timeout(60_000));
-    }
-    await expectAllRight(client, { garbageCollected: true });
-    await whileDown(async (data, copy) => {
-      await rm(data, { recursive: true });
-      await cp(copy, data, { recursive: true });
+interface Outcome {
+  readonly soon: readonly WrongObject[];
+  readonly late: readonly WrongObject[];
+}
+
+/** The story. What is restored was right when it was copied: only changes and new plans show what a cache holds. */
+async function tell({ cluster, client }: Side, way: RestoreWay): Promise<Outcome> {
+  const model = loaded();
+  await loadCluster(client, model, 16);
+  await expectAllRight(client, CHECKS);
+  await takeBackup(cluster);
+  await change(client, model, CHANGES_BEFORE, SEED);
+  await expectAllRight(client, CHECKS);
+  await restoreBackup(cluster, way);
+  await touchServices(client, 'after the restore');
+  await change(client, loaded(), CHANGES_AFTER, SEED + 1);
+  await sleep(SOON_MS);
+  const soon = wrongObjects(await readObjects(client), CHECKS);
+  await sleep(LATE_MS - SOON_MS);
+  return { soon, late: wrongObjects(await readObjects(client), CHECKS) };
+}
+
+const TITLES: Readonly<Record<RestoreWay, string>> = {
+  copy: 'an etcd that is put back to an older copy of its data',
+  bump: 'an etcd that is restored with --bump-revision --mark-compacted',
+};
+
+for (const way of ['copy', 'bump'] as const) {
+  describe(TITLES[way], () => {
+    let ours: Side;
+    let theirs: Side;
+    let endpointd: Endpointd;
+
+    before(async () => {
+      [ours, theirs] = await Promise.all([createSide(), createSide()]);
+      endpointd = await startEndpointd(ours.cluster, FLAGS);
+      await startControllerManager(theirs.cluster, UPSTREAM, { qps: QPS, burst: QPS });
     });
-    const backMs = Date.now();
-    await until(async () => (await endpointd.metrics()).sum('endpointd_watch_up') === WATCHES);
-    const watchingMs = Date.now();
-    await expectAllRight(client, { garbageCollected: true }, RIGHT_MS_MAX + SLACK_MS);
-    const rightMs = Date.now();
-    // What was restored was right when it was copied: only plans from the caches show what they hold.
-    await touchServices(client, 'after the restore');
-    await seenByAll(client, 'after-the-restore');
-    await expectAllRight(client, { garbageCollected: true }, RIGHT_MS_MAX + SLACK_MS);
-    test.diagnostic(
-      `watches back ${watchingMs - backMs} ms after the server, all right ${rightMs - watchingMs} ms after the watches`,
-    );
-    assert.ok((await endpointd.metrics()).sum('endpointd_history_resets_total') >= WATCHES - 1);
-    const written = async (): Promise<number> => (await endpointd.metrics()).sum('endpointd_writes_total');
-    await until(() => endpointd.idle());
-    const writes = await written();
-    await sleep(5000);
-    assert.equal(await written(), writes, 'nobody writes any more');
+
+    after(async () => {
+      await endpointd?.kill9();
+      await Promise.all([removeSide(ours), removeSide(theirs)]);
+    });
+
+    it(`is followed: nothing is wrong ${SOON_MS / 1000} s after 100 further changes`, async (test) => {
+      const [our, their] = await Promise.all([tell(ours, way), tell(theirs, way)]);
+      for (const [name, { soon, late }] of Object.entries({ endpointd: our, 'kube-controller-manager': their })) {
+        const counts = `${soon.length} wrong after ${SOON_MS / 1000} s, ${late.length} after ${LATE_MS / 1000} s`;
+        test.diagnostic(`${name}: ${counts}`);
+      }
+      assert.equal(our.soon.length, 0, wrongText(our.soon, 10));
+      assert.equal(our.late.length, 0, wrongText(our.late, 10));
+      const metrics = await endpointd.metrics();
+      assert.equal(metrics.sum('endpointd_watch_up'), WATCHES);
+      const resets = metrics.sum('endpointd_history_resets_total');
+      assert.ok(way === 'copy' ? resets > 0 : resets === 0, `${resets} resets`);
+    });
+
+    it('leaves nothing to be written once all is right', async () => {
+      const written = async (): Promise<number> => (await endpointd.metrics()).sum('endpointd_writes_total');
+      await until(() => endpointd.idle());
+      const writes = await written();
+      await sleep(5000);
+      assert.equal(await written(), writes);
+    });
   });
-});
+}
