@@ -14,6 +14,7 @@ import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { readObject } from '../kube/object.ts';
 import { projectOutput } from '../kube/project.ts';
 import { DecodeError } from '../kube/protobuf.ts';
+import { isNotFound } from '../kube/status.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
@@ -28,11 +29,12 @@ export function readEndpoints(state: ControllerState, unit: Unit): void {
 
 /** Takes the answer. Returns why it is none. */
 export function takeEndpointsRead(state: ControllerState, output: OutputState, event: TransportEvent): Failure | null {
-  if (event.type !== 'response' || (event.status !== 200 && event.status !== 404)) return classify(event).failure;
-  if (event.status === 404) {
+  if (event.type !== 'response') return classify(event).failure;
+  if (isNotFound(event.contentType, event.status, event.body)) {
     readOutput(state, output, null, null);
     return null;
   }
+  if (event.status !== 200) return classify(event).failure;
   try {
     const source = readObject(event.contentType, event.body);
     readOutput(state, output, projectOutput(source, state.interner), source);

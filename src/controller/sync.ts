@@ -32,6 +32,7 @@ import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, reflectorOf, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
+import { isApiAnswer, isNotFound } from '../kube/status.ts';
 import type { OutputRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
@@ -435,10 +436,11 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
 export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
-  if (event.type === 'response' && event.status === 200) {
+  const isAnswer = event.type === 'response' && isApiAnswer(event.contentType, event.body);
+  if (isAnswer && event.status === 200) {
     // There is a Service: the cache will show it and queue it.
     finish(state, unit, now);
-  } else if (event.type === 'response' && event.status === 404) {
+  } else if (isAnswer && isNotFound(event.contentType, event.status, event.body)) {
     if (service.record !== null || record === null) {
       finish(state, unit, now);
       return;

@@ -25,7 +25,7 @@ import { readObject } from '../kube/object.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { projectOutput } from '../kube/project.ts';
 import { DecodeError } from '../kube/protobuf.ts';
-import { isNamespaceTerminating, readStatus } from '../kube/status.ts';
+import { isApiAnswer, isNamespaceTerminating, isNotFound, readStatus } from '../kube/status.ts';
 import type { OutputRecord, Status } from '../kube/types.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 import type { Ack, PlannedWrite } from '../shard/protocol.ts';
@@ -185,11 +185,14 @@ export function onWriteAnswered(
 
 function writeOutcome(state: ControllerState, write: PlannedWrite, event: TransportEvent): WriteOutcome {
   if (event.type === 'response') {
-    if (write.verb === 'delete' && (event.status === 200 || event.status === 202 || event.status === 404))
-      return APPLIED;
-    if (event.status === 200 || event.status === 201) {
+    const { status, contentType, body } = event;
+    if (write.verb === 'delete') {
+      const isDone = (status === 200 || status === 202) && isApiAnswer(contentType, body);
+      if (isDone || isNotFound(contentType, status, body)) return APPLIED;
+    } else if (status === 200 || status === 201) {
       try {
-        const applied = projectOutput(readObject(event.contentType, event.body), state.interner);
+        const applied = projectOutput(readObject(contentType, body), state.interner);
+        if (applied.name !== write.name) throw new DecodeError(`it is of ${JSON.stringify(applied.name)}`);
         return { ...APPLIED, applied };
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error;

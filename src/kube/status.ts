@@ -29,6 +29,23 @@ export function readStatus(contentType: string, status: number, body: Uint8Array
   return makeStatus(status, reason, text === '' || isEnvelope(body) ? `HTTP status ${status}` : text);
 }
 
+/** Whether an API server has answered, and not a proxy or a page to sign in: its answers name their kind. Never throws. */
+export function isApiAnswer(contentType: string, body: Uint8Array): boolean {
+  if (isEnvelope(body)) return true;
+  try {
+    return encodingOrNull(contentType) === 'json' && typeof parseJsonObject(body)['kind'] === 'string';
+  } catch {
+    return false;
+  }
+}
+
+/** The API server says that the object does not exist: 404 alone may be anybody's. Never throws. */
+export function isNotFound(contentType: string, status: number, body: Uint8Array): boolean {
+  return (
+    status === 404 && isApiAnswer(contentType, body) && readStatus(contentType, status, body).reason === 'NotFound'
+  );
+}
+
 /** The Status in an ERROR frame of a watch; anything else there counts as an internal error. Never throws. */
 export function readStatusSource(source: ObjectSource): Status {
   try {
