@@ -2,12 +2,13 @@
  * The history of a resource at the server, which goes back when etcd is restored from a backup: what shows that, and
  * what is done about it.
  *
- * Lists without a version are consistent: on every API server one of version L tells all that happened up to L. So a list
- * below the version that was reached before it was asked for shows that history went back, and so does an own write that
- * was given such a version. Nothing else does: with several API servers one watch lags behind another, so neither a
- * version of an object nor an event is a sign.
+ * Lists without a version are consistent: on every API server one of version L tells all that happened up to L, with every
+ * write that was answered before it was asked for. So a list below the version that was reached before it was asked for
+ * shows that history went back, and so does an own write that was given such a version. Nothing else does: with several
+ * API servers one watch lags behind another, so neither a version of an object nor an event is a sign.
  */
 import type { Now } from './event.ts';
+import type { OutputState } from './output-state.ts';
 import type { Reflector } from './reflector.ts';
 import { log, type ControllerState } from './state.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
@@ -23,12 +24,30 @@ export function givesWay(cachedVersion: string, upTo: string): boolean {
   return compareResourceVersions(cachedVersion, upTo) <= 0;
 }
 
+/** Whose lists and watch tell of the object. */
+export function reflectorOf(state: ControllerState, { unit }: OutputState): Reflector | undefined {
+  const of = unit === null ? 'endpoints' : 'endpointslices';
+  return state.reflectors.find(({ resource }) => resource === of);
+}
+
+/** To be told of the version of each object that the answer to a write or a read has brought. */
+export function noteAnswered(state: ControllerState, output: OutputState, resourceVersion: string): void {
+  const reflector = reflectorOf(state, output);
+  if (reflector === undefined || givesWay(resourceVersion, reflector.answeredVersion)) return;
+  reflector.answeredVersion = resourceVersion;
+}
+
+/** The version of the resource that is reached: nothing that is asked for from now on may be below it. '' = none. */
+export function reachedVersion({ resourceVersion, answeredVersion }: Reflector): string {
+  return givesWay(resourceVersion, answeredVersion) ? answeredVersion : resourceVersion;
+}
+
 /**
  * Whether history went back, by the version of a consistent list. If so all versions in the cache are forgotten: it gives
  * way to the next list whatever that tells.
  */
 export function wentBack(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): boolean {
-  const { resource, resourceVersion: reached, target } = reflector;
+  const { resource, reachedBefore: reached, target } = reflector;
   if (compareResourceVersions(listVersion, reached) >= 0) return false;
   state.instruments.historyResets(resource).inc();
   log(
@@ -43,6 +62,8 @@ export function wentBack(state: ControllerState, reflector: Reflector, listVersi
     },
   );
   reflector.resourceVersion = '';
+  reflector.answeredVersion = '';
+  reflector.reachedBefore = '';
   target.forgetVersions(now);
   return true;
 }

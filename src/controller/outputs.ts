@@ -9,7 +9,7 @@
 import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
 import { firstRepairMs, forgetFight, noteDamage } from './fights.ts';
-import { FORGOTTEN_VERSION, givesWay } from './history.ts';
+import { FORGOTTEN_VERSION, givesWay, noteAnswered } from './history.ts';
 import { AS_SENT, type ExpectedEcho, type HeldEvent, type OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import {
@@ -214,15 +214,23 @@ export function ownWrite(
   body: Uint8Array,
 ): void {
   const deletedUid = record === null ? (output.record?.uid ?? '') : '';
-  settle(output, record, null);
+  settle(state, output, record, null);
   output.deletedUid = deletedUid;
   setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
-/** The planner knows that state already, or will be told `content`. */
-function settle(output: OutputState, record: OutputRecord | null, content: ObjectBytes | null): void {
+/** An answer has told the state. The planner knows it already, or will be told `content`. */
+function settle(
+  state: ControllerState,
+  output: OutputState,
+  record: OutputRecord | null,
+  content: ObjectBytes | null,
+): void {
   output.record = record;
-  if (record !== null) output.deletedUid = '';
+  if (record !== null) {
+    output.deletedUid = '';
+    noteAnswered(state, output, record.resourceVersion);
+  }
   output.content = content;
   output.gone = false;
   output.known = true;
@@ -269,7 +277,7 @@ export function readOutput(
 ): void {
   dropExpected(state, output);
   output.uncertain = false;
-  settle(output, record, source === null ? null : contentOf(source));
+  settle(state, output, record, source === null ? null : contentOf(source));
   // Of slices the planner forgets all that is not among the news.
   output.gone = record === null && output.unit === null;
 }
@@ -280,7 +288,10 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   const deleted = event.record === null;
   compareEcho(state, output, event, now);
   if (known !== null) {
-    if (!givesWay(known.resourceVersion, event.upTo) || known.resourceVersion === event.resourceVersion) return;
+    if (!givesWay(known.resourceVersion, event.upTo)) return;
+    // After a restore another object may be given the same version.
+    const sameObject = event.record === null || event.record.uid === known.uid;
+    if (sameObject && known.resourceVersion === event.resourceVersion) return;
   }
   if (known === null && output.deletedUid !== '' && event.record?.uid === output.deletedUid) return;
   output.deletedUid = '';
@@ -343,11 +354,11 @@ function takeEndpoints(
   if (deleted) releaseService(state, service);
 }
 
-/** A list has told an older state than the one that was known: nobody has written, but history went back. */
+/** What is told is not newer than what was known: nobody has written, but history went back. */
 function isOfThePast(known: OutputRecord | null, { record }: OutputState): boolean {
   if (known === null) return false;
   if (known.resourceVersion === FORGOTTEN_VERSION) return true;
-  return record !== null && !givesWay(known.resourceVersion, record.resourceVersion);
+  return record !== null && givesWay(record.resourceVersion, known.resourceVersion);
 }
 
 function controllerOf(state: ControllerState, output: number): Controller | undefined {

@@ -13,7 +13,7 @@ import { createListProgress, takeProgress, type ListProgress } from './list-prog
 import { itemsAfterFullPage, itemsAfterTooBig, PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, nextReconnectMs, noteWatch, type Reconnect } from './reconnect.ts';
 import type { Now } from './event.ts';
-import { wentBack } from './history.ts';
+import { reachedVersion, wentBack } from './history.ts';
 import { log, send, type ControllerState } from './state.ts';
 import {
   createStreamLife,
@@ -86,8 +86,12 @@ export interface Reflector<R extends Versioned = Versioned> {
    */
   wakeAtMs: number;
   request: number;
-  /** The version reached: where a watch goes on, and what no list may be below; '' = none. */
+  /** Where a watch goes on; '' = nowhere. */
   resourceVersion: string;
+  /** The newest version that the answer to a write or a read has told of an object; the watch may never do so. '' = none. */
+  answeredVersion: string;
+  /** The version that had been reached when the last list was asked for. */
+  reachedBefore: string;
   continueToken: string;
   /** The stream asked for is a WatchList. */
   streamingList: boolean;
@@ -151,6 +155,8 @@ export function createReflector<R extends Versioned>(
     wakeAtMs: Infinity,
     request: 0,
     resourceVersion: '',
+    answeredVersion: '',
+    reachedBefore: '',
     continueToken: '',
     streamingList: false,
     watchList,
@@ -286,6 +292,7 @@ function list(state: ControllerState, reflector: Reflector, now: Now): void {
   reflector.listIncomplete = false;
   reflector.progress = createListProgress(now.nowMs);
   reflector.listAskedAtMs = now.nowMs;
+  reflector.reachedBefore = reachedVersion(reflector);
   reflector.target.listing();
   noteListBegins(state, reflector);
   if (reflector.watchList && !reflector.inPages) {
@@ -344,6 +351,7 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 /** A watch that has broken goes on only if history has not gone back meanwhile: a watch would not tell. */
 function check(state: ControllerState, reflector: Reflector): void {
   reflector.phase = 'checking';
+  reflector.reachedBefore = reachedVersion(reflector);
   reflector.streamingList = false;
   const path = `${reflector.path}?limit=1${selection(reflector)}`;
   reflector.request = send(state, { for: 'reflector', reflector }, listRequest(path));

@@ -7,7 +7,7 @@ import type { Now } from './event.ts';
 import { setFacts } from './facts.ts';
 import { beginRepair, forgetFight } from './fights.ts';
 import { recheckZones } from './mirror-zones.ts';
-import { isWrittenInThePast } from './history.ts';
+import { isWrittenInThePast, reflectorOf } from './history.ts';
 import {
   becomeUncertain,
   compareLabels,
@@ -29,7 +29,7 @@ import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batc
 import { log, type ControllerState } from './state.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
-import { classify, queueWrite, reflectorOf, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
+import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../kube/status.ts';

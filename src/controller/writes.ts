@@ -5,6 +5,7 @@
  */
 import { retryAfterMs } from './backoff.ts';
 import type { Now } from './event.ts';
+import { reachedVersion, reflectorOf } from './history.ts';
 import {
   createLaneShare,
   FRESH_WRITES_PER_CHORE,
@@ -15,7 +16,6 @@ import {
 } from './lane-share.ts';
 import { nextTokenMs, tryTakeToken } from './rate-limit.ts';
 import type { OutputState } from './output-state.ts';
-import type { Reflector } from './reflector.ts';
 import { keyOf } from './service-state.ts';
 import { log, send, type ControllerState } from './state.ts';
 import type { Failure, Unit } from './unit.ts';
@@ -37,7 +37,7 @@ export interface QueuedWrite {
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
   sentAtMs: number;
-  /** Version of the resource that had been reached when it was sent. */
+  /** The version of the resource that had been reached when it was sent. */
   reachedBefore: string;
 }
 
@@ -111,7 +111,8 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   state.writes.inFlight++;
   noteWriteSent(state.pause, queued);
   queued.sentAtMs = now.nowMs;
-  queued.reachedBefore = reflectorOf(state, queued.output)?.resourceVersion ?? '';
+  const reflector = reflectorOf(state, queued.output);
+  queued.reachedBefore = reflector === undefined ? '' : reachedVersion(reflector);
   if (verb !== 'delete') queued.output.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
   instruments.stage('throttle').observe(throttledSeconds);
@@ -131,12 +132,6 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
       timeoutMs: WRITE_TIMEOUT_MS,
     },
   );
-}
-
-/** Whose watch tells of the object. */
-export function reflectorOf(state: ControllerState, { unit }: OutputState): Reflector | undefined {
-  const of = unit === null ? 'endpoints' : 'endpointslices';
-  return state.reflectors.find(({ resource }) => resource === of);
 }
 
 /** Creates go to the collection, the rest to the object. */

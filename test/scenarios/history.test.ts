@@ -265,6 +265,50 @@ describe('own writes under way', () => {
   });
 });
 
+describe('an object that is made after the backup', () => {
+  /** A backup with the Service `late`, whose Endpoints and slice are written only after it. */
+  function writtenSince(sim: Sim): Backup {
+    sim.refuse = ({ lane }) => (lane === 'write' ? 504 : 0);
+    createService(sim, { name: 'late' });
+    sim.run(500);
+    const backup = sim.backup();
+    sim.refuse = () => 0;
+    sim.run(10_000);
+    assert.deepEqual(wrongOf(sim, CHECKS), []);
+    return backup;
+  }
+
+  for (const streams of ['cut', 'mute'] as const) {
+    it(`is made again where only the answer to its write has told of it, connections ${streams}`, () => {
+      const sim = settled();
+      sim.muteWatches = true;
+      makeEndpoints(sim, 'no-service', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }]);
+      sim.run(100);
+      sim.muteWatches = false;
+      sim.restore(writtenSince(sim), { streams });
+      assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/late`).status, 404);
+      expectRight(sim, streams === 'cut' ? 10_000 : 160_000);
+      assert.equal(metric(sim, 'endpointd_history_resets_total', { resource: 'endpoints' }), 1);
+    });
+  }
+
+  it('is told from another one of the same version, which a second restore brings', () => {
+    const sim = settled();
+    const backup = writtenSince(sim);
+    const { resourceVersion, uid } = sim.request('GET', `${ENDPOINTS}/late`).metadata;
+    sim.restore(backup, { streams: 'mute' });
+    while (sim.server.revision < Number(resourceVersion) - 1) {
+      edit(sim, `${PODS}/web-1`, { annotations: { 'example.com/at': String(sim.server.revision) } });
+    }
+    makeEndpoints(sim, 'late', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }]);
+    const other = sim.request('GET', `${ENDPOINTS}/late`).metadata;
+    assert.equal(other.resourceVersion, resourceVersion);
+    assert.notEqual(other.uid, uid);
+    sim.restore(sim.backup(), { bump: BUMP });
+    expectRight(sim, 15_000);
+  });
+});
+
 describe('a WatchList with objects that are older than the cached ones', () => {
   it('takes them at its end; with more than 1,000 of them it goes over to pages', () => {
     const sim = createSim({ options: { ...ALL, minResyncPeriodMs: RESYNC_MS } });

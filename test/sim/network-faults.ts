@@ -201,10 +201,6 @@ export const NETWORK = {
     lastsMs: [1000, 30_000],
     act(run, prng, forMs) {
       const { sim } = run;
-      // After a second one an object may differ from another one of its version in its uid alone. And of an own write
-      // whose event was still to come only the reply has told: that is no sign of history that went back.
-      if (run.held.has('restored') || run.troubles.has('silent') || run.world.lagMs > 0) return '';
-      run.held.set('restored', 0);
       const backup = sim.backup();
       // Other resources are written too. Where they are not, writes after the restore may take the version past what was
       // reached before it, and nothing tells then that history went back.
