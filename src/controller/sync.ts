@@ -27,6 +27,7 @@ import { ensureSlice, getUnit, releaseService, releaseSlice } from './services.t
 import { keyOf, type ServiceState } from './service-state.ts';
 import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { log, type ControllerState } from './state.ts';
+import { recheckHintsOf } from './topology.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
@@ -76,6 +77,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     changedAtMs: unit.changedAtMs,
     chore,
     zoneChanges: state.mirrorZones?.changes ?? 0,
+    shares: state.shares,
     later: [],
     open: 0,
     failure: null,
@@ -177,6 +179,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   reportPlan(state, unit, result.facts, now);
   if (controller.output === OUTPUT_MIRROR) recheckZones(state, unit, sync, now);
+  if (controller.output === OUTPUT_SLICES) recheckHintsOf(state, unit, sync, now);
   const writes = result.writes.filter(({ output }) => output === controller.output);
   sync.later = [];
   if (!isWanted(unit)) {

@@ -2,7 +2,7 @@
 import type { Now } from './event.ts';
 import type { EventReasonName } from './event-reasons.ts';
 import type { ControllerState } from './state.ts';
-import type { Unit } from './unit.ts';
+import type { Sync, Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { currentShares } from '../core/node-table.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
@@ -20,14 +20,28 @@ export function recheckHints(state: ControllerState, now: Now): void {
   if (shares === before) return;
   state.shares = shares;
   const { hinted, unhinted } = state.sums;
-  for (const unit of hinted) {
-    const { families } = unit.facts as SlicesFacts;
-    if (families.some(({ hints }) => hints !== null && overloaded(hints, shares))) plan(unit, now);
-  }
-  if (shares !== null && !sameZones(before, shares)) for (const unit of unhinted) plan(unit, now);
+  for (const unit of hinted) if (isOverloaded(unit, shares)) plan(unit, now);
+  if (mayHint(before, shares)) for (const unit of unhinted) plan(unit, now);
+}
+
+/** The shares may have changed between the making of the plan and its answer, which first tells that the unit cares. */
+export function recheckHintsOf({ shares, sums }: ControllerState, unit: Unit, sync: Sync, now: Now): void {
+  if (shares === sync.shares) return;
+  const { hinted, unhinted } = sums;
+  const overloads = hinted.has(unit) && isOverloaded(unit, shares);
+  if (overloads || (unhinted.has(unit) && mayHint(sync.shares, shares))) plan(unit, now);
+}
+
+function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
+  const { families } = unit.facts as SlicesFacts;
+  return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
 }
 
 /** How many zones there are decides whether few endpoints can be allotted to them at all. */
+function mayHint(before: CpuShares | null, shares: CpuShares | null): boolean {
+  return shares !== null && !sameZones(before, shares);
+}
+
 function sameZones(a: CpuShares | null, b: CpuShares): boolean {
   return a !== null && a.zones.length === b.zones.length && a.zones.every(({ zone }, i) => zone === b.zones[i]!.zone);
 }

@@ -8,6 +8,7 @@ import type { OutputState } from './output-state.ts';
 import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
 import { createWorkItem, type WorkItem } from './workqueue.ts';
 import { shouldMirror, type MirrorFacts } from '../core/mirroring/plan.ts';
+import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { labelsGet } from '../kube/labels.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
@@ -55,6 +56,8 @@ export interface Sync {
   readonly chore: boolean;
   /** `MirrorZones.changes` at the hand-over. */
   readonly zoneChanges: number;
+  /** `ControllerState.shares` at the hand-over. */
+  readonly shares: CpuShares | null;
   /** Planned writes of phase 2, while phase 1 runs. */
   later: PlannedWrite[];
   /** Writes queued or without an answer; while reading, reads without one. */

@@ -258,6 +258,22 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hints(), ['zone-a', 'zone-b']);
   });
 
+  it('follow a node that becomes ready, or not, while the first plan is under way', () => {
+    for (const afterMs of [0, 50, 100, 150, 200, 250, 300, 350]) {
+      for (const ready of [true, false]) {
+        const sim = twoZones({ shards: 1, batchMs: () => 200 }, { ready: !ready });
+        pods(sim, 1, 4);
+        sim.start();
+        sim.run(2000);
+        createAuto(sim);
+        sim.run(afterMs);
+        changeNode(sim, { name: 'node-2', zone: 'zone-b', ready });
+        sim.run(5000);
+        assert.equal(slicesTable(sim)[0]!.includes('>zone-b'), ready, `${afterMs} ms, ready: ${ready}`);
+      }
+    }
+  });
+
   it('of one family fail without those of the other, and without an event for each sync (D15)', () => {
     const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
     createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
