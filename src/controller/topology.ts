@@ -37,11 +37,11 @@ function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
   return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
 }
 
-/** How many zones there are decides whether few endpoints can be allotted to them at all. */
 function mayHint(before: CpuShares | null, shares: CpuShares | null): boolean {
   return shares !== null && !sameZones(before, shares);
 }
 
+/** How many zones there are decides whether few endpoints can be allotted to them at all. */
 function sameZones(a: CpuShares | null, b: CpuShares): boolean {
   return a !== null && a.zones.length === b.zones.length && a.zones.every(({ zone }, i) => zone === b.zones[i]!.zone);
 }
