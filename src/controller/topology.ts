@@ -10,18 +10,17 @@ import type { SlicesFacts } from '../core/slices/facts.ts';
 import { overloaded } from '../core/slices/zone-shares.ts';
 
 /**
- * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again (spec/
- * endpointslice.md 4, 9.6); and once there are shares at all, or for other zones, those that want hints and have none
- * (D14).
+ * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again
+ * (docs/spec/endpointslice.md "Overloaded services"); and while there are shares, those that want hints and have none
+ * (D14): any change of the shares may be what lets each zone have its minimum.
  */
 export function recheckHints(state: ControllerState, now: Now): void {
   const shares = currentShares(state.nodes);
-  const before = state.shares;
-  if (shares === before) return;
+  if (shares === state.shares) return;
   state.shares = shares;
   const { hinted, unhinted } = state.sums;
   for (const unit of hinted) if (isOverloaded(unit, shares)) plan(unit, now);
-  if (mayHint(before, shares)) for (const unit of unhinted) plan(unit, now);
+  if (shares !== null) for (const unit of unhinted) plan(unit, now);
 }
 
 /** The shares may have changed between the making of the plan and its answer, which first tells that the unit cares. */
@@ -29,21 +28,12 @@ export function recheckHintsOf({ shares, sums }: ControllerState, unit: Unit, sy
   if (shares === sync.shares) return;
   const { hinted, unhinted } = sums;
   const overloads = hinted.has(unit) && isOverloaded(unit, shares);
-  if (overloads || (unhinted.has(unit) && mayHint(sync.shares, shares))) plan(unit, now);
+  if (overloads || (unhinted.has(unit) && shares !== null)) plan(unit, now);
 }
 
 function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
   const { families } = unit.facts as SlicesFacts;
   return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
-}
-
-function mayHint(before: CpuShares | null, shares: CpuShares | null): boolean {
-  return shares !== null && !sameZones(before, shares);
-}
-
-/** How many zones there are decides whether few endpoints can be allotted to them at all. */
-function sameZones(a: CpuShares | null, b: CpuShares): boolean {
-  return a !== null && a.zones.length === b.zones.length && a.zones.every(({ zone }, i) => zone === b.zones[i]!.zone);
 }
 
 function plan({ controller, item }: Unit, now: Now): void {

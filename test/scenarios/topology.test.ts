@@ -258,6 +258,22 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hints(), ['zone-a', 'zone-b']);
   });
 
+  it('come when the same zones get other shares that allow them, without any change of a pod (D14)', () => {
+    const sim = twoZones({}, { cpu: '8' });
+    createAuto(sim);
+    pods(sim, 1, 2);
+    sim.start();
+    sim.run(2000);
+    const hints = (): (string | undefined)[] =>
+      slicesOf(sim).flatMap(({ endpoints }) =>
+        (endpoints ?? []).map((endpoint) => endpoint.hints?.forZones?.[0]?.name),
+      );
+    assert.deepEqual(hints(), [undefined, undefined]);
+    changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '4' });
+    sim.run(1000);
+    assert.deepEqual(hints(), ['zone-a', 'zone-b']);
+  });
+
   it('follow a node that becomes ready, or not, while the first plan is under way', () => {
     for (const afterMs of [0, 50, 100, 150, 200, 250, 300, 350]) {
       for (const ready of [true, false]) {
