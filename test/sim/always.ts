@@ -118,8 +118,7 @@ function takenAway(run: Run, view: Versions | null, slice: KubeObject, gone: rea
   const others = objectsOf(sim, 'endpointslices').filter(
     ({ metadata }) => metadata.namespace === namespace && metadata.labels?.[SERVICE_NAME_LABEL] === service,
   );
-  // What others have done to the slices since then the plan could not know.
-  if (others.some((other) => version(other) > (view.endpointslices ?? 0) && !isOwnWrite(run, other))) return null;
+  if (touchedByOthers(run, namespace, service, view.endpointslices ?? 0)) return null;
   const elsewhere = new Set<string>();
   for (const other of others) for (const key of readyKeys(other)) elsewhere.add(key);
   const wanted = wantedSince(run, `${namespace}/${service}`);
@@ -137,8 +136,17 @@ function isEnding({ sim }: Run, namespace: string): boolean {
   return object?.metadata.deletionTimestamp !== undefined;
 }
 
-function isOwnWrite(run: Run, object: KubeObject): boolean {
-  return run.ownVersions.has(version(object));
+/** What others have done to the service's slices since then the plan could not know, deletions too. */
+function touchedByOthers({ sim, ownVersions }: Run, namespace: string, service: string, since: number): boolean {
+  const { history, historyStart, droppedRevision } = sim.server.stores.get('endpointslices')!;
+  if (droppedRevision > since) return true;
+  return history.slice(historyStart).some(({ revision, record, previous }) => {
+    if (revision <= since || ownVersions.has(revision)) return false;
+    return [record, previous].some((one) => {
+      const metadata = one?.object.metadata;
+      return metadata?.namespace === namespace && metadata.labels?.[SERVICE_NAME_LABEL] === service;
+    });
+  });
 }
 
 function version({ metadata }: KubeObject): number {

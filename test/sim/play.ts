@@ -175,6 +175,7 @@ function rest(run: Run): void {
   if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
   const reset = sim.logLines.find(({ message }) => message.startsWith('history of'));
   if (reset !== undefined && !run.held.has('restored')) throw new Breach(`no restore, but: ${reset.message}`);
+  endSyncs(sim);
   const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
   if (ageSeconds !== 0) throw new Breach(`${OLDEST_UNWRITTEN} is ${ageSeconds} at rest`);
   checkNothingKept(sim, 'at rest');
@@ -184,6 +185,13 @@ function rest(run: Run): void {
   check('by a new process');
 }
 
+/** A resync may be under way at just that moment: it is over within seconds, or it hangs. */
+function endSyncs(sim: Sim): void {
+  const areSyncing = (): boolean => sim.loop!.state.controllers.some(({ queue }) => queue.processing.length > 0);
+  for (let i = 0; i < SYNC_SECONDS_MAX && areSyncing(); i++) sim.run(1000);
+}
+
+const SYNC_SECONDS_MAX = 60;
 /** The longest pause before a repair. */
 const REPAIRS_MS = 310_000;
 

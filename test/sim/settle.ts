@@ -26,7 +26,7 @@ export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   restart: 30_000,
   network: 130_000,
   refused: 310_000,
-  silent: 240_000,
+  silent: 660_000,
   poison: 310_000,
   restored: 170_000,
 };

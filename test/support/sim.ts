@@ -329,15 +329,17 @@ export function createSim(config: SimConfig = {}): Sim {
       frozen = null;
       openStreams = new Map();
       const alive = (): boolean => mine === generation;
-      const enter = (run: () => void): void => {
-        if (!alive()) return;
-        if (frozen !== null) {
-          frozen.push(() => enter(run));
-          return;
-        }
-        run();
-        sim.observer.stepped();
+      /** A process that is stopped does nothing, nor do its threads: it goes on with what came meanwhile, in order. */
+      const whenAwake = (run: () => void): void => {
+        if (frozen !== null) frozen.push(() => whenAwake(run));
+        else run();
       };
+      const enter = (run: () => void): void =>
+        whenAwake(() => {
+          if (!alive()) return;
+          run();
+          sim.observer.stepped();
+        });
       const clock: Clock = simClock(enter);
       const loop = createLoop({
         options,
@@ -350,7 +352,7 @@ export function createSim(config: SimConfig = {}): Sim {
             count: config.shards ?? 2,
             config: plannerConfig,
             batchMs: config.batchMs ?? (() => 1),
-            schedule: (delayMs: number, run: () => void) => void at(now + delayMs, run),
+            schedule: (delayMs: number, run: () => void) => void at(now + delayMs, () => whenAwake(run)),
             startPlanning: (shard: number) => {
               const planner = createPlanner(plannerConfig);
               if (alive()) planners[shard] = planner;
