@@ -27,6 +27,8 @@ const OURS = 'endpointd';
 /** Differences that a script on a real server does not show, with the reason. */
 const NOT_SHOWN: Readonly<Record<string, string>> = {
   'bad-host-or-node-name': 'a real API server accepts no pod with such a name',
+  'etcd-restore': 'it takes an etcd of its own: restore.kube.ts shows it',
+  'repeated-deletions': 'it shows in how often an object is made again within minutes, not in objects',
   'never-dropped': 'upstream takes 164 s until it drops a service',
   'own-writes': 'it differs in failures counted, not in objects',
   'conflict-events': 'no conflict can be provoked without a race',
