@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../node/api-client.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { nextChange } from '../workload/churn.ts';
-import type { Churn } from '../workload/churn.ts';
+import type { Churn } from '../workload/change.ts';
 import { endNamespace } from '../workload/end-namespace.ts';
 import type { NamespaceAnswer } from '../workload/end-namespace.ts';
 import {

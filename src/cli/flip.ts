@@ -1,4 +1,4 @@
-import type { Change } from '../workload/churn.ts';
+import type { Change } from '../workload/change.ts';
 import type { Cluster, PodModel, ServiceModel } from '../workload/cluster.ts';
 import { podLabels, selectorOf } from '../workload/objects.ts';
 import type { ServiceView } from './service-view.ts';

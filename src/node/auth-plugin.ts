@@ -5,17 +5,7 @@ import { CredentialsError } from './credentials-error.ts';
 import { createExecPlugin } from './exec-plugin.ts';
 import { failureMessage } from './failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
-
-/** What an exec command or an auth-provider gave. */
-export interface PluginCredentials {
-  /** Value of the Authorization header; null = none. */
-  readonly authorization: string | null;
-  /** PEM. */
-  readonly cert: string | null;
-  readonly key: string | null;
-}
-
-export type AuthPlugin = (fresh: boolean) => Promise<PluginCredentials>;
+import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 
 /** What hangs must not hold up the start or every later renewal. */
 const PLUGIN_MS_MAX = 60_000;

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Access, ReadAccess, TlsMaterial } from './access.ts';
-import { createAuthPlugin, type AuthPlugin, type PluginCredentials } from './auth-plugin.ts';
+import { createAuthPlugin } from './auth-plugin.ts';
 import { CredentialsError } from './credentials-error.ts';
 import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
+import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
 
 export interface CredentialsConfig {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
-import type { PluginCredentials } from './auth-plugin.ts';
 import { CredentialsError } from './credentials-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
+import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { runCommand, type Command } from './run-command.ts';
 
 const GROUP = 'client.authentication.k8s.io';
@@ -17,7 +17,7 @@ export function createExecPlugin(
   kubeconfig: Kubeconfig,
   exec: Readonly<Record<string, unknown>>,
   msMax: number,
-): (fresh: boolean) => Promise<PluginCredentials> {
+): AuthPlugin {
   const apiVersion = checkedApiVersion(exec, `kubeconfig ${kubeconfig.path}: exec`);
   let last: ExecCredentials | undefined;
 

@@ -7,6 +7,7 @@ import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
 import { assert } from '../lib/assert.ts';
 import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
 import type { Prng } from '../lib/prng.ts';
+import type { Change, ChangeKind, Churn, ChurnMix, Steps } from './change.ts';
 import {
   addPod,
   addService,
@@ -23,56 +24,6 @@ import { moveNode, replaceNode, turnNode } from './node-changes.ts';
 import { podObject, podStatus, readinessConditions, selectorOf, serviceObject, servicePorts } from './objects.ts';
 import { create, patch, patchStatus, remove, withoutStatus } from './request.ts';
 import type { WorkloadRequest } from './request.ts';
-
-export type ChangeKind =
-  | 'readiness'
-  | 'pod-replace'
-  | 'pod-recreate'
-  | 'pod-relabel'
-  | 'scale-up'
-  | 'scale-down'
-  | 'rolling-update'
-  | 'service-selector'
-  | 'service-ports'
-  | 'service-labels'
-  | 'service-publish'
-  | 'service-traffic'
-  | 'service-topology'
-  | 'service-create'
-  | 'service-delete'
-  | 'service-recreate'
-  | 'node-zone'
-  | 'node-readiness'
-  | 'node-replace'
-  | 'endpoints-edit'
-  | 'endpoints-recreate';
-
-/** How often each kind of change starts, relative to the sum of all weights. */
-export type ChurnMix = Readonly<Partial<Record<ChangeKind, number>>>;
-
-export interface Change {
-  readonly kind: ChangeKind;
-  readonly request: WorkloadRequest;
-  /** The pod, service or Endpoints that the request is about, `<namespace>/<name>`, or the node. */
-  readonly object: string;
-  /** The pod as the request makes it; null = it is about something else. */
-  readonly pod: PodModel | null;
-}
-
-export interface Churn {
-  readonly cluster: Cluster;
-  readonly prng: Prng;
-  readonly mix: readonly { readonly kind: ChangeKind; readonly weight: number }[];
-  readonly weightTotal: number;
-  /** Changes whose last request is still to come, at most CHANGES_OPEN_MAX. */
-  readonly open: Generator<Change, void, void>[];
-  /** Deleted services, which may come back under their old name. */
-  readonly deleted: ServiceModel[];
-  /** No scaling up from here on, so that a long run stays as large as it began. */
-  readonly podsMax: number;
-  servicesMade: number;
-  nowSeconds: number;
-}
 
 export const CHURN_MIXES = {
   /** Nothing but pods that become ready and cease to be. */
@@ -202,7 +153,7 @@ function pickKind({ mix, weightTotal, prng }: Churn): ChangeKind {
 }
 
 /** Null when this kind of change finds nothing to work on. */
-function beginChange(churn: Churn, kind: ChangeKind): Generator<Change, void, void> | null {
+function beginChange(churn: Churn, kind: ChangeKind): Steps | null {
   switch (kind) {
     case 'readiness':
       return withPod(churn, turnReadiness);
@@ -249,30 +200,30 @@ function beginChange(churn: Churn, kind: ChangeKind): Generator<Change, void, vo
   }
 }
 
-type Story<T> = (churn: Churn, item: T) => Generator<Change, void, void>;
+type Story<T> = (churn: Churn, item: T) => Steps;
 
-function withPod(churn: Churn, story: Story<PodModel>): Generator<Change, void, void> | null {
+function withPod(churn: Churn, story: Story<PodModel>): Steps | null {
   const { pods } = churn.cluster;
   const pod = pick(churn.prng, pods, (candidate) => !candidate.busy);
   return pod === null ? null : story(churn, pod);
 }
 
-function withApp(churn: Churn, fits: (app: App) => boolean, story: Story<App>): Generator<Change, void, void> | null {
+function withApp(churn: Churn, fits: (app: App) => boolean, story: Story<App>): Steps | null {
   const app = pick(churn.prng, churn.cluster.apps, (candidate) => !candidate.busy && fits(candidate));
   return app === null ? null : story(churn, app);
 }
 
-function withService(churn: Churn, story: Story<ServiceModel>): Generator<Change, void, void> | null {
+function withService(churn: Churn, story: Story<ServiceModel>): Steps | null {
   const { services } = churn.cluster;
   return services.length === 0 ? null : story(churn, services[nextInt(churn.prng, services.length)]!);
 }
 
-function withNode(churn: Churn, story: Story<NodeModel>): Generator<Change, void, void> | null {
+function withNode(churn: Churn, story: Story<NodeModel>): Steps | null {
   const node = pick(churn.prng, churn.cluster.nodes, (candidate) => !candidate.busy);
   return node === null ? null : story(churn, node);
 }
 
-function withHandMade(churn: Churn, story: Story<HandMadeService>): Generator<Change, void, void> | null {
+function withHandMade(churn: Churn, story: Story<HandMadeService>): Steps | null {
   const service = pick(churn.prng, churn.cluster.handMade, (candidate) => !candidate.busy);
   return service === null ? null : story(churn, service);
 }
@@ -288,7 +239,7 @@ function pick<T>(prng: Prng, items: readonly T[], fits: (item: T) => boolean): T
 }
 
 /** Turns and, some steps later, turns back: the share of ready pods stays what it is. */
-function* turnReadiness(churn: Churn, pod: PodModel): Generator<Change, void, void> {
+function* turnReadiness(churn: Churn, pod: PodModel): Steps {
   const { namespace } = pod.app;
   const before = pod.ready;
   pod.busy = true;
@@ -301,14 +252,14 @@ function* turnReadiness(churn: Churn, pod: PodModel): Generator<Change, void, vo
 }
 
 /** The same name comes back with another uid and address, as in a stateful set or after a hasty `kubectl replace`. */
-function* recreate(churn: Churn, pod: PodModel): Generator<Change, void, void> {
+function* recreate(churn: Churn, pod: PodModel): Steps {
   if (pod.app.busy) return;
   pod.app.busy = true;
   yield* recreateInPlace(churn, 'pod-recreate', pod);
   pod.app.busy = false;
 }
 
-function* recreateInPlace(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+function* recreateInPlace(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   pod.busy = true;
   yield podChange(kind, pod, remove('Pod', pod.app.namespace, pod.name, 0));
   const fresh = recreatePod(churn.cluster, pod, false);
@@ -316,14 +267,14 @@ function* recreateInPlace(churn: Churn, kind: ChangeKind, pod: PodModel): Genera
 }
 
 /** Takes a pod out of its service, or to the other track, or back. */
-function* relabel({ prng }: Churn, pod: PodModel): Generator<Change, void, void> {
+function* relabel({ prng }: Churn, pod: PodModel): Steps {
   if (nextInt(prng, 2) === 0) pod.track = pod.track === 'stable' ? 'canary' : 'stable';
   else pod.appLabel = pod.appLabel === pod.app.name ? `${pod.app.name}-debug` : pod.app.name;
   const labels = { app: pod.appLabel, track: pod.track };
   yield podChange('pod-relabel', pod, patch('Pod', pod.app.namespace, pod.name, { metadata: { labels } }));
 }
 
-function* replaceOne(churn: Churn, app: App): Generator<Change, void, void> {
+function* replaceOne(churn: Churn, app: App): Steps {
   const pod = pick(churn.prng, app.pods, (candidate) => !candidate.busy);
   if (pod === null) return;
   app.busy = true;
@@ -332,14 +283,14 @@ function* replaceOne(churn: Churn, app: App): Generator<Change, void, void> {
 }
 
 /** A pod under a new name becomes ready, then the old one is terminated and goes. */
-function* replace(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+function* replace(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   pod.busy = true;
   const fresh = addPod(churn.cluster, pod.app, false);
   yield* startPod(churn, kind, fresh);
   yield* stopPod(churn, kind, pod);
 }
 
-function* scaleUp(churn: Churn, app: App): Generator<Change, void, void> {
+function* scaleUp(churn: Churn, app: App): Steps {
   app.busy = true;
   for (let more = scaleBy(churn, app); more > 0; more--) {
     yield* startPod(churn, 'scale-up', addPod(churn.cluster, app, false));
@@ -348,7 +299,7 @@ function* scaleUp(churn: Churn, app: App): Generator<Change, void, void> {
 }
 
 /** From the end, so that a stateful app keeps its lowest ordinals; one pod always stays. */
-function* scaleDown(churn: Churn, app: App): Generator<Change, void, void> {
+function* scaleDown(churn: Churn, app: App): Steps {
   app.busy = true;
   for (let less = scaleBy(churn, app); less > 0; less--) {
     const pod = app.pods[app.pods.length - 1]!;
@@ -363,7 +314,7 @@ function scaleBy({ prng }: Churn, app: App): number {
   return 1 + nextInt(prng, Math.min(10, Math.max(1, app.pods.length >>> 1)));
 }
 
-function* rollingUpdate(churn: Churn, app: App): Generator<Change, void, void> {
+function* rollingUpdate(churn: Churn, app: App): Steps {
   app.busy = true;
   app.revision++;
   for (const pod of app.pods.slice()) {
@@ -374,7 +325,7 @@ function* rollingUpdate(churn: Churn, app: App): Generator<Change, void, void> {
 }
 
 /** A pod that is not ready at first, then is. */
-function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   const { cluster } = churn;
   const { namespace } = pod.app;
   pod.busy = true;
@@ -387,7 +338,7 @@ function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Cha
 }
 
 /** Marked as terminating, no longer ready, gone. */
-function* stopPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Change, void, void> {
+function* stopPod(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   const { namespace } = pod.app;
   pod.busy = true;
   yield podChange(kind, pod, remove('Pod', namespace, pod.name, TERMINATION_GRACE_SECONDS));
@@ -398,7 +349,7 @@ function* stopPod(churn: Churn, kind: ChangeKind, pod: PodModel): Generator<Chan
   removePod(churn.cluster, pod);
 }
 
-function* editSelector({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editSelector({ prng }: Churn, service: ServiceModel): Steps {
   const before = selectorOf(service);
   service.selector = SELECTORS[(SELECTORS.indexOf(service.selector) + 1 + nextInt(prng, 2)) % SELECTORS.length]!;
   const selector: Record<string, string | null> = selectorOf(service);
@@ -406,7 +357,7 @@ function* editSelector({ prng }: Churn, service: ServiceModel): Generator<Change
   yield serviceChange('service-selector', service, { spec: { selector } });
 }
 
-function* editPorts({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editPorts({ prng }: Churn, service: ServiceModel): Steps {
   const what = nextInt(prng, 3);
   if (what === 0) service.namedPort = !service.namedPort;
   else if (what === 1) service.metricsPort = !service.metricsPort;
@@ -414,32 +365,32 @@ function* editPorts({ prng }: Churn, service: ServiceModel): Generator<Change, v
   yield serviceChange('service-ports', service, { spec: { ports: servicePorts(service) } });
 }
 
-function* editLabels({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editLabels({ prng }: Churn, service: ServiceModel): Steps {
   service.owner = service.owner === '' ? `team-${nextInt(prng, 10)}` : '';
   const owner = service.owner === '' ? null : service.owner;
   yield serviceChange('service-labels', service, { metadata: { labels: { owner } } });
 }
 
-function* editPublish(_: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editPublish(_: Churn, service: ServiceModel): Steps {
   service.publishNotReady = !service.publishNotReady;
   yield serviceChange('service-publish', service, { spec: { publishNotReadyAddresses: service.publishNotReady } });
 }
 
-function* editTraffic({ prng }: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editTraffic({ prng }: Churn, service: ServiceModel): Steps {
   const values = ['', ...TRAFFIC_DISTRIBUTIONS].filter((value) => value !== service.trafficDistribution);
   service.trafficDistribution = values[nextInt(prng, values.length)]!;
   const trafficDistribution = service.trafficDistribution === '' ? null : service.trafficDistribution;
   yield serviceChange('service-traffic', service, { spec: { trafficDistribution } });
 }
 
-function* editTopology(_: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* editTopology(_: Churn, service: ServiceModel): Steps {
   service.topologyAuto = !service.topologyAuto;
   const annotations = { [TOPOLOGY_MODE_ANNOTATION]: service.topologyAuto ? 'Auto' : null };
   yield serviceChange('service-topology', service, { metadata: { annotations } });
 }
 
 /** A deleted service comes back under its name, or another one is put before an app that may have one. */
-function* createService(churn: Churn): Generator<Change, void, void> {
+function* createService(churn: Churn): Steps {
   const { cluster, deleted, prng } = churn;
   const returning = deleted.length > 0 ? deleted.splice(nextInt(prng, deleted.length), 1)[0]! : null;
   const app = returning?.app ?? cluster.apps[nextInt(prng, cluster.apps.length)]!;
@@ -462,13 +413,13 @@ function* createService(churn: Churn): Generator<Change, void, void> {
   yield serviceCreation('service-create', cluster, service);
 }
 
-function* deleteService(churn: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* deleteService(churn: Churn, service: ServiceModel): Steps {
   churn.deleted.push(service);
   yield serviceDeletion('service-delete', churn.cluster, service);
 }
 
 /** With another uid and address: what it had before is not its own any more. */
-function* recreateService({ cluster }: Churn, service: ServiceModel): Generator<Change, void, void> {
+function* recreateService({ cluster }: Churn, service: ServiceModel): Steps {
   yield serviceDeletion('service-recreate', cluster, service);
   yield serviceCreation('service-recreate', cluster, service);
 }

@@ -1,12 +1,10 @@
 /** What somebody does to the Endpoints of Services without a selector, told step by step. */
 import { nextInt } from '../lib/prng.ts';
-import type { Change, Churn } from './churn.ts';
+import type { Change, Churn, Steps } from './change.ts';
 import { addAddress, HAND_MADE_LAYOUTS, handMadeEndpointsObject, handMadeSubsets } from './hand-made.ts';
 import type { HandMadeService } from './hand-made.ts';
 import { create, patch, remove } from './request.ts';
 import type { WorkloadRequest } from './request.ts';
-
-type Steps = Generator<Change, void, void>;
 
 /** Addresses, ports, labels and annotations, one of them at a time. */
 export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps {

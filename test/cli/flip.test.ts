@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { awaitFlip } from '../../src/cli/flip.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { Change } from '../../src/workload/churn.ts';
+import type { Change } from '../../src/workload/change.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import type { Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';

@@ -19,7 +19,7 @@ import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import type { Prng } from '../../src/lib/prng.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { Churn } from '../../src/workload/churn.ts';
+import type { Churn } from '../../src/workload/change.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { FOREIGN_MANAGER, FOREIGN_SERVICE, foreignChange } from '../../src/workload/foreign-hand.ts';
 import { findProfile } from '../../src/workload/profile.ts';

@@ -9,7 +9,7 @@ import { loadCluster } from '../../src/cli/load-cluster.ts';
 import { sendThrough } from '../../src/cli/send-through.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { Churn } from '../../src/workload/churn.ts';
+import type { Churn } from '../../src/workload/change.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { clientOf, endpointsVersions, expectRight } from './client.ts';

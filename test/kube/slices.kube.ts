@@ -17,7 +17,7 @@ import { SLICES_DIFFERENCES } from '../../src/core/differences.ts';
 import { SERVICE_NAME_LABEL, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { ChurnMix } from '../../src/workload/churn.ts';
+import type { ChurnMix } from '../../src/workload/change.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import type { Profile } from '../../src/workload/profile.ts';

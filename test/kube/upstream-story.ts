@@ -1,6 +1,6 @@
 /** Seeded clusters and changes after which kube-controller-manager has one right answer. */
 import { CHURN_MIXES } from '../../src/workload/churn.ts';
-import type { ChurnMix } from '../../src/workload/churn.ts';
+import type { ChurnMix } from '../../src/workload/change.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 

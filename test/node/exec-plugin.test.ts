@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAuthPlugin, type AuthPlugin } from '../../src/node/auth-plugin.ts';
+import { createAuthPlugin } from '../../src/node/auth-plugin.ts';
+import type { AuthPlugin } from '../../src/node/plugin-credentials.ts';
 import { CredentialsError } from '../../src/node/credentials-error.ts';
 import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { apply as answer, createApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
-import type { Change, ChurnMix } from '../../src/workload/churn.ts';
+import type { Change, ChurnMix } from '../../src/workload/change.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import type { Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
