@@ -59,6 +59,13 @@ function zones(sim: Sim): string[] {
   return slicesOf(sim).flatMap(({ endpoints }) => (endpoints ?? []).map(({ zone }) => zone ?? '?'));
 }
 
+/** The zone that each endpoint is meant for. */
+function hintedZones(sim: Sim): (string | undefined)[] {
+  return slicesOf(sim).flatMap(({ endpoints }) =>
+    (endpoints ?? []).map((endpoint) => endpoint.hints?.forZones?.[0]?.name),
+  );
+}
+
 const ENABLED = 'TopologyAwareHintsEnabled: Topology Aware Hints has been enabled, addressType: IPv4';
 const INSUFFICIENT =
   'TopologyAwareHintsDisabled: Insufficient Node information: allocatable CPU or zone not specified on one or more ' +
@@ -248,14 +255,10 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     pods(sim, 1, 2);
     sim.start();
     sim.run(2000);
-    const hints = (): (string | undefined)[] =>
-      slicesOf(sim).flatMap(({ endpoints }) =>
-        (endpoints ?? []).map((endpoint) => endpoint.hints?.forZones?.[0]?.name),
-      );
-    assert.deepEqual(hints(), [undefined, undefined]);
+    assert.deepEqual(hintedZones(sim), [undefined, undefined]);
     deleteObject(sim, '/api/v1/nodes/node-3');
     sim.run(1000);
-    assert.deepEqual(hints(), ['zone-a', 'zone-b']);
+    assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
   it('come when the same zones get other shares that allow them, without any change of a pod (D14)', () => {
@@ -264,14 +267,10 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     pods(sim, 1, 2);
     sim.start();
     sim.run(2000);
-    const hints = (): (string | undefined)[] =>
-      slicesOf(sim).flatMap(({ endpoints }) =>
-        (endpoints ?? []).map((endpoint) => endpoint.hints?.forZones?.[0]?.name),
-      );
-    assert.deepEqual(hints(), [undefined, undefined]);
+    assert.deepEqual(hintedZones(sim), [undefined, undefined]);
     changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '4' });
     sim.run(1000);
-    assert.deepEqual(hints(), ['zone-a', 'zone-b']);
+    assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
   it('follow a node that becomes ready, or not, while the first plan is under way', () => {
