@@ -74,6 +74,26 @@ describe('layers', () => {
     assert.deepEqual(wrong, []);
   });
 
+  it('no imports go in a circle, those of types neither', () => {
+    const targets = new Map(
+      files.map((file) => {
+        const text = readFileSync(join(ROOT, file), 'utf8');
+        const paths = importsOf(text).filter((target) => target.startsWith('.'));
+        return [file, paths.map((target) => normalize(join(dirname(file), target)))];
+      }),
+    );
+    /** Whose imports have all been followed, and led back to none of them. */
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const follow = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      else if (!done.has(file)) for (const target of targets.get(file) ?? []) follow(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) follow(file, []);
+    assert.deepEqual(circles, []);
+  });
+
   it('only the outer folders import packages and node:', () => {
     const wrong: string[] = [];
     for (const file of pure) {

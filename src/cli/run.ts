@@ -1,5 +1,4 @@
 import process from 'node:process';
-import type { ControllerName } from '../controller/controllers.ts';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { plannerConfigOf } from '../controller/planner-config.ts';
@@ -18,6 +17,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Shards } from '../ports/shards.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { starting } from './usage.ts';
+import type { ControllerName } from '../controller/options.ts';
 
 /** The loop ends a drain by itself after ten seconds; the rest is for threads, sockets and whatever else may hang. */
 const STOP_MS_MAX = 15_000;

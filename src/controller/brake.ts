@@ -13,25 +13,8 @@ import { givesWay } from './history.ts';
 import type { Reflector } from './reflector.ts';
 import { allServices } from './services.ts';
 import { isPlanned } from './service-state.ts';
-import { log, type ControllerState } from './state.ts';
+import { log, type ControllerState, type Brake, type Removal } from './state.ts';
 import { podsOf } from '../core/selector-index.ts';
-
-export interface Brake {
-  /** What lists have missed and is not removed yet. */
-  readonly removals: Map<Reflector, Removal>;
-  /** Second lists that are not complete; null = nothing is to be confirmed. */
-  awaited: Set<Reflector> | null;
-  /** Lists that have begun and are not complete. */
-  readonly listing: Set<Reflector>;
-  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
-  readyBefore: number;
-}
-
-/** What is not marked and not newer than `upTo` is to be removed. */
-export interface Removal {
-  readonly marks: ReadonlySet<object>;
-  readonly upTo: string;
-}
 
 /** Fewer are never held back. */
 const ENDPOINTS_LOST_MAX = 100;

@@ -1,30 +1,10 @@
 /** Sums over what the last plans said of all services, for gauges; and which services ask for topology hints. */
 import { noteMirrorNodes } from './mirror-zones.ts';
-import type { ControllerState } from './state.ts';
-import type { Unit } from './unit.ts';
+import type { ControllerState, FactSums } from './state.ts';
+import type { Unit } from './service-state.ts';
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_SLICES, type EndpointsFacts } from '../shard/protocol.ts';
-
-export interface FactSums {
-  truncatedServices: number;
-  truncatedAddresses: number;
-  readonly slices: SliceSums;
-  readonly mirror: SliceSums;
-  /** Services that leave out pods because their node is not known. */
-  waitingForNode: number;
-  /** Services by the value of trafficDistribution in effect. */
-  readonly trafficDistribution: Map<string, number>;
-  /** Units that have topology hints in a family at least, and those that want them and have none. */
-  readonly hinted: Set<Unit>;
-  readonly unhinted: Set<Unit>;
-}
-
-export interface SliceSums {
-  endpoints: number;
-  slices: number;
-  slicesDesired: number;
-}
 
 export function createFactSums(): FactSums {
   return {

@@ -5,38 +5,19 @@
  * for what is wrong, until the service has had a quiet minute. Counted for each unit (a service of one controller) by the
  * uid of its Service, so that neither new objects nor new names of slices begin from the start.
  */
-import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
-import type { OutputState } from './output-state.ts';
-import { keyOf } from './service-state.ts';
+import {
+  keyOf,
+  type Controller,
+  type Unit,
+  type OutputState,
+  type Fight,
+  type Rounds,
+  type Damage,
+} from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
-import type { Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { OUTPUT_ENDPOINTS } from '../shard/protocol.ts';
-
-/**
- * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone our own write;
- * nobody else has written, so another try will hardly end otherwise.
- */
-export type Damage = 'missing' | 'wrong' | 'altered';
-
-/** What others have done to the objects of one unit. One for each unit that it ever happened to: they go with the Service. */
-export interface Fight {
-  readonly serviceUid: string;
-  readonly rounds: Readonly<Record<Damage, Rounds>>;
-  /** Monotonic ms, as all times here; -Infinity = never. */
-  warnedAtMs: number;
-}
-
-/** One kind of damage, over and over. What happens between two repairs is one round, however many objects it concerns. */
-interface Rounds {
-  /** Repairs that have begun, without a quiet minute between them. */
-  count: number;
-  /** When the last one began. */
-  repairedAtMs: number;
-  /** Changes that the next one is queued for; 0 = none is. */
-  open: number;
-}
 
 /** Time for a Service or namespace that goes with its objects to be seen, and for changes in several steps. */
 const REPAIR_MS = 900;

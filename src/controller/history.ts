@@ -8,9 +8,9 @@
  * API servers one watch lags behind another, so neither a version of an object nor an event is a sign.
  */
 import type { Now } from './event.ts';
-import type { OutputState } from './output-state.ts';
 import type { Reflector } from './reflector.ts';
 import { log, type ControllerState } from './state.ts';
+import type { OutputState } from './service-state.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 
 /** Older than any that a server gives, and in a precondition true of no object. */

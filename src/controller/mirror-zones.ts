@@ -3,19 +3,12 @@
  * Which nodes those are only the planners know, so each is told the zones of all nodes, once, and then what changes.
  */
 import type { Now } from './event.ts';
-import type { ControllerState } from './state.ts';
-import type { Sync, Unit } from './unit.ts';
+import type { ControllerState, MirrorZones } from './state.ts';
 import { addWork } from './workqueue.ts';
+import type { Sync, Unit } from './service-state.ts';
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import { allNodes, zoneOf } from '../core/node-table.ts';
 import type { NodeZone } from '../shard/protocol.ts';
-
-export interface MirrorZones {
-  /** By node: the units with endpoints on it, also of nodes that do not exist. */
-  readonly unitsByNode: Map<string, Set<Unit>>;
-  /** How often a node's zone has changed. */
-  changes: number;
-}
 
 export function createMirrorZones(): MirrorZones {
   return { unitsByNode: new Map(), changes: 0 };

@@ -51,3 +51,6 @@ export interface ControllerOptions {
   /** False = never ask for WatchList streaming, always page. */
   readonly watchList: boolean;
 }
+
+/** Also the value of the label `controller` in metrics. */
+export type ControllerName = 'endpoints' | 'endpointslice' | 'endpointslice-mirroring';

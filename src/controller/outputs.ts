@@ -6,11 +6,9 @@
  * our own doing, a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). So does what a list misses: it
  * may have overtaken the reply.
  */
-import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
 import { firstRepairMs, forgetFight, noteDamage } from './fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from './history.ts';
-import { AS_SENT, type ExpectedEcho, type HeldEvent, type OutputState } from './output-state.ts';
 import type { ReflectorTarget } from './reflector.ts';
 import {
   allServices,
@@ -25,9 +23,18 @@ import {
   releaseService,
   releaseSlice,
 } from './services.ts';
-import { isPlanned, type ServiceState } from './service-state.ts';
+import {
+  isPlanned,
+  type ServiceState,
+  type Controller,
+  type Unit,
+  AS_SENT,
+  type ExpectedEcho,
+  type HeldEvent,
+  type OutputState,
+} from './service-state.ts';
 import { log, type ControllerState } from './state.ts';
-import { fateOfObjects, isLeftBehind, isMirrored, isWanted, type Unit } from './unit.ts';
+import { fateOfObjects, isLeftBehind, isMirrored, isWanted } from './unit.ts';
 import { addWork } from './workqueue.ts';
 import { projectOutput } from '../kube/project.ts';
 import { sameBeyondMetadata } from '../kube/beyond-metadata.ts';

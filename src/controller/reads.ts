@@ -2,11 +2,10 @@
 import type { Now } from './event.ts';
 import { givesWay } from './history.ts';
 import { readOutput, releaseHeld, sliceOf } from './outputs.ts';
-import type { OutputState } from './output-state.ts';
 import { getSlice, releaseSlice } from './services.ts';
 import { send, type ControllerState, type Purpose } from './state.ts';
-import type { Failure, Unit } from './unit.ts';
 import { classify } from './writes.ts';
+import type { Failure, Unit, OutputState } from './service-state.ts';
 import { endpointsPath, servicePath, slicesPath } from '../kube/key.ts';
 import { readList, type ListPage } from '../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../kube/media-type.ts';

@@ -1,9 +1,7 @@
 /** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
-import type { Controller } from './controllers.ts';
-import { createOutput, type OutputState } from './output-state.ts';
-import type { ServiceState } from './service-state.ts';
+import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
 import type { ControllerState } from './state.ts';
-import { createUnit, type Unit } from './unit.ts';
+import { createUnit } from './unit.ts';
 import type { WorkItem } from './workqueue.ts';
 import { setFacts } from './facts.ts';
 import { serviceKey } from '../kube/key.ts';
@@ -23,6 +21,24 @@ export function ensureService(state: ControllerState, namespace: string, name: s
     state.serviceCount++;
   }
   return service;
+}
+
+function createOutput(service: ServiceState, unit: Unit | null, name: string): OutputState {
+  return {
+    name,
+    service,
+    unit,
+    record: null,
+    content: null,
+    gone: false,
+    known: true,
+    uncertain: false,
+    inFlight: 0,
+    sent: null,
+    held: null,
+    expected: null,
+    deletedUid: '',
+  };
 }
 
 const NO_UNITS: readonly Unit[] = [];

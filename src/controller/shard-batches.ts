@@ -5,9 +5,9 @@
  */
 import type { Now } from './event.ts';
 import { allServices, getUnit, releaseSlice } from './services.ts';
-import { keyOf, type ServiceState } from './service-state.ts';
-import { log, type ControllerState } from './state.ts';
-import { awaitsAcks, isWanted, type Failure, type Unit } from './unit.ts';
+import { keyOf, type ServiceState, type Failure, type Unit } from './service-state.ts';
+import { log, type ControllerState, type ShardState, type Asked } from './state.ts';
+import { awaitsAcks, isWanted } from './unit.ts';
 import { forgetSlices } from './outputs.ts';
 import { takeZones, tellAllZones } from './mirror-zones.ts';
 import type { Member } from '../core/member.ts';
@@ -25,36 +25,6 @@ import {
   type Observed,
   type ServiceResult,
 } from '../shard/protocol.ts';
-
-export interface ShardState {
-  /**
-   * Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent
-   * syncs.
-   */
-  queued: ServiceState[];
-  /** Services from lost batches, to be planned alone, one after the other. */
-  suspects: ServiceState[];
-  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
-  readonly forgotten: Set<string>;
-  readonly inFlight: Map<number, BatchInFlight>;
-  /** Of the CPU shares that the planner has; -1 = it has none. */
-  sharesVersion: number;
-  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
-  readonly nodesToTell: Set<string>;
-  /** Told to end; its loss is awaited. */
-  ending: boolean;
-}
-
-interface BatchInFlight {
-  readonly entries: readonly Asked[];
-  readonly postedAtMs: number;
-}
-
-/** What an entry was to plan: bits. */
-interface Asked {
-  readonly service: ServiceState;
-  readonly outputs: number;
-}
 
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** Keys in a batch that tells a planner what to forget. */

@@ -1,26 +1,22 @@
-/** The whole state of the controller as one plain object, and the two things that every part of it does: send and log. */
-import type { Brake } from './brake.ts';
-import type { Controller } from './controllers.ts';
+/**
+ * The whole state of the controller as one plain object, part by part, and the two things that every part does: send and
+ * log. What is kept of one service is in `service-state.ts`.
+ */
 import type { Effect } from './effect.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import type { FactSums } from './facts.ts';
 import type { Instruments } from './instruments.ts';
-import type { MirrorZones } from './mirror-zones.ts';
 import type { ControllerOptions } from './options.ts';
-import type { OutputState } from './output-state.ts';
 import type { TokenBucket } from './rate-limit.ts';
 import type { Reflector } from './reflector.ts';
-import type { ServiceState } from './service-state.ts';
-import type { ShardState } from './shard-batches.ts';
-import type { Unit } from './unit.ts';
-import type { WritePause } from './write-pause.ts';
-import type { QueuedWrite, WriteQueue } from './writes.ts';
+import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
+import type { WorkLane, LaneShare } from './lane-share.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Prng } from '../lib/prng.ts';
 import type { HttpRequest } from '../ports/transport.ts';
+import type { PlannedWrite } from '../shard/protocol.ts';
 
 export interface ControllerState {
   readonly options: ControllerOptions;
@@ -76,6 +72,114 @@ export type Purpose =
   | { readonly for: 'read-slices'; readonly unit: Unit }
   | { readonly for: 'confirm-orphan'; readonly unit: Unit }
   | { readonly for: 'event' };
+
+/** What `brake.ts` holds back. */
+export interface Brake {
+  /** What lists have missed and is not removed yet. */
+  readonly removals: Map<Reflector, Removal>;
+  /** Second lists that are not complete; null = nothing is to be confirmed. */
+  awaited: Set<Reflector> | null;
+  /** Lists that have begun and are not complete. */
+  readonly listing: Set<Reflector>;
+  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
+  readyBefore: number;
+}
+
+/** What is not marked and not newer than `upTo` is to be removed. */
+export interface Removal {
+  readonly marks: ReadonlySet<object>;
+  readonly upTo: string;
+}
+
+/** The pause of all writes (`write-pause.ts`). */
+export interface WritePause {
+  /** When it began; Infinity = there is none. Monotonic ms, as all times here. */
+  sinceMs: number;
+  /** No write before. */
+  untilMs: number;
+  /** The write that was sent after it, while it has no answer. */
+  trial: object | null;
+}
+
+/** Zones of mirrored endpoints (`mirror-zones.ts`). */
+export interface MirrorZones {
+  /** By node: the units with endpoints on it, also of nodes that do not exist. */
+  readonly unitsByNode: Map<string, Set<Unit>>;
+  /** How often a node's zone has changed. */
+  changes: number;
+}
+
+/** Sums over what the last plans said of all services (`facts.ts`). */
+export interface FactSums {
+  truncatedServices: number;
+  truncatedAddresses: number;
+  readonly slices: SliceSums;
+  readonly mirror: SliceSums;
+  /** Services that leave out pods because their node is not known. */
+  waitingForNode: number;
+  /** Services by the value of trafficDistribution in effect. */
+  readonly trafficDistribution: Map<string, number>;
+  /** Units that have topology hints in a family at least, and those that want them and have none. */
+  readonly hinted: Set<Unit>;
+  readonly unhinted: Set<Unit>;
+}
+
+export interface SliceSums {
+  endpoints: number;
+  slices: number;
+  slicesDesired: number;
+}
+
+/** What is on its way to a planner and back (`shard-batches.ts`). */
+export interface ShardState {
+  /**
+   * Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent
+   * syncs.
+   */
+  queued: ServiceState[];
+  /** Services from lost batches, to be planned alone, one after the other. */
+  suspects: ServiceState[];
+  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
+  readonly forgotten: Set<string>;
+  readonly inFlight: Map<number, BatchInFlight>;
+  /** Of the CPU shares that the planner has; -1 = it has none. */
+  sharesVersion: number;
+  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
+  readonly nodesToTell: Set<string>;
+  /** Told to end; its loss is awaited. */
+  ending: boolean;
+}
+
+export interface BatchInFlight {
+  readonly entries: readonly Asked[];
+  readonly postedAtMs: number;
+}
+
+/** What an entry was to plan: bits. */
+export interface Asked {
+  readonly service: ServiceState;
+  readonly outputs: number;
+}
+
+export interface QueuedWrite {
+  readonly unit: Unit;
+  readonly output: OutputState;
+  readonly write: PlannedWrite;
+  readonly lane: WorkLane;
+  readonly queuedAtMs: number;
+  sentAtMs: number;
+  /** The version of the resource that had been reached when it was sent. */
+  reachedBefore: string;
+}
+
+/** Writes that wait, and how many are under way (`writes.ts`). */
+export interface WriteQueue {
+  fresh: QueuedWrite[];
+  chore: QueuedWrite[];
+  readonly share: LaneShare;
+  /** Sent and without an answer. */
+  inFlight: number;
+}
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */
 export function send(state: ControllerState, purpose: Purpose, request: Omit<HttpRequest, 'id'>): number {

@@ -2,19 +2,13 @@
  * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await,
  * no timer, no ambient time or randomness: the same events give the same effects.
  */
-import type { Controller, ControllerName } from './controllers.ts';
 import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
 import { nodeTarget, podTarget, serviceTarget } from './inputs.ts';
 import { endpointsTarget, sliceTarget } from './outputs.ts';
-import {
-  createReflector,
-  onReflectorEvent,
-  startReflector,
-  stopReflector,
-  wakeReflector,
-  type Reflector,
-} from './reflector.ts';
+import { createReflector, type Reflector } from './reflector.ts';
+import { onReflectorEvent, wakeReflector } from './reflector-answers.ts';
+import { startReflector, stopReflector } from './reflector-requests.ts';
 import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './shard-batches.ts';
 import { log, send, type ControllerState, type Purpose } from './state.ts';
 import { resyncIfDue, scheduleResync, startSweep } from './sweep.ts';
@@ -34,6 +28,8 @@ import {
 } from './sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './workqueue.ts';
 import { flushWrites, onWriteAnswered } from './writes.ts';
+import type { ControllerName } from './options.ts';
+import type { Controller } from './service-state.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';

@@ -1,11 +1,10 @@
 /** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
-import type { Controller } from './controllers.ts';
 import type { Now } from './event.ts';
 import { dropContent, forgetSlices } from './outputs.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
-import type { ServiceState } from './service-state.ts';
+import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from './state.ts';
-import { fateOfObjects, hasLeftovers, isMirrored, isWanted, type Unit } from './unit.ts';
+import { fateOfObjects, hasLeftovers, isMirrored, isWanted } from './unit.ts';
 import { addCheck, addWork } from './workqueue.ts';
 import { nextFloat } from '../lib/prng.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../shard/protocol.ts';

@@ -19,18 +19,17 @@ import {
   tellMirroring,
   undoneWrite,
 } from './outputs.ts';
-import type { OutputState } from './output-state.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
-import { onWrittenInThePast } from './reflector.ts';
+import { onWrittenInThePast } from './reflector-requests.ts';
 import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from './reports.ts';
 import { ensureSlice, getUnit, releaseService, releaseSlice } from './services.ts';
-import { keyOf, type ServiceState } from './service-state.ts';
+import { keyOf, type ServiceState, type Failure, type Unit, type OutputState } from './service-state.ts';
 import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
-import { log, type ControllerState } from './state.ts';
+import { log, type ControllerState, type QueuedWrite } from './state.ts';
 import { recheckHintsOf } from './topology.ts';
-import { fateOfObjects, isOwnEndpoints, isWanted, type Failure, type Unit } from './unit.ts';
+import { fateOfObjects, isOwnEndpoints, isWanted } from './unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from './workqueue.ts';
-import { classify, queueWrite, takeBackWrites, type QueuedWrite, type WriteOutcome } from './writes.ts';
+import { classify, queueWrite, takeBackWrites, type WriteOutcome } from './writes.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../kube/status.ts';

@@ -2,8 +2,8 @@
 import type { Now } from './event.ts';
 import type { EventReasonName } from './event-reasons.ts';
 import type { ControllerState } from './state.ts';
-import type { Sync, Unit } from './unit.ts';
 import { addWork } from './workqueue.ts';
+import type { Sync, Unit } from './service-state.ts';
 import { currentShares } from '../core/node-table.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';

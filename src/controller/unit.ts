@@ -1,79 +1,12 @@
-/** The unit of work: one service of one controller. What a sync of it is, and when there is anything to plan. */
-import type { FailureClass } from './backoff.ts';
-import type { Pace } from './batch-pace.ts';
-import type { Controller } from './controllers.ts';
-import type { Fight } from './fights.ts';
+/** When there is anything to plan for a unit, and what is to become of its objects if not. */
 import type { ControllerOptions } from './options.ts';
-import type { OutputState } from './output-state.ts';
-import { isOptedOut, isPlanned, type ServiceState } from './service-state.ts';
-import { createWorkItem, type WorkItem } from './workqueue.ts';
-import { shouldMirror, type MirrorFacts } from '../core/mirroring/plan.ts';
-import type { CpuShares } from '../core/slices/cpu-shares.ts';
-import type { SlicesFacts } from '../core/slices/facts.ts';
+import { isOptedOut, isPlanned, type ServiceState, type Controller, type Unit } from './service-state.ts';
+import { createWorkItem } from './workqueue.ts';
+import { shouldMirror } from '../core/mirroring/plan.ts';
 import { labelsGet } from '../kube/labels.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../kube/names.ts';
 import type { OutputRecord } from '../kube/types.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type EndpointsFacts, type PlannedWrite } from '../shard/protocol.ts';
-
-export interface Unit {
-  readonly controller: Controller;
-  readonly service: ServiceState;
-  readonly item: WorkItem<Unit>;
-  /** Its slices by name: those that exist, and those of which the planner must still be told that they do not. */
-  slices: Map<string, OutputState> | null;
-  /** Those of `slices` that the planner has to be told of. */
-  news: Set<OutputState> | null;
-  /** The planner knows all `slices`, or will when it is told the news; else they are listed before the next plan. */
-  known: boolean;
-  /** The news are all that there is: the planner forgets what it held. */
-  relisted: boolean;
-  /** That list is under way: watch events of its slices are held. */
-  reading: boolean;
-
-  sync: Sync | null;
-  /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
-  failures: number;
-  /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
-  notBeforeMs: number;
-  /** With who else writes its objects; null = nobody ever did, as almost everywhere. */
-  fight: Fight | null;
-  /** Of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
-  pace: Pace | null;
-  /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
-  changedAtMs: number;
-  /** What its last plan said; undefined = there was none, or the service is not planned any more. */
-  facts: EndpointsFacts | SlicesFacts | MirrorFacts | undefined;
-}
-
-export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';
-
-/** One unit between its hand-over and the last answer. It holds a slot of its controller. */
-export interface Sync {
-  stage: SyncStage;
-  readonly startedAtMs: number;
-  /** `changedAtMs` at the hand-over. */
-  readonly changedAtMs: number;
-  readonly chore: boolean;
-  /** `MirrorZones.changes` at the hand-over. */
-  readonly zoneChanges: number;
-  /** `ControllerState.shares` at the hand-over. */
-  readonly shares: CpuShares | null;
-  /** Planned writes of phase 2, while phase 1 runs. */
-  later: PlannedWrite[];
-  /** Writes queued or without an answer; while reading, reads without one. */
-  open: number;
-  /** Of those that happened so far the one that another try may mend soonest: that one tells what is left. */
-  failure: Failure | null;
-  /** Writes that were applied. */
-  applied: number;
-}
-
-/** Why a sync failed, with what follows from it. */
-export interface Failure {
-  readonly class: FailureClass;
-  readonly message: string;
-  readonly retryAfterMs: number;
-}
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR } from '../shard/protocol.ts';
 
 export function createUnit(controller: Controller, service: ServiceState): Unit {
   const unit: Omit<Unit, 'item'> & { item: null } = {

@@ -5,19 +5,10 @@
  * Any other Retry-After (an admission webhook's, a proxy's) is about one object, and delays that one alone (backoff.ts).
  */
 import type { Now } from './event.ts';
-import { log, type ControllerState } from './state.ts';
+import { log, type ControllerState, type WritePause } from './state.ts';
 import { encodingOrNull } from '../kube/media-type.ts';
 import { readStatus } from '../kube/status.ts';
 import type { TransportEvent } from '../ports/transport.ts';
-
-export interface WritePause {
-  /** When it began; Infinity = there is none. Monotonic ms, as all times here. */
-  sinceMs: number;
-  /** No write before. */
-  untilMs: number;
-  /** The write that was sent after it, while it has no answer. */
-  trial: object | null;
-}
 
 /** The longest that priority and fairness ever asks for. */
 const PAUSE_MS_MAX = 32_000;

@@ -6,19 +6,10 @@
 import { retryAfterMs } from './backoff.ts';
 import type { Now } from './event.ts';
 import { reachedVersion, reflectorOf } from './history.ts';
-import {
-  createLaneShare,
-  FRESH_WRITES_PER_CHORE,
-  noteLane,
-  pickLane,
-  type LaneShare,
-  type WorkLane,
-} from './lane-share.ts';
+import { createLaneShare, FRESH_WRITES_PER_CHORE, noteLane, pickLane } from './lane-share.ts';
 import { nextTokenMs, tryTakeToken } from './rate-limit.ts';
-import type { OutputState } from './output-state.ts';
-import { keyOf } from './service-state.ts';
-import { log, send, type ControllerState } from './state.ts';
-import type { Failure, Unit } from './unit.ts';
+import { keyOf, type Failure } from './service-state.ts';
+import { log, send, type ControllerState, type QueuedWrite, type WriteQueue } from './state.ts';
 import { nextWriteMs, noteWriteAnswered, noteWriteSent } from './write-pause.ts';
 import { endpointsPath, slicesPath } from '../kube/key.ts';
 import { readObject } from '../kube/object.ts';
@@ -29,25 +20,6 @@ import { isApiAnswer, isNamespaceTerminating, isNotFound, readStatus } from '../
 import type { OutputRecord, Status } from '../kube/types.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 import type { Ack, PlannedWrite } from '../shard/protocol.ts';
-
-export interface QueuedWrite {
-  readonly unit: Unit;
-  readonly output: OutputState;
-  readonly write: PlannedWrite;
-  readonly lane: WorkLane;
-  readonly queuedAtMs: number;
-  sentAtMs: number;
-  /** The version of the resource that had been reached when it was sent. */
-  reachedBefore: string;
-}
-
-export interface WriteQueue {
-  fresh: QueuedWrite[];
-  chore: QueuedWrite[];
-  readonly share: LaneShare;
-  /** Sent and without an answer. */
-  inFlight: number;
-}
 
 /** What an answer to a write means. */
 export interface WriteOutcome {
