@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { parseDemoFlags } from '../src/cli/demo.ts';
 import { parseRunFlags } from '../src/cli/flags.ts';
 import { parseServeFlags } from '../src/cli/serve.ts';
-import { EVENT_REASONS } from '../src/controller/event-reasons.ts';
+import { EVENT_REASONS } from '../src/controller/reports/event-reasons.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { NODE_FLAGS } from '../src/cli/controller-process.ts';
+import { NODE_FLAGS } from '../src/testbed/controller-process.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');

@@ -87,7 +87,7 @@ const UTILS: readonly Row[] = [
   ['Test_hintsEnabled', TRAFFIC, 'the two spellings of Auto, under either annotation'],
   ['Test_hintsEnabled: precedence', TRAFFIC, 'the deprecated one decides'],
   ['TestFindPort', 'core/target-port.test.ts', 'the protocol must match too'],
-  ['TestFindPort: restartable init containers', 'kube-data/project.test.ts', "restartPolicy: 'Always'"],
+  ['TestFindPort: restartable init containers', 'kube/project.test.ts', "restartPolicy: 'Always'"],
   ['TestShouldPodBeInEndpoints', 'core/pod-endpoint.test.ts', 'pod is absent, whatever else is said'],
   ['TestShouldSetHostname', 'core/pod-endpoint.test.ts', 'hostname: ${'],
   ['TestGetPodServicesToUpdate', 'core/selector-index.test.ts', 'a pod has the services whose selectors'],

@@ -3,8 +3,8 @@
  * side: the controllers are a process of their own, the server a thread of this one, and what is right say the oracles.
  */
 import { performance } from 'node:perf_hooks';
-import { startController } from '../../src/cli/controller-process.ts';
-import { loadCluster } from '../../src/cli/load-cluster.ts';
+import { startController } from '../../src/testbed/controller-process.ts';
+import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { startApiServerThread } from '../../src/node/apiserver-thread.ts';

@@ -1,9 +1,9 @@
 /** Fills the caches of real controllers with services, nodes and pods as they come off the wire, and weighs them. */
 import { parseRunFlags } from '../../src/cli/flags.ts';
-import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/inputs.ts';
+import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/caches/inputs.ts';
 import { createState } from '../../src/controller/initial-state.ts';
-import type { ReflectorTarget, Versioned } from '../../src/controller/reflector.ts';
-import { workDepth } from '../../src/controller/workqueue.ts';
+import type { ReflectorTarget, Versioned } from '../../src/controller/reflectors/reflector.ts';
+import { workDepth } from '../../src/controller/queues/workqueue.ts';
 import { podCount } from '../../src/core/selector-index.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';

@@ -1,13 +1,14 @@
 /** What the controllers write for a cluster of a bench: watched, judged by the oracles, counted by kind, and taken away again. */
 import { createHash } from 'node:crypto';
-import type { CheckOptions, ClusterObjects } from '../../src/cli/cluster-check.ts';
-import { slicesJudges } from '../../src/cli/cluster-check.ts';
-import { endpointsText, expectedEndpoints } from '../../src/cli/endpoints-check.ts';
-import type { ExpectedEndpoints } from '../../src/cli/endpoints-check.ts';
-import { watchEndpoints } from '../../src/cli/endpoints-view.ts';
-import type { EndpointsView } from '../../src/cli/endpoints-view.ts';
-import type { Judges, ServiceView } from '../../src/cli/service-view.ts';
-import { watchSlices } from '../../src/cli/slices-view.ts';
+import type { CheckOptions, ClusterObjects } from '../../src/judge/cluster-check.ts';
+import { slicesJudges } from '../../src/judge/cluster-check.ts';
+import { endpointsText, expectedEndpoints } from '../../src/judge/endpoints-check.ts';
+import type { ExpectedEndpoints } from '../../src/judge/endpoints-check.ts';
+import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
+import type { EndpointsView } from '../../src/testbed/endpoints-view.ts';
+import type { Judges } from '../../src/judge/judges.ts';
+import type { ServiceView } from '../../src/testbed/service-view.ts';
+import { watchSlices } from '../../src/testbed/slices-view.ts';
 import {
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,

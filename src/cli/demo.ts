@@ -14,22 +14,22 @@ import { CHURN_MIXES, createChurn, nextChange } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
 import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES } from '../workload/profile.ts';
-import { startController } from './controller-process.ts';
-import { slicesJudges, wrongObjects, wrongText } from './cluster-check.ts';
-import type { ClusterObjects, WrongObject } from './cluster-check.ts';
-import { expectedEndpoints } from './endpoints-check.ts';
-import { watchEndpoints } from './endpoints-view.ts';
-import type { EndpointsView } from './endpoints-view.ts';
+import { startController } from '../testbed/controller-process.ts';
+import { slicesJudges, wrongObjects, wrongText } from '../judge/cluster-check.ts';
+import type { ClusterObjects, WrongObject } from '../judge/cluster-check.ts';
+import { expectedEndpoints } from '../judge/endpoints-check.ts';
+import { watchEndpoints } from '../testbed/endpoints-view.ts';
+import type { EndpointsView } from '../testbed/endpoints-view.ts';
 import { choice, integer } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
-import { awaitFlip } from './flip.ts';
-import { loadCluster } from './load-cluster.ts';
+import { awaitFlip } from '../testbed/flip.ts';
+import { loadCluster } from '../testbed/load-cluster.ts';
 import { createProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
-import { readObjects } from './read-objects.ts';
+import { readObjects } from '../testbed/read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
-import type { ServiceView } from './service-view.ts';
-import { watchSlices } from './slices-view.ts';
+import type { ServiceView } from '../testbed/service-view.ts';
+import { watchSlices } from '../testbed/slices-view.ts';
 
 /** What the controllers write, as the server tells it. */
 interface Views {

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
-import { plannerConfigOf } from '../controller/planner-config.ts';
+import { plannerConfigOf } from '../controller/syncs/planner-config.ts';
 import { createMetricStore, gauge, readMetric, readSeries, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';

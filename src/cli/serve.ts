@@ -19,13 +19,13 @@ import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
 import { makeCluster } from '../workload/cluster.ts';
 import type { Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
-import { createNodes, runChurn, runKubelets, runNamespaceController } from './cluster-life.ts';
-import type { ClusterLife, NamespacedCollection } from './cluster-life.ts';
+import { createNodes, runChurn, runKubelets, runNamespaceController } from '../testbed/cluster-life.ts';
+import type { ClusterLife, NamespacedCollection } from '../testbed/cluster-life.ts';
 import { bool, choice, duration, integer, list, number, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
-import { runGarbageCollector } from './garbage-collector.ts';
-import { loadCluster } from './load-cluster.ts';
-import { sendThrough } from './send-through.ts';
+import { runGarbageCollector } from '../testbed/garbage-collector.ts';
+import { loadCluster } from '../testbed/load-cluster.ts';
+import { sendThrough } from '../testbed/send-through.ts';
 import { starting, UsageError } from './usage.ts';
 
 const EMPTY = 'none';

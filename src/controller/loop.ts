@@ -1,7 +1,7 @@
 /** The only caller of the ports: feeds events to `step`, one after the other, and performs its effects. */
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
-import { readiness, type HealthCheck } from './health.ts';
+import { readiness, type HealthCheck } from './reports/health.ts';
 import type { ControllerOptions } from './options.ts';
 import { createState } from './initial-state.ts';
 import type { ControllerState } from './state.ts';

@@ -3,13 +3,13 @@
  * log. What is kept of one service is in `service-state.ts`.
  */
 import type { Effect } from './effect.ts';
-import type { EventRecorder } from './event-recorder.ts';
-import type { Instruments } from './instruments.ts';
+import type { EventRecorder } from './reports/event-recorder.ts';
+import type { Instruments } from './reports/instruments.ts';
 import type { ControllerOptions } from './options.ts';
-import type { TokenBucket } from './rate-limit.ts';
-import type { Reflector } from './reflector.ts';
-import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
-import type { WorkLane, LaneShare } from './lane-share.ts';
+import type { TokenBucket } from './writes/rate-limit.ts';
+import type { Reflector } from './reflectors/reflector.ts';
+import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
+import type { WorkLane, LaneShare } from './queues/lane-share.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';

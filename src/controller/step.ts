@@ -3,15 +3,15 @@
  * no timer, no ambient time or randomness: the same events give the same effects.
  */
 import type { Event, Now } from './event.ts';
-import { nextEventMs, nextEventRequest, onEventReply } from './event-recorder.ts';
-import { nodeTarget, podTarget, serviceTarget } from './inputs.ts';
-import { endpointsTarget, sliceTarget } from './outputs.ts';
-import { createReflector, type Reflector } from './reflector.ts';
-import { onReflectorEvent, wakeReflector } from './reflector-answers.ts';
-import { startReflector, stopReflector } from './reflector-requests.ts';
-import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './shard-batches.ts';
+import { nextEventMs, nextEventRequest, onEventReply } from './reports/event-recorder.ts';
+import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
+import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
+import { createReflector, type Reflector } from './reflectors/reflector.ts';
+import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
+import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
+import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './syncs/shard-batches.ts';
 import { log, send, type ControllerState, type Purpose } from './state.ts';
-import { resyncIfDue, scheduleResync, startSweep } from './sweep.ts';
+import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import {
   beginPlan,
   fail,
@@ -25,11 +25,11 @@ import {
   startSync,
   withdraw,
   withdrawAll,
-} from './sync.ts';
-import { nextWorkMs, shutDownWork, takeWork } from './workqueue.ts';
-import { flushWrites, onWriteAnswered } from './writes.ts';
+} from './syncs/sync.ts';
+import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
+import { flushWrites, onWriteAnswered } from './writes/writes.ts';
 import type { ControllerName } from './options.ts';
-import type { Controller } from './service-state.ts';
+import type { Controller } from './caches/service-state.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';

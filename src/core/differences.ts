@@ -206,7 +206,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Events', 'Defects: robustness'],
     defects: [],
     shownBy:
-      'controller/event-recorder.test.ts: the first event of its kind is created, in the namespace of the service',
+      'controller/reports/event-recorder.test.ts: the first event of its kind is created, in the namespace of the service',
   },
   {
     id: 'tolerate-unready',

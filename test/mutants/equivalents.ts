@@ -14,7 +14,7 @@ export interface Equivalent {
 
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
-    file: 'src/controller/mirror-zones.ts',
+    file: 'src/controller/caches/mirror-zones.ts',
     within: 'takeZones',
     original: 'nodesToTell.size === 0',
     replacement: 'false',

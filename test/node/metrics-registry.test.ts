@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from '../../src/controller/machine-metrics.ts';
-import { createEventRecorder, recordEvent } from '../../src/controller/event-recorder.ts';
-import { createTokenBucket, tryTakeToken } from '../../src/controller/rate-limit.ts';
-import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/workqueue.ts';
+import {
+  exposeEventRecorder,
+  exposeTokenBucket,
+  exposeWorkQueue,
+} from '../../src/controller/reports/machine-metrics.ts';
+import { createEventRecorder, recordEvent } from '../../src/controller/reports/event-recorder.ts';
+import { createTokenBucket, tryTakeToken } from '../../src/controller/writes/rate-limit.ts';
+import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/queues/workqueue.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { counter, createMetricStore, histogram } from '../../src/metrics/store.ts';
 import { createRegistry } from '../../src/node/metrics-registry.ts';

@@ -2,9 +2,9 @@
 import { nameOf, objectsOf } from './hand.ts';
 import { isHeld, type Run } from './run.ts';
 import type { SimObserver } from '../support/sim.ts';
-import { readInputs } from '../../src/cli/check-inputs.ts';
+import { readInputs } from '../../src/judge/check-inputs.ts';
 import type { ControllerState } from '../../src/controller/state.ts';
-import type { Reflector } from '../../src/controller/reflector.ts';
+import type { Reflector } from '../../src/controller/reflectors/reflector.ts';
 import {
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,
@@ -15,7 +15,7 @@ import {
 import { MIRROR_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
-import { oracleSlices, portsKey } from '../../src/workload/slices-oracle.ts';
+import { oracleSlices, portsKey } from '../../src/judge/slices-oracle.ts';
 
 /** No path is asked for more often in ten seconds: a loop without a pause. */
 const ASKED_MAX = 150;

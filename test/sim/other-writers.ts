@@ -15,7 +15,7 @@ import {
 } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
-import { foreignChange, type ForeignDeed } from '../../src/workload/foreign-hand.ts';
+import { foreignChange, type ForeignDeed } from '../support/foreign-hand.ts';
 
 function foreign(act: (run: Run, prng: Prng) => string): Deed {
   return { trouble: 'foreign', act };

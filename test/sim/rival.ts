@@ -8,11 +8,11 @@ import type { SliceRequest } from '../support/slice-server.ts';
 import type { Sim } from '../support/sim.ts';
 import { upstreamMirror } from '../support/upstream-mirroring.ts';
 import { createUpstream, upstreamNodes, upstreamSync, type Upstream } from '../support/upstream-slices.ts';
-import { readInputs, type CheckInputs } from '../../src/cli/check-inputs.ts';
-import { endpointsText } from '../../src/cli/endpoints-check.ts';
+import { readInputs, type CheckInputs } from '../../src/judge/check-inputs.ts';
+import { endpointsText } from '../../src/judge/endpoints-check.ts';
 import type { Endpoints, EndpointSlice, KubeObject, ServiceRecord } from '../../src/kube/types.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
-import { oracleEndpoints } from '../../src/workload/oracle.ts';
+import { oracleEndpoints } from '../../src/judge/oracle.ts';
 
 const EVERY_MS = 1000;
 

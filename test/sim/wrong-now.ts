@@ -2,7 +2,7 @@
 import { OPT_OUT_LABEL } from './cast.ts';
 import { objectsOf } from './hand.ts';
 import type { Run } from './run.ts';
-import { wrongObjects, type ClusterObjects } from '../../src/cli/cluster-check.ts';
+import { wrongObjects, type ClusterObjects } from '../../src/judge/cluster-check.ts';
 import {
   HEADLESS_LABEL,
   MIRROR_MANAGED_BY_VALUE,

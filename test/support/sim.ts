@@ -21,7 +21,7 @@ import {
 import type { LogEffect } from '../../src/controller/effect.ts';
 import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
-import { plannerConfigOf } from '../../src/controller/planner-config.ts';
+import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
 import type { KubeObject, Status } from '../../src/kube/types.ts';

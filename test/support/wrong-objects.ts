@@ -1,7 +1,7 @@
 /** What the slow oracles find wrong in a simulated world that has come to rest. */
 import { itemsOf, SLICES_PATH } from './sim-objects.ts';
 import type { Sim } from './sim.ts';
-import { wrongObjects, type CheckOptions } from '../../src/cli/cluster-check.ts';
+import { wrongObjects, type CheckOptions } from '../../src/judge/cluster-check.ts';
 import { HEADLESS_LABEL } from '../../src/kube/names.ts';
 
 /** A line for each; empty = all is right. */

@@ -1,0 +1,352 @@
+/** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
+import { createPace, noteChange } from '../queues/batch-pace.ts';
+import type { Now } from '../event.ts';
+import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
+import { followZone } from './mirror-zones.ts';
+import type { ControllerOptions } from '../options.ts';
+import type { ReflectorTarget } from '../reflectors/reflector.ts';
+import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
+import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
+import { log, type ControllerState } from '../state.ts';
+import { recheckHints } from './topology.ts';
+import { hasLeftovers, isMirrored } from './unit.ts';
+import { addWork } from '../queues/workqueue.ts';
+import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode, type NodeChange } from '../../core/node-table.ts';
+import {
+  allPods,
+  getPod,
+  putPod,
+  putService,
+  removePod,
+  removeService,
+  servicesOf,
+} from '../../core/selector-index.ts';
+import { labelsEqual } from '../../kube/labels.ts';
+import { projectNode, projectPod, projectService } from '../../kube/project.ts';
+import { podIPsOf } from '../../kube/record.ts';
+import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../kube/types.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+
+export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
+  return {
+    project: (source) => projectPod(source, state.interner, state.options.kubeletShutdownIsTermination),
+    cachedVersion: ({ namespace, name }) => getPod(state.index, namespace, name)?.resourceVersion ?? '',
+    upsert(pod, _source, upTo, now) {
+      const cached = getPod(state.index, pod.namespace, pod.name);
+      if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
+      const { previous, before, after } = putPod(state.index, pod);
+      if (state.options.slices) notePod(state.nodes, previous, pod);
+      if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
+        const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
+        for (const { output, instruments } of state.controllers) {
+          if (output !== OUTPUT_MIRROR) instruments.stage('watch_in').observe(seconds);
+        }
+      }
+      const changed = previous === undefined || planningDiffers(previous, pod);
+      if (before !== after) movedPod(pod.name, before, after, changed, now);
+      else if (changed) for (const service of after) podChanged(service, pod.name, now);
+      return pod;
+    },
+    remove(pod, now) {
+      const cached = getPod(state.index, pod.namespace, pod.name);
+      // An event that a newer list has overtaken.
+      if (cached === undefined || !givesWay(cached.resourceVersion, pod.resourceVersion)) return;
+      dropPod(state, cached, now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const pod of allPods(state.index)) {
+        if (!marks.has(pod) && givesWay(pod.resourceVersion, resourceVersion)) dropPod(state, pod, now);
+      }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const pod of allPods(state.index)) putPod(state.index, { ...pod, resourceVersion: FORGOTTEN_VERSION });
+    },
+    synced: onSynced,
+  };
+}
+
+/** The cached one stays: its texts are shared with the keys of the index. */
+function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
+  return (
+    cached.resourceVersion === pod.resourceVersion &&
+    !planningDiffers(cached, pod) &&
+    labelsEqual(cached.labels, pod.labels)
+  );
+}
+
+/** Its labels are others: what it has left or entered changes, and what it stays in if the pod itself has changed. */
+function movedPod(
+  podName: string,
+  before: readonly ServiceState[],
+  after: readonly ServiceState[],
+  changed: boolean,
+  now: Now,
+): void {
+  const left = new Set(before);
+  for (const service of after) {
+    if (!left.delete(service) || changed) podChanged(service, podName, now);
+  }
+  for (const service of left) podChanged(service, podName, now);
+}
+
+function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
+  const { before } = removePod(state.index, pod.namespace, pod.name);
+  if (state.options.slices) notePod(state.nodes, pod, undefined);
+  for (const service of before) podChanged(service, pod.name, now);
+}
+
+/** A pod that the service selects now, or did before, has changed in something that planning reads. */
+function podChanged(service: ServiceState, podName: string, now: Now): void {
+  notePodForPlanner(service, podName);
+  for (const unit of service.units) {
+    const { controller } = unit;
+    if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
+    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, now));
+    if (unit.changedAtMs < 0) unit.changedAtMs = now.nowMs;
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs, delayMs);
+  }
+}
+
+function pacedMs(unit: Unit, now: Now): number {
+  const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
+  if (adaptiveBatchPeriodMaxMs === 0) return 0;
+  unit.pace ??= createPace();
+  return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
+}
+
+function notePodForPlanner(service: ServiceState, podName: string): void {
+  if (service.plannerVersion !== 0) (service.changedPods ??= new Set()).add(podName);
+}
+
+/**
+ * Any field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or its phase
+ * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain do not change in the
+ * life of a pod: the API server forbids it.
+ */
+function planningDiffers(a: PodRecord, b: PodRecord): boolean {
+  return (
+    a.uid !== b.uid ||
+    a.ready !== b.ready ||
+    a.deleting !== b.deleting ||
+    isTerminal(a.phase) !== isTerminal(b.phase) ||
+    a.readyTime !== b.readyTime ||
+    a.podIP !== b.podIP ||
+    a.nodeName !== b.nodeName ||
+    // Both null is the usual case: nothing but `podIP`.
+    (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)))
+  );
+}
+
+function isTerminal(phase: string): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+function sameServicePort(a: ServicePort, b: ServicePort): boolean {
+  return (
+    a.name === b.name &&
+    a.protocol === b.protocol &&
+    a.port === b.port &&
+    a.targetPort === b.targetPort &&
+    a.appProtocol === b.appProtocol
+  );
+}
+
+function sameText(a: string, b: string): boolean {
+  return a === b;
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return sameList(a, b, sameText);
+}
+
+function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!same(a[i]!, b[i]!)) return false;
+  return true;
+}
+
+export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
+  return {
+    project: (source) => projectService(source, state.interner),
+    cachedVersion: ({ namespace, name }) => getService(state, namespace, name)?.record?.resourceVersion ?? '',
+    upsert(record, _source, upTo, now) {
+      const service = ensureService(state, record.namespace, record.name);
+      const cached = service.record;
+      if (cached !== null && !givesWay(cached.resourceVersion, upTo)) return cached;
+      service.record = record;
+      ensureUnits(state, service);
+      if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
+      service.specChanged = true;
+      if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record, state.options)) {
+        // Other pods are selected: the next entry is a full snapshot.
+        service.plannerVersion = 0;
+        service.changedPods = null;
+        putService(state.index, service, record.namespace, isPlanned(record, state.options) ? record.selector : null);
+      }
+      serviceChanged(service, cached, now);
+      return record;
+    },
+    remove(record, now) {
+      const service = getService(state, record.namespace, record.name);
+      const cached = service?.record ?? null;
+      if (service === undefined || cached === null) return;
+      if (!givesWay(cached.resourceVersion, record.resourceVersion)) return;
+      dropService(state, service, now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const names of state.services.values()) {
+        for (const service of names.values()) {
+          const { record } = service;
+          if (record === null || marks.has(record)) continue;
+          if (givesWay(record.resourceVersion, resourceVersion)) dropService(state, service, now);
+        }
+      }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const service of allServices(state)) {
+        if (service.record !== null) service.record = { ...service.record, resourceVersion: FORGOTTEN_VERSION };
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+function dropService(state: ControllerState, service: ServiceState, now: Now): void {
+  removeService(state.index, service);
+  service.record = null;
+  service.plannerVersion = 0;
+  service.changedPods = null;
+  ensureUnits(state, service);
+  for (const unit of service.units) {
+    const { controller } = unit;
+    unit.changedAtMs = -1;
+    if (!controller.running) continue;
+    // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"): give its
+    // event a moment before we look.
+    const delayMs = controller.output === OUTPUT_ENDPOINTS ? ORPHAN_GRACE_MS : 0;
+    addWork(controller.queue, unit.item, 'chore', now.nowMs, delayMs);
+  }
+  releaseService(state, service);
+}
+
+const ORPHAN_GRACE_MS = 2000;
+
+/**
+ * The units that every Service with a selector has; mirroring's is made when there is something to mirror, that of
+ * Endpoints also when there is something to clean up. Slices bring their unit along.
+ */
+function ensureUnits(state: ControllerState, service: ServiceState): void {
+  const { record } = service;
+  for (const controller of state.controllers) {
+    const { output, options } = controller;
+    const wanted =
+      output === OUTPUT_MIRROR
+        ? isMirrored(service, options)
+        : (record !== null && isPlanned(record, options)) ||
+          (output === OUTPUT_ENDPOINTS && hasLeftovers(service, options));
+    if (wanted) ensureUnit(service, controller);
+  }
+}
+
+function serviceChanged(service: ServiceState, before: ServiceRecord | null, now: Now): void {
+  for (const unit of service.units) {
+    const { controller } = unit;
+    if (!controller.running) continue;
+    if (controller.output === OUTPUT_MIRROR && !mirroringCares(before, service.record, controller.options)) continue;
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+  }
+}
+
+/** Of a Service mirroring reads nothing but whether there is one that it may look at, and whether it has a selector. */
+function mirroringCares(
+  before: ServiceRecord | null,
+  after: ServiceRecord | null,
+  options: ControllerOptions,
+): boolean {
+  if (before === null || after === null || (before.selector === null) !== (after.selector === null)) return true;
+  return isOptedOut(before, options) !== isOptedOut(after, options);
+}
+
+function sameSelector(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
+  if ((a.type === 'ExternalName') !== (b.type === 'ExternalName')) return false;
+  if (isOptedOut(a, options) !== isOptedOut(b, options)) return false;
+  if (a.selector === null || b.selector === null) return a.selector === b.selector;
+  return labelsEqual(a.selector, b.selector);
+}
+
+/** Everything that planning reads is equal: a change of status, say, is none. */
+function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
+  return (
+    sameSelector(a, b, options) &&
+    a.type === b.type &&
+    a.clusterIP === b.clusterIP &&
+    a.publishNotReadyAddresses === b.publishNotReadyAddresses &&
+    a.trafficDistribution === b.trafficDistribution &&
+    a.deleting === b.deleting &&
+    a.creationTime === b.creationTime &&
+    labelsEqual(a.labels, b.labels) &&
+    labelsEqual(a.annotations, b.annotations) &&
+    sameTexts(a.ipFamilies, b.ipFamilies) &&
+    sameList(a.ports, b.ports, sameServicePort)
+  );
+}
+
+/** Nodes matter to slices: zones of endpoints, whether the node of a pod exists, and shares of CPU for hints. */
+export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
+  return {
+    project: (source) => projectNode(source, state.interner),
+    cachedVersion: ({ name }) => getNode(state.nodes, name)?.resourceVersion ?? '',
+    upsert(record, _source, upTo, now) {
+      const cached = getNode(state.nodes, record.name);
+      if (cached !== undefined && !givesWay(cached.resourceVersion, upTo)) return cached;
+      follow(state, record.name, putNode(state.nodes, record), now);
+      return record;
+    },
+    remove({ name, resourceVersion }, now) {
+      const cached = getNode(state.nodes, name);
+      if (cached === undefined || !givesWay(cached.resourceVersion, resourceVersion)) return;
+      follow(state, name, removeNode(state.nodes, name), now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const node of allNodes(state.nodes)) {
+        if (marks.has(node) || !givesWay(node.resourceVersion, resourceVersion)) continue;
+        follow(state, node.name, removeNode(state.nodes, node.name), now);
+      }
+    },
+    listing() {},
+    forgetVersions() {
+      for (const node of allNodes(state.nodes)) {
+        putNode(state.nodes, { ...node, resourceVersion: FORGOTTEN_VERSION });
+      }
+    },
+    synced: onSynced,
+  };
+}
+
+/** What a change of a node makes dirty: the slices with pods on it, and those whose hints do not fit any more. */
+function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
+  if (change.placeChanged) {
+    const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
+    for (const pod of podsOnNode(state.nodes, nodeName, find)) {
+      for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
+        const unit = getUnit(service, OUTPUT_SLICES);
+        if (unit === undefined) continue;
+        notePodForPlanner(service, pod.name);
+        const { controller } = unit;
+        if (controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
+      }
+    }
+  }
+  if (change.placeChanged) followZone(state, nodeName, now);
+  const { hinted, unhinted } = state.sums;
+  if (change.spoilsShares !== '' && hinted.size + unhinted.size > 0) {
+    log(state, 'warning', 0, 'no topology hints by CPU while this lasts', {
+      node: nodeName,
+      reason: change.spoilsShares,
+    });
+  }
+  if (change.sharesChanged) recheckHints(state, now);
+}

@@ -1,0 +1,461 @@
+/**
+ * The objects that the controllers write, as the server holds them: which event is whose, and what the planner has to
+ * be told.
+ *
+ * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
+ * our own doing, a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). So does what a list misses: it
+ * may have overtaken the reply.
+ */
+import type { Now } from '../event.ts';
+import { firstRepairMs, forgetFight, noteDamage } from '../queues/fights.ts';
+import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
+import type { ReflectorTarget } from '../reflectors/reflector.ts';
+import {
+  allServices,
+  allSlices,
+  claimSlice,
+  dropExpected,
+  ensureService,
+  ensureUnit,
+  getService,
+  getSlice,
+  getUnit,
+  releaseService,
+  releaseSlice,
+} from './services.ts';
+import {
+  isPlanned,
+  type ServiceState,
+  type Controller,
+  type Unit,
+  AS_SENT,
+  type ExpectedEcho,
+  type HeldEvent,
+  type OutputState,
+} from './service-state.ts';
+import { log, type ControllerState } from '../state.ts';
+import { fateOfObjects, isLeftBehind, isMirrored, isWanted } from './unit.ts';
+import { addWork } from '../queues/workqueue.ts';
+import { projectOutput } from '../../kube/project.ts';
+import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
+import { labelsEqual, labelsGet } from '../../kube/labels.ts';
+import { PROTOBUF } from '../../kube/media-type.ts';
+import { readObject } from '../../kube/object.ts';
+import { projectMeta } from '../../kube/object-meta.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import type { ObjectSource } from '../../kube/source.ts';
+import type { OutputRecord } from '../../kube/types.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../../shard/protocol.ts';
+
+/** Bodies kept for the comparison with their echo. */
+const ECHOES_EXPECTED_MAX = 256;
+
+export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+  return {
+    project: (source) => projectOutput(source, state.interner),
+    cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
+    upsert(record, source, upTo, now) {
+      const { endpoints } = ensureService(state, record.namespace, record.name);
+      tellOutput(state, endpoints, appeared(endpoints, record, source, upTo), now);
+      // Not the record: the reply to a write may put another one in its place before the list ends.
+      return endpoints;
+    },
+    remove(record, now) {
+      const service = getService(state, record.namespace, record.name);
+      if (service !== undefined) tellOutput(state, service.endpoints, vanished(record.resourceVersion), now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const { endpoints } of allServices(state)) {
+        if (!marks.has(endpoints)) tellOutput(state, endpoints, vanished(resourceVersion), now);
+      }
+    },
+    listing() {
+      for (const { endpoints } of allServices(state)) endpoints.deletedUid = '';
+    },
+    forgetVersions(now) {
+      for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, now);
+    },
+    synced: onSynced,
+  };
+}
+
+/** EndpointSlices: only those with one of our labels are watched, so one that loses it comes as deleted. */
+export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+  return {
+    project: (source) => projectOutput(source, state.interner),
+    cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
+    upsert(record, source, upTo, now) {
+      const unit = unitOf(state, record);
+      if (unit === null) {
+        leaveOthers(state, null, record, upTo, now);
+        return record;
+      }
+      const slice = sliceOf(state, unit, record, upTo, now);
+      tellOutput(state, slice, appeared(slice, record, source, upTo), now);
+      return slice;
+    },
+    remove(record, now) {
+      const slice = getSlice(state, record.namespace, record.name);
+      if (slice !== undefined) tellOutput(state, slice, vanished(record.resourceVersion), now);
+    },
+    removeUnmarked(marks, resourceVersion, now) {
+      for (const slice of allSlices(state)) {
+        if (!marks.has(slice)) tellOutput(state, slice, vanished(resourceVersion), now);
+      }
+    },
+    listing() {
+      for (const slice of allSlices(state)) {
+        slice.deletedUid = '';
+        releaseSlice(state, slice);
+      }
+    },
+    forgetVersions(now) {
+      for (const slice of allSlices(state)) forgetVersion(state, slice, now);
+    },
+    synced: onSynced,
+  };
+}
+
+/** The newest version that was told of the object, be it held. */
+function versionTold(output: OutputState | undefined): string {
+  const known = output?.record?.resourceVersion ?? '';
+  const held = output?.held?.upTo ?? '';
+  return givesWay(known, held) ? held : known;
+}
+
+/**
+ * What is to come is of another history: neither an echo nor an answer tells anything about it, and no fight goes on.
+ */
+function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
+  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  dropExpected(state, output);
+  output.held = null;
+  output.deletedUid = '';
+  if (output.record !== null) output.record = { ...output.record, resourceVersion: FORGOTTEN_VERSION };
+  if (unit === undefined) return;
+  forgetFight(unit);
+  if (output.inFlight === 0) return;
+  becomeUncertain(output);
+  if (unit.controller.running) lookLater(unit, now);
+}
+
+/**
+ * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is
+ * gone (D4).
+ */
+export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): OutputState {
+  leaveOthers(state, unit, record, upTo, now);
+  return claimSlice(state, unit, record.name);
+}
+
+function leaveOthers(
+  state: ControllerState,
+  unit: Unit | null,
+  { namespace, name }: OutputRecord,
+  upTo: string,
+  now: Now,
+): void {
+  const known = getSlice(state, namespace, name);
+  if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(upTo), now);
+}
+
+/** Whose the slice is by its labels; null = nobody's here. */
+function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
+  const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
+  const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
+  if (controller === undefined) return null;
+  const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
+  if (serviceName === '') {
+    const { namespace, name } = record;
+    log(state, 'warning', 0, 'an endpoint slice without a service name is left alone', { namespace, slice: name });
+    return null;
+  }
+  return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
+}
+
+function appeared(output: OutputState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {
+  const sent = output.sent ?? output.expected?.body;
+  const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
+  const { resourceVersion } = record;
+  return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
+}
+
+function vanished(resourceVersion: string): HeldEvent {
+  return { resourceVersion, upTo: resourceVersion, record: null, content: null };
+}
+
+function contentOf(source: ObjectSource): ObjectBytes {
+  if (source.encoding === 'protobuf') {
+    // A copy: the view would keep the whole page or chunk of the stream alive.
+    return { encoding: 'protobuf', bytes: source.bytes.slice() };
+  }
+  return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
+}
+
+function tellOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
+  const { inFlight, held, unit } = output;
+  if (inFlight === 0 && unit?.reading !== true) takeOutput(state, output, event, now);
+  else if (held === null || !givesWay(event.upTo, held.upTo)) output.held = event;
+}
+
+/**
+ * What was held while requests were under way, now that their replies have moved `output.record` forward.
+ * @param readVersion of a list that told all there is: what is not newer is known already
+ */
+export function releaseHeld(state: ControllerState, output: OutputState, now: Now, readVersion = ''): void {
+  const { held } = output;
+  output.held = null;
+  // The watch has told of the deletion, be it that a list was faster and the event is dropped here.
+  if (held?.record === null) output.deletedUid = '';
+  if (held === null || givesWay(held.upTo, readVersion)) return;
+  takeOutput(state, output, held, now);
+}
+
+/**
+ * An own write was applied: `record` is what the object is now (null = deleted), and `body` what its echo has to say.
+ */
+export function ownWrite(
+  state: ControllerState,
+  output: OutputState,
+  record: OutputRecord | null,
+  body: Uint8Array,
+): void {
+  const deletedUid = record === null ? (output.record?.uid ?? '') : '';
+  settle(state, output, record, null);
+  output.deletedUid = deletedUid;
+  setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
+}
+
+/** An answer has told the state. The planner knows it already, or will be told `content`. */
+function settle(
+  state: ControllerState,
+  output: OutputState,
+  record: OutputRecord | null,
+  content: ObjectBytes | null,
+): void {
+  output.record = record;
+  if (record !== null) {
+    output.deletedUid = '';
+    noteAnswered(state, output, record.resourceVersion);
+  }
+  output.content = content;
+  output.gone = false;
+  output.known = true;
+  if (content === null) output.unit?.news?.delete(output);
+  else noteNews(output);
+}
+
+/** The planner shall be told of the object with the next entry. */
+export function noteNews(output: OutputState): void {
+  if (output.unit !== null) (output.unit.news ??= new Set()).add(output);
+}
+
+function setExpected(state: ControllerState, output: OutputState, expected: ExpectedEcho | null): void {
+  dropExpected(state, output);
+  // While the watch is down echoes do not come: a bound on the bodies that wait for them.
+  if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
+  output.expected = expected;
+  state.echoesExpected++;
+}
+
+/**
+ * What came back is compared with what was sent. A difference is the doing of admission: the planner is told, and the
+ * repair waits, longer each time, so that two writers never chase each other.
+ */
+function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
+  const { expected } = output;
+  if (expected === null) return;
+  if (!givesWay(expected.resourceVersion, event.upTo)) return;
+  dropExpected(state, output);
+  const { content } = event;
+  if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
+  if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
+  output.content = content;
+  noteNews(output);
+  noteAltered(state, output, 'what was written came back changed', now);
+}
+
+/** The server's answer to what it holds: null = the object does not exist. Settles what was uncertain. */
+export function readOutput(
+  state: ControllerState,
+  output: OutputState,
+  record: OutputRecord | null,
+  source: ObjectSource | null,
+): void {
+  dropExpected(state, output);
+  output.uncertain = false;
+  settle(state, output, record, source === null ? null : contentOf(source));
+  // Of slices the planner forgets all that is not among the news.
+  output.gone = record === null && output.unit === null;
+}
+
+/** A state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
+function takeOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
+  const known = output.record;
+  const deleted = event.record === null;
+  compareEcho(state, output, event, now);
+  if (known !== null) {
+    if (!givesWay(known.resourceVersion, event.upTo)) return;
+    // After a restore another object may be given the same version.
+    const sameObject = event.record === null || event.record.uid === known.uid;
+    if (sameObject && known.resourceVersion === event.resourceVersion) return;
+  }
+  if (known === null && output.deletedUid !== '' && event.record?.uid === output.deletedUid) return;
+  output.deletedUid = '';
+  if (known === null && deleted) {
+    releaseSlice(state, output);
+    releaseService(state, output.service);
+    return;
+  }
+  output.record = event.record;
+  output.content = event.content === AS_SENT ? null : event.content;
+  output.gone = deleted;
+  output.known = true;
+  noteNews(output);
+  if (output.unit === null) takeEndpoints(state, output.service, known, deleted, now);
+  else takeSlice(state, output, output.unit, known, deleted, now);
+  // Somebody else has changed its metadata since: only the server knows how.
+  if (event.content === AS_SENT) becomeUncertain(output);
+}
+
+/** The server may hold something that nobody told us: the next plan begins with a look at it. */
+export function becomeUncertain(output: OutputState): void {
+  if (output.unit === null) output.uncertain = true;
+  else output.unit.known = false;
+}
+
+function takeEndpoints(
+  state: ControllerState,
+  service: ServiceState,
+  known: OutputRecord | null,
+  deleted: boolean,
+  now: Now,
+): void {
+  const { endpoints: output, record } = service;
+  const mirrored = tellMirroring(state, service, now);
+  const controller = controllerOf(state, OUTPUT_ENDPOINTS);
+  if (controller?.running === true) {
+    if (record === null) {
+      // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
+      if (!deleted) lookLater(ensureUnit(service, controller), now);
+    } else if (isPlanned(record, state.options)) {
+      const unit = ensureUnit(service, controller);
+      // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
+      if (output.uncertain || isOfThePast(known, output)) {
+        if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+        else if (!output.uncertain) lookLater(unit, now);
+      } else if (deleted) {
+        // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR
+        // #93030).
+        noteDamage(state, unit, output, 'missing', 'endpoints were deleted by another writer', now);
+      } else noteDamage(state, unit, output, 'wrong', 'endpoints were changed by another writer', now);
+    } else if (isLeftBehind(service, state.options)) {
+      lookLater(ensureUnit(service, controller), now);
+    }
+  }
+  const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
+  if (!mirrored && !isRead && state.phase === 'running') {
+    // Nobody plans from it now: it is read again should that change.
+    dropContent(output);
+  }
+  if (deleted) releaseService(state, service);
+}
+
+/** What is told is not newer than what was known: nobody has written, but history went back. */
+function isOfThePast(known: OutputRecord | null, { record }: OutputState): boolean {
+  if (known === null) return false;
+  if (known.resourceVersion === FORGOTTEN_VERSION) return true;
+  return record !== null && givesWay(record.resourceVersion, known.resourceVersion);
+}
+
+function controllerOf(state: ControllerState, output: number): Controller | undefined {
+  return state.controllers.find((controller) => controller.output === output);
+}
+
+/**
+ * Mirroring reads what somebody else writes: every change of it is followed at once (docs/spec/endpointslice.md
+ * "Mirroring: events").
+ */
+export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
+  const controller = controllerOf(state, OUTPUT_MIRROR);
+  if (controller === undefined) return false;
+  const mirrored = isMirrored(service, state.options);
+  const unit = mirrored ? ensureUnit(service, controller) : getUnit(service, OUTPUT_MIRROR);
+  if (unit !== undefined && controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+  return mirrored;
+}
+
+/** The planner is not told of it; whoever needs it again reads it from the server. */
+export function dropContent(output: OutputState): void {
+  output.content = null;
+  output.gone = false;
+  // A planner that still knows the service believes in what it held of it.
+  output.known = output.record === null && !output.service.inPlanner;
+  output.unit?.news?.delete(output);
+}
+
+function takeSlice(
+  state: ControllerState,
+  output: OutputState,
+  unit: Unit,
+  known: OutputRecord | null,
+  deleted: boolean,
+  now: Now,
+): void {
+  const { controller } = unit;
+  if (!controller.running) return;
+  if (!isWanted(unit)) {
+    if (unit.sync === null) forgetSlices(state, unit);
+    if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
+    releaseService(state, unit.service);
+  } else if (!unit.known || isOfThePast(known, output)) {
+    // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
+    if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
+    else lookLater(unit, now);
+  } else if (deleted) {
+    noteDamage(state, unit, output, 'missing', 'a slice was deleted by another writer', now);
+  } else noteDamage(state, unit, output, 'wrong', 'a slice was changed by another writer', now);
+}
+
+/** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
+export function forgetSlices(state: ControllerState, unit: Unit): void {
+  for (const slice of unit.slices?.values() ?? []) {
+    dropContent(slice);
+    releaseSlice(state, slice);
+  }
+  unit.news = null;
+  unit.relisted = false;
+  unit.known = unit.slices === null && !unit.service.inPlanner;
+}
+
+/** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
+export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
+  noteAltered(state, output, 'an update changed nothing on the server', now);
+}
+
+/**
+ * Admission may have given what was written other labels. The comparison of the echo looks beyond metadata only, so the
+ * reply is compared here; the next plan begins with a look at the object.
+ */
+export function compareLabels(
+  state: ControllerState,
+  output: OutputState,
+  body: Uint8Array,
+  applied: OutputRecord,
+  now: Now,
+): void {
+  const sent = projectMeta(readObject(PROTOBUF, body));
+  if (labelsEqual(sent.labels, applied.labels)) return;
+  becomeUncertain(output);
+  noteAltered(state, output, 'what was written was given other labels', now);
+}
+
+function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {
+  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  if (unit !== undefined) noteDamage(state, unit, output, 'altered', message, now);
+}
+
+/** An object of somebody else's making, or whose making cannot be told: no repair, but a look. */
+function lookLater({ controller, item }: Unit, now: Now): void {
+  addWork(controller.queue, item, 'chore', now.nowMs, firstRepairMs(controller));
+}

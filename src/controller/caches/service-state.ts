@@ -1,0 +1,219 @@
+/**
+ * What the main thread keeps of one Service key: its inputs' versions, its objects, and its units of work, each of one
+ * controller. They refer to each other, so they stand together.
+ */
+import type { ControllerOptions, ControllerName } from '../options.ts';
+import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
+import type { ControllerInstruments } from '../reports/instruments.ts';
+import type { FailureClass } from '../queues/backoff.ts';
+import type { Pace } from '../queues/batch-pace.ts';
+import { selectsPods } from '../../core/selects-pods.ts';
+import { serviceKey } from '../../kube/key.ts';
+import { labelsGet } from '../../kube/labels.ts';
+import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
+import type { Ack, EndpointsFacts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
+import type { SlicesFacts } from '../../core/slices/facts.ts';
+import type { MirrorFacts } from '../../core/mirroring/plan.ts';
+import type { CpuShares } from '../../core/slices/cpu-shares.ts';
+
+export interface ServiceState {
+  readonly namespace: string;
+  readonly name: string;
+  readonly shard: number;
+  /** null = the Service does not exist (its objects may). */
+  record: ServiceRecord | null;
+  /** The Endpoints object of the same key. */
+  readonly endpoints: OutputState;
+  /** One for each controller that has ever had something to do with the service. */
+  units: readonly Unit[];
+
+  /** Version of the inputs that the planner has; 0 = none, so the next entry is a full snapshot. */
+  plannerVersion: number;
+  /** The planner knows the service at all (inputs or a stored object), so it must be told when it is gone. */
+  inPlanner: boolean;
+  specChanged: boolean;
+  /** Names of pods that changed since the last entry; null = none. Not kept while a full snapshot is due anyway. */
+  changedPods: Set<string> | null;
+  /** For the planner, with the next entry; null = none. */
+  acks: Ack[] | null;
+  /** Bits: outputs that wait to be planned with the next entry. */
+  asked: number;
+  /** Bits: outputs of entries without an answer. */
+  planning: number;
+  /** Batches that were lost while this service was alone in them. */
+  deaths: number;
+  /** It was in a lost batch: planned alone until it has been planned once. */
+  suspect: boolean;
+  /** uid of the orphaned Endpoints that was reported, so that it is reported once. */
+  orphanReported: string;
+}
+
+/** One that runs in this process (`controllers.ts`). */
+export interface Controller {
+  readonly name: ControllerName;
+  readonly options: ControllerOptions;
+  /** The bit that stands for what it writes. */
+  readonly output: number;
+  readonly queue: WorkQueue<Unit>;
+  readonly instruments: ControllerInstruments;
+  /** After a change of a pod. */
+  readonly batchPeriodMs: number;
+  /** After a change of one of its objects by somebody else, at least; 0 = there is no such period. */
+  readonly objectBatchPeriodMs: number;
+  /** `source.component` of its events. */
+  readonly component: string;
+  /** What marks an EndpointSlice as its own; '' = it writes Endpoints. */
+  readonly managedBy: string;
+  /** The caches that it reads are filled: it works. */
+  running: boolean;
+  /** Units that cannot be brought up to date, with the class of their last failure. */
+  readonly stuck: Map<Unit, FailureClass>;
+}
+
+/** The unit of work: one service of one controller. */
+export interface Unit {
+  readonly controller: Controller;
+  readonly service: ServiceState;
+  readonly item: WorkItem<Unit>;
+  /** Its slices by name: those that exist, and those of which the planner must still be told that they do not. */
+  slices: Map<string, OutputState> | null;
+  /** Those of `slices` that the planner has to be told of. */
+  news: Set<OutputState> | null;
+  /** The planner knows all `slices`, or will when it is told the news; else they are listed before the next plan. */
+  known: boolean;
+  /** The news are all that there is: the planner forgets what it held. */
+  relisted: boolean;
+  /** That list is under way: watch events of its slices are held. */
+  reading: boolean;
+
+  sync: Sync | null;
+  /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
+  failures: number;
+  /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
+  notBeforeMs: number;
+  /** With who else writes its objects; null = nobody ever did, as almost everywhere. */
+  fight: Fight | null;
+  /** Of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
+  pace: Pace | null;
+  /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
+  changedAtMs: number;
+  /** What its last plan said; undefined = there was none, or the service is not planned any more. */
+  facts: EndpointsFacts | SlicesFacts | MirrorFacts | undefined;
+}
+
+/** One unit between its hand-over and the last answer. It holds a slot of its controller. */
+export interface Sync {
+  stage: SyncStage;
+  readonly startedAtMs: number;
+  /** `changedAtMs` at the hand-over. */
+  readonly changedAtMs: number;
+  readonly chore: boolean;
+  /** `MirrorZones.changes` at the hand-over. */
+  readonly zoneChanges: number;
+  /** `ControllerState.shares` at the hand-over. */
+  readonly shares: CpuShares | null;
+  /** Planned writes of phase 2, while phase 1 runs. */
+  later: PlannedWrite[];
+  /** Writes queued or without an answer; while reading, reads without one. */
+  open: number;
+  /** Of those that happened so far the one that another try may mend soonest: that one tells what is left. */
+  failure: Failure | null;
+  /** Writes that were applied. */
+  applied: number;
+}
+
+export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';
+
+/** Why a sync failed, with what follows from it. */
+export interface Failure {
+  readonly class: FailureClass;
+  readonly message: string;
+  readonly retryAfterMs: number;
+}
+
+/** One object that a controller writes: metadata only, the content lives in the planner. */
+export interface OutputState {
+  readonly name: string;
+  readonly service: ServiceState;
+  /** Who writes this slice; null = it is the Endpoints object: written by one controller, read by another. */
+  readonly unit: Unit | null;
+  /** The newest state of the object that is known of the server; null = it does not exist. */
+  record: OutputRecord | null;
+  /** Newest content that the planner was not yet told of. */
+  content: ObjectBytes | null;
+  /** The object was deleted and the planner was not yet told. */
+  gone: boolean;
+  /** Endpoints: the planner's `stored` is `record`, or will be once `content` or `gone` is handed over. */
+  known: boolean;
+  /** Endpoints: only a GET tells what the server holds: a reply was lost, or a conflict. Of slices see `Unit.known`. */
+  uncertain: boolean;
+  /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
+  inFlight: number;
+  /** The body of the write under way; null = none was sent. */
+  sent: Uint8Array | null;
+  /** The newest held watch event. */
+  held: HeldEvent | null;
+  /** An applied write whose echo on the watch has not been compared with it yet. */
+  expected: ExpectedEcho | null;
+  /** uid of the object that an own write has deleted, until the watch says so too: what it still tells of it is no news. */
+  deletedUid: string;
+}
+
+/** A state of the object as the watch or a list tells it. */
+export interface HeldEvent {
+  readonly resourceVersion: string;
+  /** Of a list its version: it speaks of all that happened up to there. Of a watch event `resourceVersion`. */
+  readonly upTo: string;
+  /** null = deleted, as `content`. */
+  readonly record: OutputRecord | null;
+  readonly content: ObjectBytes | typeof AS_SENT | null;
+}
+
+/** Beyond its metadata the object is what was just written: it is not kept, for the planner has it. */
+export const AS_SENT = 'as-sent';
+
+/** What the watch must bring back for an own write, unless the server (admission) changed it. */
+export interface ExpectedEcho {
+  readonly resourceVersion: string;
+  /** The request body. */
+  readonly body: Uint8Array;
+}
+
+/** What others have done to the objects of one unit. One for each unit that it ever happened to: they go with the Service. */
+export interface Fight {
+  readonly serviceUid: string;
+  readonly rounds: Readonly<Record<Damage, Rounds>>;
+  /** Monotonic ms, as all times here; -Infinity = never. */
+  warnedAtMs: number;
+}
+
+/** One kind of damage, over and over. What happens between two repairs is one round, however many objects it concerns. */
+export interface Rounds {
+  /** Repairs that have begun, without a quiet minute between them. */
+  count: number;
+  /** When the last one began. */
+  repairedAtMs: number;
+  /** Changes that the next one is queued for; 0 = none is. */
+  open: number;
+}
+
+/**
+ * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone our own write;
+ * nobody else has written, so another try will hardly end otherwise.
+ */
+export type Damage = 'missing' | 'wrong' | 'altered';
+
+/** `<namespace>/<name>`. Not kept: 80 bytes each, and seldom asked for. */
+export function keyOf(service: ServiceState): string {
+  return serviceKey(service.namespace, service.name);
+}
+
+/** Whether Endpoints and slices of the Service are this controller's to keep. */
+export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
+  return selectsPods(record) && !isOptedOut(record, options);
+}
+
+/** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
+export function isOptedOut({ labels }: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
+  return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
+}

@@ -1,0 +1,161 @@
+/** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
+import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
+import type { ControllerState } from '../state.ts';
+import { createUnit } from './unit.ts';
+import type { WorkItem } from '../queues/workqueue.ts';
+import { setFacts } from '../syncs/facts.ts';
+import { serviceKey } from '../../kube/key.ts';
+import { fnv1a32 } from '../../lib/hash.ts';
+
+export function getService(state: ControllerState, namespace: string, name: string): ServiceState | undefined {
+  return state.services.get(namespace)?.get(name);
+}
+
+export function ensureService(state: ControllerState, namespace: string, name: string): ServiceState {
+  let names = state.services.get(namespace);
+  if (names === undefined) state.services.set(namespace, (names = new Map()));
+  let service = names.get(name);
+  if (service === undefined) {
+    service = createService(namespace, name, fnv1a32(serviceKey(namespace, name)) % state.shards.length);
+    names.set(name, service);
+    state.serviceCount++;
+  }
+  return service;
+}
+
+function createOutput(service: ServiceState, unit: Unit | null, name: string): OutputState {
+  return {
+    name,
+    service,
+    unit,
+    record: null,
+    content: null,
+    gone: false,
+    known: true,
+    uncertain: false,
+    inFlight: 0,
+    sent: null,
+    held: null,
+    expected: null,
+    deletedUid: '',
+  };
+}
+
+const NO_UNITS: readonly Unit[] = [];
+
+function createService(namespace: string, name: string, shard: number): ServiceState {
+  const service: Omit<ServiceState, 'endpoints'> & { endpoints: null } = {
+    namespace,
+    name,
+    shard,
+    record: null,
+    // Filled below: a field that is added to an object later takes more room.
+    endpoints: null,
+    units: NO_UNITS,
+    plannerVersion: 0,
+    inPlanner: false,
+    specChanged: false,
+    changedPods: null,
+    acks: null,
+    asked: 0,
+    planning: 0,
+    deaths: 0,
+    suspect: false,
+    orphanReported: '',
+  };
+  // Each refers to the other, so one of them is incomplete for a moment.
+  const complete = service as unknown as ServiceState;
+  return Object.assign(service, { endpoints: createOutput(complete, null, name) });
+}
+
+export function getUnit(service: ServiceState, output: number): Unit | undefined {
+  // At most three: a search beats any index.
+  return service.units.find((unit) => unit.controller.output === output);
+}
+
+export function ensureUnit(service: ServiceState, controller: Controller): Unit {
+  let unit = getUnit(service, controller.output);
+  if (unit === undefined) {
+    unit = createUnit(controller, service);
+    // A copy: an array that has grown has room for 16 more.
+    service.units = [...service.units, unit].slice();
+  }
+  return unit;
+}
+
+/** The slice of ours with that name, or what the planner must still be told of it. */
+export function getSlice(state: ControllerState, namespace: string, name: string): OutputState | undefined {
+  return state.slices.get(namespace)?.get(name);
+}
+
+export function ensureSlice(state: ControllerState, unit: Unit, name: string): OutputState {
+  let output = unit.slices?.get(name);
+  if (output === undefined) {
+    output = createOutput(unit.service, unit, name);
+    (unit.slices ??= new Map()).set(name, output);
+  }
+  const { namespace } = unit.service;
+  let names = state.slices.get(namespace);
+  if (names === undefined) state.slices.set(namespace, (names = new Map()));
+  // A slice that another unit has by now is found there.
+  const found = names.get(name);
+  if (found === undefined || found.record === null) names.set(name, output);
+  return output;
+}
+
+/** The slice is the unit's from now on, whoever had it. */
+export function claimSlice(state: ControllerState, unit: Unit, name: string): OutputState {
+  const output = ensureSlice(state, unit, name);
+  state.slices.get(unit.service.namespace)!.set(name, output);
+  return output;
+}
+
+/** Forgets a slice that does not exist, once nobody has to be told so any more. */
+export function releaseSlice(state: ControllerState, output: OutputState): void {
+  const { unit, name, record, gone, inFlight, held, deletedUid } = output;
+  if (unit === null || record !== null || gone || inFlight > 0 || held !== null || deletedUid !== '') return;
+  dropExpected(state, output);
+  unit.news?.delete(output);
+  if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
+  const names = state.slices.get(unit.service.namespace);
+  if (names?.get(name) !== output) return;
+  names.delete(name);
+  if (names.size === 0) state.slices.delete(unit.service.namespace);
+}
+
+export function dropExpected(state: ControllerState, output: OutputState): void {
+  if (output.expected === null) return;
+  output.expected = null;
+  state.echoesExpected--;
+}
+
+/** Every slice of the three-level tables, also those that do not exist any more. */
+export function* allSlices(state: ControllerState): Iterable<OutputState> {
+  for (const names of state.slices.values()) yield* names.values();
+}
+
+function isIdle(item: WorkItem<Unit>): boolean {
+  return (
+    item.waiting === null && item.processing === null && item.freshDueMs === Infinity && item.choreDueMs === Infinity
+  );
+}
+
+/** Forgets a service that nothing refers to any more. */
+export function releaseService(state: ControllerState, service: ServiceState): void {
+  if (service.record !== null || service.endpoints.record !== null || service.inPlanner) return;
+  for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
+  for (const unit of service.units) {
+    unit.controller.stuck.delete(unit);
+    setFacts(state, unit, undefined);
+  }
+  dropExpected(state, service.endpoints);
+  const names = state.services.get(service.namespace);
+  if (names?.get(service.name) !== service) return;
+  names.delete(service.name);
+  if (names.size === 0) state.services.delete(service.namespace);
+  state.serviceCount--;
+}
+
+export function* allServices(state: ControllerState): Iterable<ServiceState> {
+  for (const names of state.services.values()) yield* names.values();
+}

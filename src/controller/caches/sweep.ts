@@ -1,0 +1,56 @@
+/** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
+import type { Now } from '../event.ts';
+import { dropContent, forgetSlices } from './outputs.ts';
+import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
+import type { ServiceState, Controller, Unit } from './service-state.ts';
+import type { ControllerState } from '../state.ts';
+import { fateOfObjects, hasLeftovers, isMirrored, isWanted } from './unit.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
+import { nextFloat } from '../../lib/prng.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+
+/** The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once. */
+export function startSweep(state: ControllerState, controller: Controller, now: Now): void {
+  const { output } = controller;
+  for (const service of allServices(state)) {
+    const unit = unitToSweep(state, service, controller);
+    if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
+    // Endpoints that nobody plans from: they are read should that change.
+    else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropContent(service.endpoints);
+    releaseService(state, service);
+  }
+}
+
+function readsEndpoints(unit: Unit): boolean {
+  return unit.controller.output !== OUTPUT_SLICES && isWanted(unit);
+}
+
+function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
+  if (controller.output === OUTPUT_MIRROR && isMirrored(service, controller.options))
+    return ensureUnit(service, controller);
+  if (controller.output === OUTPUT_ENDPOINTS && hasLeftovers(service, controller.options)) {
+    return ensureUnit(service, controller);
+  }
+  const unit = getUnit(service, controller.output);
+  if (unit === undefined) return null;
+  if (isWanted(unit) || fateOfObjects(unit) === 'go') return unit;
+  // Not ours to plan: its objects are read again should the Service get a selector.
+  if (controller.output === OUTPUT_SLICES) forgetSlices(state, unit);
+  return null;
+}
+
+/** Upstream's shared informers deliver every Service again after a time drawn once from [period, 2 periods). */
+export function scheduleResync(state: ControllerState, now: Now): void {
+  const { minResyncPeriodMs } = state.options;
+  state.resyncAtMs = minResyncPeriodMs > 0 ? now.nowMs + minResyncPeriodMs * (1 + nextFloat(state.prng)) : Infinity;
+}
+
+export function resyncIfDue(state: ControllerState, now: Now): void {
+  if (now.nowMs < state.resyncAtMs) return;
+  for (const { units } of allServices(state)) {
+    for (const { controller, item } of units) {
+      if (controller.running) addCheck(controller.queue, item, 'chore', now.nowMs);
+    }
+  }
+  scheduleResync(state, now);
+}

@@ -1,0 +1,90 @@
+/** When there is anything to plan for a unit, and what is to become of its objects if not. */
+import type { ControllerOptions } from '../options.ts';
+import { isOptedOut, isPlanned, type ServiceState, type Controller, type Unit } from './service-state.ts';
+import { createWorkItem } from '../queues/workqueue.ts';
+import { shouldMirror } from '../../core/mirroring/plan.ts';
+import { labelsGet } from '../../kube/labels.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
+import type { OutputRecord } from '../../kube/types.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR } from '../../shard/protocol.ts';
+
+export function createUnit(controller: Controller, service: ServiceState): Unit {
+  const unit: Omit<Unit, 'item'> & { item: null } = {
+    controller,
+    service,
+    // Filled below: a field that is added to an object later takes more room.
+    item: null,
+    slices: null,
+    news: null,
+    known: true,
+    relisted: false,
+    reading: false,
+    sync: null,
+    failures: 0,
+    notBeforeMs: -Infinity,
+    fight: null,
+    pace: null,
+    changedAtMs: -1,
+    facts: undefined,
+  };
+  // Each refers to the other, so one of them is incomplete for a moment.
+  const complete = unit as unknown as Unit;
+  return Object.assign(unit, { item: createWorkItem(complete, service.namespace) });
+}
+
+/** Whether there is anything to plan; if not, what the unit has written before is cleaned up or left alone. */
+export function isWanted({ controller, service }: Unit): boolean {
+  return controller.output === OUTPUT_MIRROR
+    ? isMirrored(service, controller.options)
+    : service.record !== null && isPlanned(service.record, controller.options);
+}
+
+/**
+ * Endpoints made by hand for a Service without a selector, of whatever type (docs/spec/endpointslice.md "Mirroring:
+ * events", "Mirroring: sync").
+ */
+export function isMirrored({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
+  if (record === null || record.selector !== null || endpoints.record === null) return false;
+  if (isOptedOut(record, options)) return false;
+  // They are what is left of a Service with a selector, and about to go (D7).
+  if (options.cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
+  return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
+}
+
+/** Upstream's label says that the endpoints controller has made them; such as elect leaders are never its own. */
+export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolean {
+  return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
+}
+
+/**
+ * Endpoints without a Service, or of one that is not to be planned any more: they may be this controller's leftovers.
+ */
+export function hasLeftovers(service: ServiceState, options: ControllerOptions): boolean {
+  const isOrphan = service.record === null && service.endpoints.record !== null;
+  return isOrphan || isLeftBehind(service, options);
+}
+
+/** Whether a Service that is not to be planned has Endpoints of ours that are to go. */
+export function isLeftBehind({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
+  if (!options.cleanUpUnselected || record === null || endpoints.record === null) return false;
+  return !isPlanned(record, options) && !isOptedOut(record, options) && isOwnEndpoints(endpoints.record);
+}
+
+/**
+ * What is to become of the objects of a unit that is not wanted. 'orphaned': of Endpoints without a Service, gone if
+ * the server confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage
+ * collector, those that mirror nothing any more go (docs/spec/endpointslice.md "One sync", "Mirroring: clean-up"), and
+ * what a Service that is not to be planned any more leaves behind stays as upstream leaves it, unless a flag asks for
+ * its removal (D7 and D8).
+ */
+export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
+  if (record !== null && isOptedOut(record, controller.options)) return 'stay';
+  if (controller.output === OUTPUT_MIRROR) return 'go';
+  if (record === null) return controller.output === OUTPUT_ENDPOINTS ? 'orphaned' : 'stay';
+  return controller.options.cleanUpUnselected ? 'go' : 'stay';
+}
+
+/** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */
+export function awaitsAcks({ sync }: Unit): boolean {
+  return sync !== null && sync.stage === 'writing';
+}

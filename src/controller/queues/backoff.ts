@@ -1,0 +1,53 @@
+/**
+ * How long a service waits after a failed sync, by the class of the error. Upstream retries everything from 5 ms on and
+ * drops the key after 15 tries; here nothing is dropped, and what will not help soon is not tried soon.
+ */
+import { nextFloat, type Prng } from '../../lib/prng.ts';
+
+/**
+ * conflict: somebody else wrote, the object is read again. throttled: 429. unreachable: no connection, or one that was
+ * cut. server: 5xx, timeout. invalid: 422, body too large. forbidden: 403. poison: planning ends the thread.
+ */
+export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' | 'invalid' | 'forbidden' | 'poison';
+
+export interface Backoff {
+  readonly firstMs: number;
+  /** Each further failure in a row waits this many times longer. */
+  readonly factor: number;
+  /** Longest wait, jitter included. */
+  readonly capMs: number;
+  /** Up to this share longer, at random: services that failed together do not come back together. */
+  readonly jitter: number;
+}
+
+const MINUTE_MS = 60_000;
+
+export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
+  conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
+  throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
+  // A try that reaches nobody costs nobody anything, and how long it takes until one does is how long all is wrong.
+  unreachable: { firstMs: 250, factor: 2, capMs: 5000, jitter: 0.5 },
+  server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
+  invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
+  forbidden: { firstMs: 5000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
+  poison: { firstMs: 10_000, factor: 3, capMs: 5 * MINUTE_MS, jitter: 0.2 },
+};
+
+/** No Retry-After delays anything for longer: it may be a webhook's, a proxy's, or a mistake. */
+const RETRY_AFTER_MS_MAX = 30_000;
+
+/** @param seconds the server's Retry-After; negative = none, as the result is then */
+export function retryAfterMs(seconds: number): number {
+  return seconds < 0 ? -1 : Math.min(seconds * 1000, RETRY_AFTER_MS_MAX);
+}
+
+/**
+ * The wait after a failure and `failures` earlier ones in a row, of whatever class; never less than `leastMs`, the
+ * server's Retry-After (0 = none).
+ */
+export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
+  const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];
+  const ownMs = Math.min(firstMs * factor ** failures, capMs / (1 + jitter));
+  const spread = 1 + jitter * nextFloat(prng);
+  return Math.max(ownMs * spread, Math.min(leastMs * spread, RETRY_AFTER_MS_MAX));
+}

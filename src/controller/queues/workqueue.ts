@@ -1,0 +1,380 @@
+/**
+ * The work queue of one controller: what upstream's workqueue promises (docs/spec/endpoints.md "The work queue"), and
+ * lanes, slots and fairness between namespaces.
+ *
+ * - Stingy: however often a key is added before it is taken, it is taken once.
+ * - Never twice at once: what is added while the key is processing waits for `doneWork`.
+ * - Of several delays the earliest counts: a window opened by the first event, no debounce.
+ * - Nothing is ever dropped; the bound is the number of items that exist (one for each key, made by the caller).
+ *
+ * One difference: upstream leaves a delay standing when the same key is added directly, and runs it a second time. Here
+ * taking a key ends all its delays, since a sync sees every change that came before it.
+ */
+import { assert } from '../../lib/assert.ts';
+import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../../lib/heap.ts';
+import { createHistogram, observe, type Histogram } from '../../lib/histogram.ts';
+import { append, createLinkedList, remove, type LinkedList } from '../../lib/linked-list.ts';
+import { WORKQUEUE_BOUNDS } from '../../metrics/catalogue.ts';
+import { noteLane, pickLane, type WorkLane } from './lane-share.ts';
+import { createSlots, type Slots } from './slots.ts';
+
+/** A key's place in the queue. The caller keeps it (one for each key); only the queue writes it. */
+export interface WorkItem<K> {
+  readonly key: K;
+  readonly namespace: string;
+  /**
+   * Of the oldest change that the processing that comes next will cover; -1 = none. Whole milliseconds, since a
+   * fraction or Infinity would take 16 bytes more.
+   */
+  changedMs: number;
+  /** The same of the last processing that has begun. */
+  coveredMs: number;
+  /** When the key wants to run in that lane; Infinity = it does not. */
+  freshDueMs: number;
+  choreDueMs: number;
+  /** The lane in which it waits for a slot; null = in none. */
+  waiting: WorkLane | null;
+  /** The lane that it was taken from, until `doneWork`. */
+  processing: WorkLane | null;
+  startedMs: number;
+  /** Its namespace, while it waits or is processing. */
+  crowd: Crowd<K> | null;
+  heapIndex: number;
+  heapDueMs: number;
+  previous: WorkItem<K> | null;
+  next: WorkItem<K> | null;
+}
+
+/** The items of one namespace that wait or are processing. */
+interface Crowd<K> {
+  readonly namespace: string;
+  readonly fresh: Line<K>;
+  readonly chore: Line<K>;
+  processing: number;
+}
+
+/** The items of one namespace that wait in one lane, first come first served. */
+interface Line<K> {
+  crowd: Crowd<K> | null;
+  readonly items: LinkedList<WorkItem<K>>;
+  previous: Line<K> | null;
+  next: Line<K> | null;
+}
+
+/** The namespaces that wait in one lane, in the order of their turns. */
+interface Ring<K> {
+  readonly lines: LinkedList<Line<K>>;
+  /** Items in all lines. */
+  depth: number;
+}
+
+export interface WorkQueue<K> {
+  /** Value of the label `name` of workqueue_*. */
+  readonly name: string;
+  readonly slots: Slots;
+  readonly fresh: Ring<K>;
+  readonly chore: Ring<K>;
+  /** By namespace; those with nothing waiting or processing are not kept. */
+  readonly crowds: Map<string, Crowd<K>>;
+  /** Items whose (next) due time has not come. */
+  readonly delayed: Heap<WorkItem<K>>;
+  /** In the order of their start. */
+  readonly processing: LinkedList<WorkItem<K>>;
+  /** Sum of `startedMs` of those that are processing. */
+  startedSumMs: number;
+  shuttingDown: boolean;
+  /** Keys that began to wait for a slot. Adds of a key that waits already do not count, nor delays. */
+  addsTotal: number;
+  retriesTotal: number;
+  /** From due (not from the start of a delay) to taken. */
+  readonly queueSeconds: Histogram;
+  /** From taken to done. */
+  readonly workSeconds: Histogram;
+}
+
+/** `concurrent`: most keys that are processing at once, at least 1. */
+export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<K> {
+  assert(Number.isInteger(concurrent) && concurrent >= 1, `work queue ${name}: ${concurrent} slots`);
+  return {
+    name,
+    slots: createSlots(concurrent),
+    fresh: { lines: createLinkedList(), depth: 0 },
+    chore: { lines: createLinkedList(), depth: 0 },
+    crowds: new Map(),
+    delayed: createHeap((a, b) => a.heapDueMs < b.heapDueMs),
+    processing: createLinkedList(),
+    startedSumMs: 0,
+    shuttingDown: false,
+    addsTotal: 0,
+    retriesTotal: 0,
+    queueSeconds: createHistogram(WORKQUEUE_BOUNDS),
+    workSeconds: createHistogram(WORKQUEUE_BOUNDS),
+  };
+}
+
+/** `key` is whatever the caller wants to find again; the queue never looks at it. */
+export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
+  return {
+    key,
+    namespace,
+    changedMs: NO_CHANGE,
+    coveredMs: NO_CHANGE,
+    freshDueMs: Infinity,
+    choreDueMs: Infinity,
+    waiting: null,
+    processing: null,
+    startedMs: 0,
+    crowd: null,
+    heapIndex: -1,
+    heapDueMs: Infinity,
+    previous: null,
+    next: null,
+  };
+}
+
+/**
+ * Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`.
+ */
+export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
+  if (queue.shuttingDown) return;
+  item.changedMs = earlier(item.changedMs, Math.floor(nowMs));
+  addCheck(queue, item, lane, nowMs, delayMs);
+}
+
+/** As `addWork`, but nothing has changed. */
+export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
+  if (queue.shuttingDown) return;
+  const dueMs = nowMs + Math.max(0, delayMs);
+  if (lane === 'fresh') {
+    if (dueMs >= item.freshDueMs) return;
+    item.freshDueMs = dueMs;
+    // A chore that would run no sooner adds nothing.
+    if (item.choreDueMs >= dueMs) item.choreDueMs = Infinity;
+  } else {
+    if (dueMs >= item.choreDueMs || dueMs >= item.freshDueMs) return;
+    item.choreDueMs = dueMs;
+  }
+  place(queue, item, nowMs);
+}
+
+/** After a processing that came to nothing: what it was to cover is still open. Counted as a retry. */
+export function retryWork<K>(
+  queue: WorkQueue<K>,
+  item: WorkItem<K>,
+  lane: WorkLane,
+  nowMs: number,
+  delayMs: number,
+): void {
+  if (!queue.shuttingDown) queue.retriesTotal++;
+  putOffWork(queue, item, lane, nowMs, delayMs);
+}
+
+/** As `retryWork`, but the processing was not tried. */
+export function putOffWork<K>(
+  queue: WorkQueue<K>,
+  item: WorkItem<K>,
+  lane: WorkLane,
+  nowMs: number,
+  delayMs: number,
+): void {
+  item.changedMs = earlier(item.changedMs, item.coveredMs);
+  addCheck(queue, item, lane, nowMs, delayMs);
+}
+
+/**
+ * The next key to run, or null while none is due or no slot is free for it. Namespaces take turns within a lane.
+ * Every item returned must be given back by `doneWork`.
+ */
+export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | null {
+  if (queue.shuttingDown) return null;
+  placeDue(queue, nowMs);
+  const { slots } = queue;
+  if (slots.held >= slots.count) return null;
+  const choreWaits = queue.chore.depth > 0 && slots.heldByChores < slots.choreMax;
+  const lane = pickLane(slots.share, queue.fresh.depth > 0, choreWaits);
+  if (lane === null) return null;
+  const otherLane = lane === 'fresh' ? 'chore' : 'fresh';
+  const otherWaits = lane === 'fresh' ? choreWaits : queue.fresh.depth > 0;
+  const line =
+    lineWithin(queue, queue[lane]) ??
+    (otherWaits ? lineWithin(queue, queue[otherLane]) : null) ??
+    // Only one namespace waits for this slot, so it may have it.
+    queue[lane].lines.first!;
+  return start(queue, line.items.first!, choreWaits, nowMs);
+}
+
+/** Ends the processing of a key and frees its slot; what was added meanwhile waits from now on. */
+export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
+  const crowd = item.crowd;
+  assert(item.processing !== null && crowd !== null, `work queue ${queue.name}: done, but it was not processing`);
+  remove(queue.processing, item);
+  queue.startedSumMs = queue.processing.length === 0 ? 0 : queue.startedSumMs - item.startedMs;
+  queue.slots.held--;
+  if (item.processing === 'chore') queue.slots.heldByChores--;
+  observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
+  item.processing = null;
+  item.crowd = null;
+  crowd.processing--;
+  place(queue, item, nowMs);
+  forgetCrowd(queue, crowd);
+}
+
+/** Takes back all adds. A key that is processing stays so until `doneWork`. */
+export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
+  item.changedMs = NO_CHANGE;
+  item.freshDueMs = Infinity;
+  item.choreDueMs = Infinity;
+  heapRemove(queue.delayed, item);
+  leaveLine(queue, item);
+}
+
+/** From now on nothing is added or taken; what is processing can still be done. */
+export function shutDownWork<K>(queue: WorkQueue<K>): void {
+  queue.shuttingDown = true;
+}
+
+/** When the next delay ends; Infinity = none runs. Keys that wait for a slot are woken by `doneWork`. */
+export function nextWorkMs<K>(queue: WorkQueue<K>): number {
+  return queue.shuttingDown ? Infinity : (heapFirst(queue.delayed)?.heapDueMs ?? Infinity);
+}
+
+/** Keys that wait for a slot: neither delayed nor processing. */
+export function workDepth<K>(queue: WorkQueue<K>): number {
+  return queue.fresh.depth + queue.chore.depth;
+}
+
+/** Sum of the ages of everything that is processing. */
+export function unfinishedWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
+  return Math.max(0, queue.processing.length * nowMs - queue.startedSumMs) / 1000;
+}
+
+/** Age of what has been processing the longest; 0 = nothing is. */
+export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
+  return queue.processing.first === null ? 0 : (nowMs - queue.processing.first.startedMs) / 1000;
+}
+
+/**
+ * The oldest change that is not settled: waiting, or covered by a processing that has not ended; -1 = none.
+ * Looks at every key that waits or is processing, and at no other.
+ */
+export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
+  let oldestMs = NO_CHANGE;
+  for (const { changedMs } of queue.delayed.items) oldestMs = earlier(oldestMs, changedMs);
+  for (const { fresh, chore } of queue.crowds.values()) {
+    for (const { items } of [fresh, chore]) {
+      for (let item = items.first; item !== null; item = item.next) oldestMs = earlier(oldestMs, item.changedMs);
+    }
+  }
+  for (let item = queue.processing.first; item !== null; item = item.next) {
+    oldestMs = earlier(earlier(oldestMs, item.changedMs), item.coveredMs);
+  }
+  return oldestMs;
+}
+
+const NO_CHANGE = -1;
+
+function earlier(aMs: number, bMs: number): number {
+  if (aMs === NO_CHANGE) return bMs;
+  return bMs === NO_CHANGE ? aMs : Math.min(aMs, bMs);
+}
+
+function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
+  for (;;) {
+    const item = heapFirst(queue.delayed);
+    if (item === undefined || item.heapDueMs > nowMs) return;
+    place(queue, item, nowMs);
+  }
+}
+
+/** Puts an item where its due times say: in line, in the heap, or (a chore in line, fresh due later) in both. */
+function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
+  if (item.processing !== null) return;
+  const lane = item.freshDueMs <= nowMs ? 'fresh' : item.choreDueMs <= nowMs ? 'chore' : null;
+  if (lane !== item.waiting) {
+    if (item.waiting === null) queue.addsTotal++;
+    leaveLine(queue, item);
+    if (lane !== null) enterLine(queue, item, lane);
+  }
+  item.heapDueMs =
+    lane === 'fresh' ? Infinity : lane === 'chore' ? item.freshDueMs : Math.min(item.freshDueMs, item.choreDueMs);
+  if (item.heapDueMs === Infinity) heapRemove(queue.delayed, item);
+  else heapPlace(queue.delayed, item);
+}
+
+function enterLine<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane): void {
+  const crowd = crowdOf(queue, item.namespace);
+  const ring = queue[lane];
+  const line = crowd[lane];
+  if (line.items.length === 0) append(ring.lines, line);
+  append(line.items, item);
+  ring.depth++;
+  item.crowd = crowd;
+  item.waiting = lane;
+}
+
+function leaveLine<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
+  const { crowd, waiting } = item;
+  if (waiting === null || crowd === null) return;
+  const ring = queue[waiting];
+  const line = crowd[waiting];
+  remove(line.items, item);
+  if (line.items.length === 0) remove(ring.lines, line);
+  ring.depth--;
+  item.crowd = null;
+  item.waiting = null;
+  forgetCrowd(queue, crowd);
+}
+
+/**
+ * The first namespace of a lane that may have a slot now. Looking at two is enough: those that hold their share hold at
+ * least half of all slots each, so while a slot is free there is at most one of them.
+ */
+function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
+  const { first } = ring.lines;
+  if (first === null || first.crowd!.processing < queue.slots.namespaceMax) return first;
+  return first.next;
+}
+
+function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, nowMs: number): WorkItem<K> {
+  const lane = item.waiting!;
+  const crowd = item.crowd!;
+  const { slots } = queue;
+  observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
+  // Counted first, so that the namespace is not forgotten between its line and its slot.
+  crowd.processing++;
+  item.coveredMs = item.changedMs;
+  forgetWork(queue, item);
+  const line = crowd[lane];
+  if (line.items.length > 0) {
+    remove(queue[lane].lines, line);
+    append(queue[lane].lines, line);
+  }
+  noteLane(slots.share, lane, choreWaits);
+  slots.held++;
+  if (lane === 'chore') slots.heldByChores++;
+  item.processing = lane;
+  item.crowd = crowd;
+  item.startedMs = nowMs;
+  queue.startedSumMs += nowMs;
+  append(queue.processing, item);
+  return item;
+}
+
+function crowdOf<K>(queue: WorkQueue<K>, namespace: string): Crowd<K> {
+  const known = queue.crowds.get(namespace);
+  if (known !== undefined) return known;
+  const crowd: Crowd<K> = { namespace, fresh: createLine(), chore: createLine(), processing: 0 };
+  crowd.fresh.crowd = crowd;
+  crowd.chore.crowd = crowd;
+  queue.crowds.set(namespace, crowd);
+  return crowd;
+}
+
+function createLine<K>(): Line<K> {
+  return { crowd: null, items: createLinkedList(), previous: null, next: null };
+}
+
+function forgetCrowd<K>(queue: WorkQueue<K>, crowd: Crowd<K>): void {
+  if (crowd.processing > 0 || crowd.fresh.items.length > 0 || crowd.chore.items.length > 0) return;
+  queue.crowds.delete(crowd.namespace);
+}

@@ -1,0 +1,50 @@
+/**
+ * The pause before a list or watch is tried again: client-go's constants (docs/spec/wire.md "Errors of lists and
+ * watches"), but that a watch which ran well ends the pauses of an outage (`GOOD_WATCH_MS`), and that a cheap try has
+ * short ones (`CHEAP_CAP_MS`).
+ */
+import { nextFloat, type Prng } from '../../lib/prng.ts';
+
+const FIRST_MS = 800;
+const CAP_MS = 30_000;
+/**
+ * For a try that costs the server next to nothing: a watch, or a list of which nothing has come. After an outage
+ * of minutes all is right within ten seconds of its end then; by client-go's rule after up to sixty.
+ */
+const CHEAP_CAP_MS = 4000;
+/** Quiet for this long, and the next failure counts as the first. */
+const RESET_MS = 120_000;
+/**
+ * A watch that ran for so long shows that the server was back: the pauses of an outage before are over. By client-go's
+ * rule alone, caches are a minute old after the third restart of a server within a few minutes.
+ */
+const GOOD_WATCH_MS = 10_000;
+
+export interface Reconnect {
+  baseMs: number;
+  lastMs: number;
+}
+
+export function createReconnect(): Reconnect {
+  return { baseMs: FIRST_MS, lastMs: -Infinity };
+}
+
+/**
+ * A watch has ended: after a good one the next failure counts as the first. Not to be told of an error within the
+ * watch: the list that it asks for is dear.
+ */
+export function noteWatch(reconnect: Reconnect, ranMs: number): void {
+  if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;
+}
+
+/**
+ * A pause of [base, 2 base) milliseconds; the base doubles up to 30 s.
+ * @param isCheap the try that failed cost the server next to nothing: the pause is [4, 8) s at most
+ */
+export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, isCheap: boolean): number {
+  if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;
+  const pauseMs = Math.min(reconnect.baseMs, isCheap ? CHEAP_CAP_MS : CAP_MS) * (1 + nextFloat(prng));
+  reconnect.lastMs = nowMs + pauseMs;
+  reconnect.baseMs = Math.min(reconnect.baseMs * 2, CAP_MS);
+  return pauseMs;
+}

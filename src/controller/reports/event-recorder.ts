@@ -1,0 +1,215 @@
+/**
+ * Sends events to the API server, one at a time, on a token budget of its own, so that a storm of events never delays a
+ * write of endpoints (upstream shares one budget). Events are best effort: a bounded queue, a bounded number of tries.
+ */
+import { assert } from '../../lib/assert.ts';
+import { nextFloat, type Prng } from '../../lib/prng.ts';
+import { createRingBuffer, ringFirst, ringPush, ringShift, type RingBuffer } from '../../lib/ring-buffer.ts';
+import { formatTime } from '../../kube/time.ts';
+import { retryAfterMs } from '../queues/backoff.ts';
+import {
+  correlate,
+  createEventCorrelator,
+  type EventCorrelator,
+  type EventInput,
+  type Observation,
+} from './event-correlator.ts';
+import { createTokenBucket, nextTokenMs, pauseTokens, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
+
+/** An event that is to be sent. What happens to it before it is sent is counted in it. */
+interface PendingEvent {
+  readonly key: string;
+  readonly event: EventInput;
+  readonly observation: Observation;
+  message: string;
+  lastWallMs: number;
+  /** `create` also when the server has lost it meanwhile. */
+  verb: 'create' | 'patch';
+  tries: number;
+  notBeforeMs: number;
+}
+
+export interface EventRecorder {
+  readonly correlator: EventCorrelator;
+  readonly bucket: TokenBucket;
+  readonly queue: RingBuffer<PendingEvent>;
+  /** Those of the queue that can still take more counts, by key. */
+  readonly unsent: Map<string, PendingEvent>;
+  /** The first of the queue has been sent and waits for its answer. */
+  inFlight: boolean;
+  sentTotal: number;
+  /** Over the budget of their object. */
+  suppressedTotal: number;
+  /** The queue was full. */
+  droppedTotal: number;
+  /** Refused by the server, or tried too often. */
+  failedTotal: number;
+}
+
+export interface EventRequest {
+  readonly method: 'POST' | 'PATCH';
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** The answer to an event request. `status` 0 = none came. */
+export interface EventReply {
+  readonly status: number;
+  /** -1 = none. */
+  readonly retryAfterSeconds: number;
+}
+
+const TRIES_MAX = 12;
+const RETRY_MS = 10_000;
+/** client-go's defaults for a client. */
+const QPS = 5;
+const BURST = 10;
+/** The limit of the events.k8s.io API for the same field. */
+const MESSAGE_BYTES_MAX = 1024;
+
+const encoder = new TextEncoder();
+
+/** `queueMax`: most events waiting to be sent (client-go: 1,000); beyond it new ones are dropped and counted. */
+export function createEventRecorder(queueMax: number): EventRecorder {
+  return {
+    correlator: createEventCorrelator(),
+    bucket: createTokenBucket(QPS, BURST),
+    queue: createRingBuffer(queueMax),
+    unsent: new Map(),
+    inFlight: false,
+    sentTotal: 0,
+    suppressedTotal: 0,
+    droppedTotal: 0,
+    failedTotal: 0,
+  };
+}
+
+/**
+ * Queues an event, or counts it in one that still waits, by client-go's aggregation and spam limits (docs/spec/wire.md
+ * "Event objects").
+ */
+export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
+  const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
+  if (correlated === null) {
+    recorder.suppressedTotal++;
+    return;
+  }
+  const { key, message, observation } = correlated;
+  const unsent = recorder.unsent.get(key);
+  if (unsent !== undefined) {
+    unsent.message = message;
+    unsent.lastWallMs = wallMs;
+    return;
+  }
+  const pending: PendingEvent = {
+    key,
+    event,
+    observation,
+    message,
+    lastWallMs: wallMs,
+    verb: observation.count === 1 ? 'create' : 'patch',
+    tries: 0,
+    notBeforeMs: -Infinity,
+  };
+  if (ringPush(recorder.queue, pending)) recorder.unsent.set(key, pending);
+  else recorder.droppedTotal++;
+}
+
+/** The next request to send, or null. Its answer must be given to `onEventReply` before there is another one. */
+export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventRequest | null {
+  if (nowMs < nextEventMs(recorder)) return null;
+  const pending = ringFirst(recorder.queue);
+  if (pending === undefined || !tryTakeToken(recorder.bucket, nowMs)) return null;
+  recorder.inFlight = true;
+  recorder.unsent.delete(pending.key);
+  return request(pending);
+}
+
+/** Tried again on 429, 5xx and no answer, up to twelve times; whatever else the server refuses is given up. */
+export function onEventReply(recorder: EventRecorder, reply: EventReply, prng: Prng, nowMs: number): void {
+  const pending = ringFirst(recorder.queue);
+  assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');
+  recorder.inFlight = false;
+  const { status, retryAfterSeconds } = reply;
+  if (retryAfterSeconds > 0) pauseTokens(recorder.bucket, nowMs + retryAfterMs(retryAfterSeconds));
+  if (status === 404 && pending.verb === 'patch') {
+    // Events expire after an hour: the count goes on in a new object of the same name.
+    pending.verb = 'create';
+    return;
+  }
+  const exists = status === 409 && pending.verb === 'create';
+  if ((status >= 200 && status < 300) || exists) {
+    recorder.sentTotal++;
+    ringShift(recorder.queue);
+    return;
+  }
+  pending.tries++;
+  const mayHelp = status === 0 || status === 429 || status >= 500;
+  if (!mayHelp || pending.tries >= TRIES_MAX) {
+    recorder.failedTotal++;
+    ringShift(recorder.queue);
+    return;
+  }
+  // The first wait is random, so that not all clients come back at once when the server does.
+  pending.notBeforeMs = nowMs + (pending.tries === 1 ? RETRY_MS * nextFloat(prng) : RETRY_MS);
+}
+
+/** When `nextEventRequest` has something to send; Infinity = not before another event or an answer. */
+export function nextEventMs(recorder: EventRecorder): number {
+  const pending = ringFirst(recorder.queue);
+  if (pending === undefined || recorder.inFlight) return Infinity;
+  return Math.max(pending.notBeforeMs, nextTokenMs(recorder.bucket));
+}
+
+function request(pending: PendingEvent): EventRequest {
+  const { event, observation, verb } = pending;
+  const { involvedObject } = event;
+  const namespace = involvedObject.namespace === '' ? 'default' : involvedObject.namespace;
+  const collection = `/api/v1/namespaces/${namespace}/events`;
+  const message = cut(pending.message);
+  const lastTimestamp = formatTime(pending.lastWallMs / 1000);
+  if (verb === 'patch') {
+    const patch = { count: observation.count, lastTimestamp, message };
+    return {
+      method: 'PATCH',
+      path: `${collection}/${observation.name}`,
+      contentType: 'application/strategic-merge-patch+json',
+      body: encoder.encode(JSON.stringify(patch)),
+    };
+  }
+  const object = {
+    kind: 'Event',
+    apiVersion: 'v1',
+    metadata: { name: observation.name, namespace },
+    involvedObject: withoutEmpty(involvedObject),
+    reason: event.reason,
+    message,
+    source: { component: event.component },
+    firstTimestamp: formatTime(observation.firstWallMs / 1000),
+    lastTimestamp,
+    count: observation.count,
+    type: event.type,
+    eventTime: null,
+    reportingComponent: event.component,
+    reportingInstance: '',
+  };
+  return {
+    method: 'POST',
+    path: collection,
+    contentType: 'application/json',
+    body: encoder.encode(JSON.stringify(object)),
+  };
+}
+
+function withoutEmpty(object: EventInput['involvedObject']): Record<string, string> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== ''));
+}
+
+/** A 422 can quote a whole object: the message is cut at a character, with dots at its end. */
+function cut(message: string): string {
+  const bytes = new Uint8Array(MESSAGE_BYTES_MAX);
+  if (encoder.encodeInto(message, bytes).read === message.length) return message;
+  const { read } = encoder.encodeInto(message, bytes.subarray(3));
+  return `${message.slice(0, read)}...`;
+}

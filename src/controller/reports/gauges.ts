@@ -1,0 +1,82 @@
+/** The gauges, which are read from the state of the controllers when somebody asks. */
+import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
+import type { ControllerState, SliceSums } from '../state.ts';
+import { pauseSecondsLeft } from '../writes/write-pause.ts';
+import { allServices, allSlices } from '../caches/services.ts';
+import { oldestChangeMs } from '../queues/workqueue.ts';
+import type { Controller } from '../caches/service-state.ts';
+import { readMetric, readSeries, type MetricStore } from '../../metrics/store.ts';
+import { podCount } from '../../core/selector-index.ts';
+import { allNodes } from '../../core/node-table.ts';
+
+/** Registers what is read from the state each time the metrics are asked for. */
+export function readState(store: MetricStore, state: ControllerState): void {
+  exposeTokenBucket(store, state.tokens, state.options);
+  exposeEventRecorder(store, state.recorder);
+  readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
+  readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.pause, nowMs));
+  for (const controller of state.controllers) readController(store, state, controller);
+
+  readSeries(store, 'endpointd_stuck_service', function* () {
+    for (const { name, stuck } of state.controllers) {
+      for (const [{ service }, failureClass] of stuck) {
+        const labels = { controller: name, namespace: service.namespace, service: service.name, class: failureClass };
+        yield { labels, value: 1 };
+      }
+    }
+  });
+  readMetric(store, 'endpointd_services_truncated', {}, () => state.sums.truncatedServices);
+  readMetric(store, 'endpointd_addresses_truncated', {}, () => state.sums.truncatedAddresses);
+  readMetric(store, 'endpointd_services_waiting_for_node', {}, () => state.sums.waitingForNode);
+
+  readSeries(store, 'endpointd_watch_up', function* () {
+    for (const { resource, downSinceMs } of state.reflectors) {
+      yield { labels: { resource }, value: downSinceMs < 0 ? 1 : 0 };
+    }
+  });
+  readSeries(store, 'endpointd_shard_services', () => {
+    const counts = state.shards.map(() => 0);
+    for (const { shard, inPlanner } of allServices(state)) if (inPlanner) counts[shard]!++;
+    return counts.map((value, shard) => ({ labels: { shard: String(shard) }, value }));
+  });
+  readSeries(store, 'endpointd_cache_objects', () => {
+    const counts = { pods: podCount(state.index), services: 0, endpoints: 0, endpointslices: 0, nodes: 0 };
+    for (const { record, endpoints } of allServices(state)) {
+      if (record !== null) counts.services++;
+      if (endpoints.record !== null) counts.endpoints++;
+    }
+    for (const { record } of allSlices(state)) if (record !== null) counts.endpointslices++;
+    for (const _ of allNodes(state.nodes)) counts.nodes++;
+    return state.reflectors.map(({ resource }) => ({ labels: { resource }, value: counts[resource] }));
+  });
+}
+
+function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {
+  const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
+  return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
+}
+
+function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
+  const labels = { controller: name };
+  exposeWorkQueue(store, queue);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceCount);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
+  const { slices, mirror, trafficDistribution } = state.sums;
+  if (name === 'endpointslice') {
+    readSliceSums(store, 'endpoint_slice_controller', slices);
+    readSeries(store, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
+      for (const [value, count] of trafficDistribution) yield { labels: { traffic_distribution: value }, value: count };
+    });
+  } else if (name === 'endpointslice-mirroring') readSliceSums(store, 'endpoint_slice_mirroring_controller', mirror);
+}
+
+function readSliceSums(
+  store: MetricStore,
+  prefix: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
+  sums: SliceSums,
+): void {
+  readMetric(store, `${prefix}_endpoints_desired`, {}, () => sums.endpoints);
+  readMetric(store, `${prefix}_num_endpoint_slices`, {}, () => sums.slices);
+  readMetric(store, `${prefix}_desired_endpoint_slices`, {}, () => sums.slicesDesired);
+}

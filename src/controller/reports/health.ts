@@ -1,0 +1,26 @@
+/** What the health endpoints say, from the state alone. A dead watch is not ready. */
+import type { ControllerState } from '../state.ts';
+import { describeAge } from '../reflectors/stream-life.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** Why not; or how it is. May be empty. */
+  readonly message: string;
+}
+
+/** A watch that is being opened again is no news; one that stays away is. */
+const WATCH_DOWN_MS_MAX = 15_000;
+
+/** Ready: every cache was filled once, and every watch runs or was lost moments ago. */
+export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
+  const checks = state.reflectors.map((reflector): HealthCheck => {
+    const name = `watch-${reflector.resource}`;
+    if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };
+    if (reflector.downSinceMs < 0) return { name, ok: true, message: describeAge(reflector.life, nowMs) };
+    const downMs = nowMs - reflector.downSinceMs;
+    return { name, ok: downMs <= WATCH_DOWN_MS_MAX, message: `no watch for ${Math.round(downMs / 1000)} s` };
+  });
+  const running = state.phase === 'running';
+  return [{ name: 'controller', ok: running, message: running ? '' : state.phase }, ...checks];
+}

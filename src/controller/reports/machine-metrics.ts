@@ -1,0 +1,36 @@
+/** What the machines of the controller count anyway, served under the names of the catalogue. */
+import { attachHistogram, readMetric, type MetricStore } from '../../metrics/store.ts';
+import type { EventRecorder } from './event-recorder.ts';
+import type { ControllerOptions } from '../options.ts';
+import { tokenUse, type TokenBucket } from '../writes/rate-limit.ts';
+import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } from '../queues/workqueue.ts';
+
+export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): void {
+  const labels = { name: queue.name };
+  readMetric(store, 'workqueue_depth', labels, () => workDepth(queue));
+  readMetric(store, 'workqueue_adds_total', labels, () => queue.addsTotal);
+  readMetric(store, 'workqueue_retries_total', labels, () => queue.retriesTotal);
+  readMetric(store, 'workqueue_unfinished_work_seconds', labels, (nowMs) => unfinishedWorkSeconds(queue, nowMs));
+  readMetric(store, 'workqueue_longest_running_processor_seconds', labels, (nowMs) => longestWorkSeconds(queue, nowMs));
+  attachHistogram(store, 'workqueue_queue_duration_seconds', labels, queue.queueSeconds);
+  attachHistogram(store, 'workqueue_work_duration_seconds', labels, queue.workSeconds);
+}
+
+/** Upstream has a bucket for each controller; here all that run share one, so that each of their names shows it. */
+export function exposeTokenBucket(
+  store: MetricStore,
+  bucket: TokenBucket,
+  running: Pick<ControllerOptions, 'endpoints' | 'slices' | 'mirroring'>,
+): void {
+  const use = (nowMs: number): number => tokenUse(bucket, nowMs);
+  if (running.endpoints) readMetric(store, 'endpoint_controller_rate_limiter_use', {}, use);
+  if (running.slices) readMetric(store, 'endpoint_slice_controller_rate_limiter_use', {}, use);
+  if (running.mirroring) readMetric(store, 'endpoint_slice_mirroring_controller_rate_limiter_use', {}, use);
+}
+
+export function exposeEventRecorder(store: MetricStore, recorder: EventRecorder): void {
+  readMetric(store, 'endpointd_events_total', { result: 'sent' }, () => recorder.sentTotal);
+  readMetric(store, 'endpointd_events_total', { result: 'suppressed' }, () => recorder.suppressedTotal);
+  readMetric(store, 'endpointd_events_total', { result: 'dropped' }, () => recorder.droppedTotal);
+  readMetric(store, 'endpointd_events_total', { result: 'failed' }, () => recorder.failedTotal);
+}

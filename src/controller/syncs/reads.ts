@@ -1,0 +1,126 @@
+/** Reads of the objects that a controller writes, where only the server knows what it holds. */
+import type { Now } from '../event.ts';
+import { givesWay } from '../reflectors/history.ts';
+import { readOutput, releaseHeld, sliceOf } from '../caches/outputs.ts';
+import { getSlice, releaseSlice } from '../caches/services.ts';
+import { send, type ControllerState, type Purpose } from '../state.ts';
+import { classify } from '../writes/writes.ts';
+import type { Failure, Unit, OutputState } from '../caches/service-state.ts';
+import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
+import { readList, type ListPage } from '../../kube/list.ts';
+import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import { readObject } from '../../kube/object.ts';
+import { projectOutput } from '../../kube/project.ts';
+import { DecodeError } from '../../kube/protobuf.ts';
+import { isNotFound } from '../../kube/status.ts';
+import type { OutputRecord } from '../../kube/types.ts';
+import type { TransportEvent } from '../../ports/transport.ts';
+
+const READ_TIMEOUT_MS = 10_000;
+
+/** Asks for the whole Endpoints object; its watch events are held meanwhile. */
+export function readEndpoints(state: ControllerState, unit: Unit): void {
+  const { service } = unit;
+  service.endpoints.inFlight++;
+  read(state, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
+}
+
+/** Takes the answer. Returns why it is none. */
+export function takeEndpointsRead(state: ControllerState, output: OutputState, event: TransportEvent): Failure | null {
+  if (event.type !== 'response') return classify(event).failure;
+  if (isNotFound(event.contentType, event.status, event.body)) {
+    readOutput(state, output, null, null);
+    return null;
+  }
+  if (event.status !== 200) return classify(event).failure;
+  try {
+    const source = readObject(event.contentType, event.body);
+    readOutput(state, output, projectOutput(source, state.interner), source);
+    return null;
+  } catch (error) {
+    return undecodable(state, 'endpoints', error);
+  }
+}
+
+/** Asks for all slices of the unit by their labels; watch events of them are held meanwhile. */
+export function readSlices(state: ControllerState, unit: Unit): void {
+  const { service, controller } = unit;
+  unit.reading = true;
+  const selector = `${SERVICE_NAME_LABEL}=${service.name},${SLICE_MANAGED_BY_LABEL}=${controller.managedBy}`;
+  const path = `${slicesPath(service.namespace)}?labelSelector=${encodeURIComponent(selector)}`;
+  read(state, { for: 'read-slices', unit }, path);
+}
+
+/** Takes the answer: those that it does not name do not exist. Returns why it is none. */
+export function takeSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
+  let failure: Failure | null = null;
+  let version = '';
+  if (event.type !== 'response' || event.status !== 200) {
+    failure = classify(event).failure;
+  } else {
+    try {
+      version = takeList(state, unit, readList(event.contentType, event.body), now);
+    } catch (error) {
+      failure = undecodable(state, 'endpointslices', error);
+    }
+  }
+  unit.reading = false;
+  for (const slice of unit.slices?.values() ?? []) {
+    releaseHeld(state, slice, now, version);
+    releaseSlice(state, slice);
+  }
+  return failure;
+}
+
+function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
+  // Read whole before any of it is taken: one that cannot be read leaves all as it was.
+  const items = list.items
+    .map((source) => ({ source, record: projectOutput(source, state.interner) }))
+    .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
+  const listed = new Set(items.map(({ record }) => record.name));
+  for (const slice of unit.slices?.values() ?? []) if (!listed.has(slice.name)) readOutput(state, slice, null, null);
+  for (const { record, source } of items) {
+    readOutput(state, sliceOf(state, unit, record, list.resourceVersion, now), record, source);
+  }
+  unit.known = true;
+  unit.relisted = true;
+  return list.resourceVersion;
+}
+
+/** The watch was faster, and has shown the slice as another unit's. */
+function hasMovedSince(
+  state: ControllerState,
+  unit: Unit,
+  { namespace, name }: OutputRecord,
+  listVersion: string,
+): boolean {
+  const found = getSlice(state, namespace, name);
+  if (found === undefined || found.unit === unit || found.record === null) return false;
+  return !givesWay(found.record.resourceVersion, listVersion);
+}
+
+function undecodable(state: ControllerState, resource: string, error: unknown): Failure {
+  if (!(error instanceof DecodeError)) throw error;
+  state.instruments.decodeErrors(resource).inc();
+  return { class: 'server', message: error.message, retryAfterMs: -1 };
+}
+
+/** Asks whether the Service of an orphan exists: the cache of Services may be behind (upstream PR #104062). */
+export function confirmOrphan(state: ControllerState, unit: Unit): void {
+  const { service } = unit;
+  read(state, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
+}
+
+function read(state: ControllerState, purpose: Purpose, path: string, accept = ACCEPT): void {
+  send(state, purpose, {
+    lane: 'read',
+    method: 'GET',
+    path,
+    accept,
+    contentType: '',
+    body: null,
+    stream: false,
+    timeoutMs: READ_TIMEOUT_MS,
+  });
+}

@@ -1,0 +1,471 @@
+/**
+ * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of
+ * its controller's work queue from `startSync` to `finish`; every path ends in `finish`.
+ */
+import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
+import type { Now } from '../event.ts';
+import { setFacts } from './facts.ts';
+import { beginRepair, forgetFight } from '../queues/fights.ts';
+import { recheckZones } from '../caches/mirror-zones.ts';
+import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
+import {
+  becomeUncertain,
+  compareLabels,
+  dropContent,
+  forgetSlices,
+  noteNews,
+  ownWrite,
+  releaseHeld,
+  tellMirroring,
+  undoneWrite,
+} from '../caches/outputs.ts';
+import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
+import { onWrittenInThePast } from '../reflectors/reflector-requests.ts';
+import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from '../reports/reports.ts';
+import { ensureSlice, getUnit, releaseService, releaseSlice } from '../caches/services.ts';
+import { keyOf, type ServiceState, type Failure, type Unit, type OutputState } from '../caches/service-state.ts';
+import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { log, type ControllerState, type QueuedWrite } from '../state.ts';
+import { recheckHintsOf } from '../caches/topology.ts';
+import { fateOfObjects, isOwnEndpoints, isWanted } from '../caches/unit.ts';
+import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
+import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
+import type { SlicesFacts } from '../../core/slices/facts.ts';
+import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
+import { isApiAnswer, isNotFound } from '../../kube/status.ts';
+import type { OutputRecord } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { TransportEvent } from '../../ports/transport.ts';
+import {
+  OUTPUT_ENDPOINTS,
+  OUTPUT_MIRROR,
+  OUTPUT_SLICES,
+  type PlannedWrite,
+  type ServiceResult,
+} from '../../shard/protocol.ts';
+
+/** Slices are merged, step by step, in a service that has been quiet for this long. */
+const COMPACT_AFTER_MS = 10_000;
+/** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
+const STUCK_FAILURES = 6;
+/**
+ * A service that changes is tried again at once, even while it backs off; but not sooner than this after a failure that
+ * costs others something: a thread, or a token for a write that will be refused. Nor sooner than the server's
+ * Retry-After.
+ */
+const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
+/** Of writes that no planner has planned, so none waits for their ack. */
+const UNPLANNED = 0;
+const NO_BODY = new Uint8Array(0);
+
+/** A unit that its queue has handed out: planned, cleaned up, forgotten, or put off while it must wait. */
+export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
+  const { controller } = unit;
+  assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
+  if (now.nowMs < unit.notBeforeMs) {
+    doneWork(controller.queue, unit.item, now.nowMs);
+    putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
+    return;
+  }
+  if (unit.changedAtMs >= 0) {
+    controller.instruments.stage('queue').observe((now.nowMs - unit.changedAtMs) / 1000);
+  }
+  unit.sync = {
+    stage: 'planning',
+    startedAtMs: now.nowMs,
+    changedAtMs: unit.changedAtMs,
+    chore,
+    zoneChanges: state.mirrorZones?.changes ?? 0,
+    shares: state.shares,
+    later: [],
+    open: 0,
+    failure: null,
+    applied: 0,
+  };
+  unit.changedAtMs = -1;
+  if (isWanted(unit)) {
+    beginRepair(state, unit, now);
+    beginPlan(state, unit, now);
+  } else startUnwanted(state, unit, now);
+}
+
+/** Plans, after a look at the objects where only the server knows what it holds. Also how a plan starts over. */
+export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
+  const sync = unit.sync!;
+  if (!isWanted(unit)) {
+    // What made it so has queued it.
+    finish(state, unit, now);
+    return;
+  }
+  const { controller, service } = unit;
+  sync.stage = 'reading';
+  if (controller.output !== OUTPUT_SLICES && (service.endpoints.uncertain || !service.endpoints.known)) {
+    sync.open++;
+    readEndpoints(state, unit);
+  }
+  if (controller.output !== OUTPUT_ENDPOINTS && !unit.known) {
+    sync.open++;
+    readSlices(state, unit);
+  }
+  if (sync.open > 0) return;
+  sync.stage = 'planning';
+  queuePlan(state, unit);
+}
+
+/** The answer to the GET of the Endpoints object. */
+export function onEndpointsRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
+  const { service } = unit;
+  const { endpoints } = service;
+  const before = endpoints.record;
+  const failure = takeEndpointsRead(state, endpoints, event);
+  // The watch will bring no news of what is known already.
+  const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
+  if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
+  endpoints.inFlight--;
+  // The answer to another read may be older still.
+  if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
+  onRead(state, unit, failure, now);
+}
+
+/** The answer to the list of the unit's slices. */
+export function onSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
+  onRead(state, unit, takeSlicesRead(state, unit, event, now), now);
+}
+
+function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now: Now): void {
+  const sync = unit.sync!;
+  sync.open--;
+  sync.failure ??= failure;
+  if (sync.open > 0) return;
+  if (sync.failure === null) beginPlan(state, unit, now);
+  else finish(state, unit, now);
+}
+
+/** The planner's answer, for each unit that had asked. */
+export function onPlanned(
+  state: ControllerState,
+  service: ServiceState,
+  asked: number,
+  result: ServiceResult,
+  now: Now,
+): void {
+  const units = unitsOf(service, asked);
+  if (result.error === null && result.needFull) {
+    // It has dropped the service, with all that it knew of the objects, while this entry was on its way.
+    lostInPlanner(service);
+    for (const unit of units) beginPlan(state, unit, now);
+    return;
+  }
+  if (result.error !== null) {
+    lostInPlanner(service);
+    const failure: Failure = { class: 'invalid', message: `planning failed: ${result.error}`, retryAfterMs: -1 };
+    for (const unit of units) fail(state, unit, failure, now);
+    return;
+  }
+  reportProblems(state, service, units, result.problems, now);
+  // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
+  for (const isEndpoints of [false, true]) {
+    for (const unit of units) {
+      if ((unit.controller.output === OUTPUT_ENDPOINTS) === isEndpoints) onUnitPlanned(state, unit, result, now);
+    }
+  }
+}
+
+/** Writes of phase 1 are queued, those of phase 2 wait until all of these are applied. */
+function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult, now: Now): void {
+  const { controller, service, sync } = unit;
+  assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
+  if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
+  reportPlan(state, unit, result.facts, now);
+  if (controller.output === OUTPUT_MIRROR) recheckZones(state, unit, sync, now);
+  if (controller.output === OUTPUT_SLICES) recheckHintsOf(state, unit, sync, now);
+  const writes = result.writes.filter(({ output }) => output === controller.output);
+  sync.later = [];
+  if (!isWanted(unit)) {
+    for (const write of writes) ackNotSent(service, write);
+    finish(state, unit, now);
+    return;
+  }
+  if ((result.outputs & controller.output) === 0) {
+    const reason = result.problems.map(({ message }) => message).join('; ');
+    fail(state, unit, { class: 'invalid', message: `not planned: ${reason}`, retryAfterMs: -1 }, now);
+    return;
+  }
+  if (writes.length === 0) {
+    finish(state, unit, now);
+    return;
+  }
+  sync.stage = 'writing';
+  for (const write of writes) {
+    if (write.phase === 1) openWrite(state, unit, write, now);
+    else sync.later.push(write);
+  }
+  if (sync.open === 0) openLater(state, unit, now);
+}
+
+function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now: Now): void {
+  const sync = unit.sync!;
+  const isEndpoints = unit.controller.output === OUTPUT_ENDPOINTS;
+  const output = isEndpoints ? unit.service.endpoints : ensureSlice(state, unit, write.name);
+  sync.open++;
+  output.inFlight++;
+  const lane = sync.chore ? 'chore' : 'fresh';
+  queueWrite(state, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
+}
+
+/** The other updates, then the deletes: what an update adds may be what a delete drops. */
+function openLater(state: ControllerState, unit: Unit, now: Now): void {
+  const sync = unit.sync!;
+  const { later } = sync;
+  const updates = later.some(({ verb }) => verb !== 'delete');
+  sync.later = [];
+  for (const write of later) {
+    if (sync.failure !== null) ackNotSent(unit.service, write);
+    else if (updates && write.verb === 'delete') sync.later.push(write);
+    else openWrite(state, unit, write, now);
+  }
+}
+
+function ackNotSent(service: ServiceState, write: PlannedWrite): void {
+  (service.acks ??= []).push({ write: write.id, result: 'not-sent', uid: '', resourceVersion: '' });
+}
+
+/** The answer to a write, or that it was withdrawn. */
+export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
+  const { unit, output, write } = queued;
+  const { service, sync } = unit;
+  assert(sync !== null && sync.open > 0, `an answer to no write of ${keyOf(service)}`);
+  sync.open--;
+  output.inFlight--;
+  output.sent = null;
+  const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
+  if (undone) {
+    undoneWrite(state, output, now);
+  } else if (outcome.result === 'applied') {
+    // Of a delete nothing is left to know.
+    ownWrite(state, output, outcome.applied, write.body);
+    if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
+  }
+  ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
+  // Its echo is no news, and no Service without selector was known to have Endpoints before.
+  if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
+  // The namespace goes away, and takes the objects with it.
+  if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
+  if (outcome.uncertain) becomeUncertain(output);
+  if (outcome.failure !== null) {
+    sync.failure = soonest(sync.failure, outcome.failure);
+    reportFailedWrite(state, unit, write, outcome.failure, outcome.silent, now);
+  }
+  if (output.inFlight === 0) releaseHeld(state, output, now);
+  releaseSlice(state, output);
+  if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
+  if (sync.open === 0 && sync.later.length > 0) openLater(state, unit, now);
+  if (sync.open === 0) finish(state, unit, now);
+}
+
+/** A write that was applied in the past: only a list tells what else is different there. */
+function noteApplied(
+  state: ControllerState,
+  { output, reachedBefore, sentAtMs }: QueuedWrite,
+  { resourceVersion }: OutputRecord,
+  now: Now,
+): void {
+  if (!isWrittenInThePast(resourceVersion, reachedBefore)) return;
+  const reflector = reflectorOf(state, output)!;
+  log(state, 'warning', 0, `an own write shows that history of ${reflector.resource} went back: it is listed again`, {
+    resource: reflector.resource,
+    object: `${output.service.namespace}/${output.name}`,
+    resourceVersion,
+    reached: reachedBefore,
+  });
+  onWrittenInThePast(state, reflector, sentAtMs, now);
+}
+
+function soonest(a: Failure | null, b: Failure): Failure {
+  return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
+}
+
+/** Tells the planner that has planned the write; if that one is gone, its successor learns of the object elsewhere. */
+function ack(service: ServiceState, unit: Unit, output: OutputState, write: PlannedWrite, outcome: WriteOutcome): void {
+  if (write.id === UNPLANNED) {
+    output.gone = outcome.result === 'applied' && service.inPlanner;
+    if (output.gone) noteNews(output);
+  } else if (service.inPlanner) {
+    (service.acks ??= []).push({
+      write: write.id,
+      result: outcome.result,
+      uid: outcome.applied?.uid ?? '',
+      resourceVersion: outcome.applied?.resourceVersion ?? '',
+    });
+  } else if (output.unit === null) {
+    output.known = output.record === null;
+  } else {
+    unit.known = false;
+  }
+}
+
+/** Ends a sync that got no further. */
+export function fail(state: ControllerState, unit: Unit, failure: Failure, now: Now): void {
+  unit.sync!.failure = failure;
+  finish(state, unit, now);
+}
+
+/** Gives the slot back. A sync with a failure is tried again by the back-off of its class, never dropped. */
+export function finish(state: ControllerState, unit: Unit, now: Now): void {
+  const { controller, service } = unit;
+  const sync = unit.sync!;
+  assert(sync.open === 0, `${keyOf(service)} is finished with open writes`);
+  unit.sync = null;
+  doneWork(controller.queue, unit.item, now.nowMs);
+  reportSync(state, unit, sync, now);
+  const { failure } = sync;
+  if (failure === null) {
+    unit.failures = 0;
+    unit.notBeforeMs = -Infinity;
+    if (controller.stuck.delete(unit)) {
+      log(state, 'info', 0, 'service is no longer stuck', { controller: controller.name, service: keyOf(service) });
+    }
+    if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
+    releaseService(state, service);
+    return;
+  }
+  if (sync.changedAtMs >= 0) unit.changedAtMs = sync.changedAtMs;
+  unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs);
+  const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
+  unit.failures++;
+  const expected = failure.class === 'conflict';
+  log(state, expected ? 'info' : 'warning', expected ? 3 : 1, 'sync failed, retrying', {
+    controller: controller.name,
+    service: keyOf(service),
+    class: failure.class,
+    reason: failure.message,
+    failures: unit.failures,
+    retryMs: Math.round(delayMs),
+  });
+  const hopeless = failure.class === 'invalid' || failure.class === 'poison';
+  if (hopeless || unit.failures >= STUCK_FAILURES) {
+    const announced = controller.stuck.has(unit);
+    controller.stuck.set(unit, failure.class);
+    if (!announced) reportStuck(state, unit, failure, now);
+  }
+  retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
+}
+
+function isFragmented({ controller, facts }: Unit): boolean {
+  return controller.output === OUTPUT_SLICES && facts !== undefined && (facts as SlicesFacts).fragmented === true;
+}
+
+/** Nothing to plan for the unit, or no more: what it has written is cleaned up or left alone, as upstream does. */
+function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
+  const { controller, service } = unit;
+  setFacts(state, unit, undefined);
+  forgetFight(unit);
+  if (!service.units.some(isWanted)) forgetInPlanner(state, service);
+  // Nor is the planner told of slices that are gone.
+  if (!service.inPlanner) forgetSlices(state, unit);
+  const fate = fateOfObjects(unit);
+  if (controller.output === OUTPUT_ENDPOINTS) {
+    if (getUnit(service, OUTPUT_MIRROR) === undefined) dropContent(service.endpoints);
+    if (fate === 'orphaned') startOrphan(state, unit, now);
+    else if (fate === 'go') removeEndpoints(state, unit, now);
+    else finish(state, unit, now);
+    return;
+  }
+  if (fate === 'go') {
+    removeSlices(state, unit, now);
+    return;
+  }
+  forgetSlices(state, unit);
+  finish(state, unit, now);
+}
+
+function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
+  const { output } = unit.controller;
+  const sync = unit.sync!;
+  sync.stage = 'deleting';
+  for (const { name, record } of unit.slices?.values() ?? []) {
+    if (record === null) continue;
+    openWrite(state, unit, unplannedDelete(output, name, record.uid, record.resourceVersion), now);
+  }
+  if (sync.open === 0) finish(state, unit, now);
+}
+
+/** Of a Service that is not to be planned any more. What others have made stays. */
+function removeEndpoints(state: ControllerState, unit: Unit, now: Now): void {
+  const { service } = unit;
+  const { record } = service.endpoints;
+  if (record !== null && isOwnEndpoints(record)) {
+    unit.sync!.stage = 'deleting';
+    openWrite(state, unit, unplannedDelete(OUTPUT_ENDPOINTS, service.name, record.uid, record.resourceVersion), now);
+  } else finish(state, unit, now);
+}
+
+function unplannedDelete(output: number, name: string, uid: string, resourceVersion: string): PlannedWrite {
+  return { id: UNPLANNED, output, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
+}
+
+/** An Endpoints object without a Service: deleted only if upstream's label marks it as this controller's. */
+function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
+  const { service } = unit;
+  const { record } = service.endpoints;
+  if (record === null) {
+    finish(state, unit, now);
+    return;
+  }
+  if (!isOwnEndpoints(record)) {
+    reportOrphan(state, service, record);
+    finish(state, unit, now);
+    return;
+  }
+  unit.sync!.stage = 'confirming';
+  confirmOrphan(state, unit);
+}
+
+function reportOrphan(state: ControllerState, service: ServiceState, record: OutputRecord): void {
+  if (service.orphanReported === record.uid) return;
+  service.orphanReported = record.uid;
+  state.instruments.orphansKept.inc();
+  log(state, 'info', record.leaderElection ? 3 : 1, 'endpoints without a service are left alone', {
+    endpoints: keyOf(service),
+    reason: record.leaderElection
+      ? `annotation ${LEADER_ANNOTATION}`
+      : `no label ${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
+  });
+}
+
+/** The server's word on whether the Service of an orphan exists: deleted only if it does not. */
+export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
+  const { service } = unit;
+  const { record } = service.endpoints;
+  const isAnswer = event.type === 'response' && isApiAnswer(event.contentType, event.body);
+  if (isAnswer && event.status === 200) {
+    // There is a Service: the cache will show it and queue it.
+    finish(state, unit, now);
+  } else if (isAnswer && isNotFound(event.contentType, event.status, event.body)) {
+    if (service.record !== null || record === null) {
+      finish(state, unit, now);
+      return;
+    }
+    unit.sync!.stage = 'deleting';
+    openWrite(state, unit, unplannedDelete(OUTPUT_ENDPOINTS, service.name, record.uid, record.resourceVersion), now);
+  } else {
+    fail(state, unit, classify(event).failure!, now);
+  }
+}
+
+/** A deletion that waits for its token has lost its reason: the objects are planned again, or are to stay. */
+export function isMoot({ unit, write }: QueuedWrite): boolean {
+  return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
+}
+
+/** What was planned but not sent, and will not be. */
+export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
+  const outcome: WriteOutcome = { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true };
+  onWriteDone(state, queued, outcome, now);
+}
+
+/** At the end of a drain. */
+export function withdrawAll(state: ControllerState, now: Now): void {
+  for (const queued of takeBackWrites(state)) withdraw(state, queued, now);
+}

@@ -1,0 +1,16 @@
+import type { KubeObject } from '../kube/types.ts';
+import type { ApiClient } from '../node/api-client.ts';
+import type { ClusterObjects } from '../judge/cluster-check.ts';
+
+/** What the three controllers read and write, each kind as it was at some moment: read it of a cluster at rest. */
+export async function readObjects(client: Pick<ApiClient, 'list'>): Promise<ClusterObjects> {
+  const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
+  const [services, pods, nodes, endpoints, slices] = await Promise.all([
+    listOf('/api/v1/services'),
+    listOf('/api/v1/pods'),
+    listOf('/api/v1/nodes'),
+    listOf('/api/v1/endpoints'),
+    listOf('/apis/discovery.k8s.io/v1/endpointslices'),
+  ]);
+  return { services, pods, nodes, endpoints, slices };
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createReconnect, nextReconnectMs, noteWatch } from '../../../src/controller/reflectors/reconnect.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+
+describe('the pause before a watch is tried again', () => {
+  it('lies between a base and twice the base, and the base doubles from 0.8 s up to 30 s', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    let nowMs = 0;
+    for (const baseMs of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, false);
+      assert.ok(pauseMs >= baseMs && pauseMs < 2 * baseMs, `${pauseMs} ms with a base of ${baseMs} ms`);
+      nowMs += pauseMs;
+    }
+  });
+
+  it('stays below 8 s after a try that cost the server nothing, however long the outage', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    let nowMs = 0;
+    for (let tries = 0; tries < 100; tries++) {
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, true);
+      assert.ok(pauseMs < 8000, `${pauseMs} ms`);
+      nowMs += pauseMs;
+    }
+  });
+
+  it('begins anew after two minutes without a failure, and not before', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    const first = nextReconnectMs(reconnect, prng, 0, false);
+    const second = nextReconnectMs(reconnect, prng, first + 119_000, false);
+    assert.ok(second >= 1600, `${second} ms`);
+    const third = nextReconnectMs(reconnect, prng, first + 119_000 + second + 121_000, false);
+    assert.ok(third < 1600, `${third} ms`);
+  });
+
+  it('begins anew after a watch that ran for ten seconds, not after a shorter one', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    const first = nextReconnectMs(reconnect, prng, 0, false);
+    noteWatch(reconnect, 9999);
+    const second = nextReconnectMs(reconnect, prng, first + 9999, false);
+    assert.ok(second >= 1600, `${second} ms`);
+    noteWatch(reconnect, 10_000);
+    const third = nextReconnectMs(reconnect, prng, first + second + 20_000, false);
+    assert.ok(third < 1600, `${third} ms`);
+  });
+
+  it('differs from one controller to the next', () => {
+    const pauses = [1, 2, 3, 4].map((seed) => nextReconnectMs(createReconnect(), createPrng(seed), 0, false));
+    assert.equal(new Set(pauses).size, 4);
+  });
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readiness } from '../../../src/controller/reports/health.ts';
+import type { ControllerState } from '../../../src/controller/state.ts';
+import { createPod, createService, createSim } from '../../support/sim.ts';
+
+/** A controller that has been told to start, and whose reflectors are then set as a case wants them. */
+function started(): ControllerState {
+  const sim = createSim();
+  sim.start();
+  sim.run(0.1);
+  return sim.loop!.state;
+}
+
+function running(): ControllerState {
+  const state = started();
+  state.phase = 'running';
+  for (const reflector of state.reflectors) Object.assign(reflector, { synced: true, downSinceMs: -1 });
+  return state;
+}
+
+function failing(state: ControllerState, nowMs: number): string[] {
+  return readiness(state, nowMs)
+    .filter(({ ok }) => !ok)
+    .map(({ name, message }) => `${name}: ${message}`);
+}
+
+describe('readiness', () => {
+  it('fails while caches are being filled', () => {
+    assert.deepEqual(failing(started(), 1000), [
+      'controller: starting',
+      'watch-endpoints: not listed yet',
+      'watch-services: not listed yet',
+      'watch-pods: not listed yet',
+    ]);
+  });
+
+  it('holds while every watch runs', () => {
+    assert.deepEqual(failing(running(), 1_000_000), []);
+  });
+
+  it('holds while a watch is away for a moment, and fails when it stays away', () => {
+    const state = running();
+    state.reflectors[2]!.downSinceMs = 100_000;
+    assert.deepEqual(failing(state, 115_000), []);
+    assert.deepEqual(failing(state, 116_000), ['watch-pods: no watch for 16 s']);
+  });
+
+  it('says how old the last frame of each stream is', () => {
+    const sim = createSim();
+    createService(sim, { name: 'web' });
+    sim.start();
+    sim.run(30_000);
+    const pods = (): string | undefined => sim.loop!.readiness().find(({ name }) => name === 'watch-pods')?.message;
+    assert.equal(pods(), 'last frame 30 s ago');
+    sim.cutWatches();
+    sim.run(7000);
+    assert.equal(pods(), 'opened 7 s ago, no frame yet');
+    createPod(sim, { name: 'web-1' });
+    sim.run(2000);
+    assert.equal(pods(), 'last frame 2 s ago');
+    sim.down();
+    sim.run(3000);
+    const { ok, message } = sim.loop!.readiness().find(({ name }) => name === 'watch-pods')!;
+    assert.deepEqual({ ok, message }, { ok: true, message: 'no watch for 3 s' });
+  });
+
+  it('fails during a stop', () => {
+    const state = running();
+    state.phase = 'stopping';
+    assert.deepEqual(failing(state, 1000), ['controller: stopping']);
+  });
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseRunFlags } from '../../../src/cli/flags.ts';
+import { plannerConfigOf } from '../../../src/controller/syncs/planner-config.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../../src/shard/protocol.ts';
+
+const DEFAULTS = parseRunFlags([], () => undefined).controller;
+
+test('a planner is told the limits and what it may be asked to plan', () => {
+  const options = {
+    ...DEFAULTS,
+    endpoints: false,
+    slices: true,
+    mirroring: true,
+    tolerateUnreadyEndpointsAnnotation: true,
+    maxEndpointsPerSlice: 7,
+    compactSlices: true,
+    mirroringMaxEndpointsPerSubset: 8,
+    mirroringAllEndpoints: true,
+    mirroringZones: true,
+  };
+  assert.deepEqual(plannerConfigOf(options), {
+    tolerateUnreadyEndpointsAnnotation: true,
+    outputs: OUTPUT_SLICES | OUTPUT_MIRROR,
+    maxEndpointsPerSlice: 7,
+    compactSlices: true,
+    mirrorEndpointsPerSubsetMax: 8,
+    mirrorAll: true,
+    mirrorZones: true,
+  });
+});
+
+test('each controller has a bit of its own', () => {
+  const off = { ...DEFAULTS, endpoints: false, slices: false, mirroring: false };
+  assert.deepEqual(
+    [
+      plannerConfigOf(off),
+      plannerConfigOf({ ...off, endpoints: true }),
+      plannerConfigOf({ ...off, slices: true }),
+      plannerConfigOf({ ...off, mirroring: true }),
+    ].map(({ outputs }) => outputs),
+    [0, OUTPUT_ENDPOINTS, OUTPUT_SLICES, OUTPUT_MIRROR],
+  );
+});

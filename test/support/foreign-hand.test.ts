@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apply, createApiServer } from '../../src/apiserver/server.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { create } from '../../src/workload/request.ts';
+import type { WorkloadRequest } from '../../src/workload/request.ts';
+import { FOREIGN_DEEDS, foreignChange } from './foreign-hand.ts';
+import type { ForeignChange, ForeignDeed } from './foreign-hand.ts';
+
+const SLICE: KubeObject = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: {
+    namespace: 'default',
+    name: 'web-abc',
+    uid: 'u',
+    resourceVersion: '7',
+    labels: { 'kubernetes.io/service-name': 'web' },
+  },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }],
+  ports: null,
+};
+const PATH = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+
+function doing(deed: ForeignDeed): ForeignChange {
+  return foreignChange(createPrng(1), [SLICE], [deed])!;
+}
+
+test('without slices there is nothing to do', () => {
+  assert.equal(foreignChange(createPrng(1), []), null);
+});
+
+test('every deed is asked of the slice itself, but a copy of its collection', () => {
+  for (const deed of FOREIGN_DEEDS) {
+    const { object, request } = doing(deed);
+    assert.equal(object, 'default/web-abc');
+    assert.equal(request.path, deed === 'copy' ? PATH : `${PATH}/web-abc`, deed);
+  }
+});
+
+test('a stranger among the endpoints, an endpoint less, another state, a hint', () => {
+  const endpoints = (deed: ForeignDeed): unknown => (doing(deed).request.body as KubeObject)['endpoints'];
+  const [endpoint] = SLICE['endpoints'] as object[];
+  assert.deepEqual(endpoints('add-endpoint'), [endpoint, { addresses: ['192.0.2.1'], conditions: { ready: true } }]);
+  assert.deepEqual(endpoints('drop-endpoint'), []);
+  assert.deepEqual(endpoints('turn-conditions'), [{ addresses: ['10.0.0.1'], conditions: { ready: false } }]);
+  assert.deepEqual(endpoints('hint'), [{ ...endpoint, hints: { forZones: [{ name: 'zone-of-somebody' }] } }]);
+});
+
+test('a copy has a name of its own and nothing that the server gives', () => {
+  assert.deepEqual(doing('copy').request.body, {
+    ...SLICE,
+    metadata: { namespace: 'default', generateName: 'web-abc-', labels: SLICE.metadata.labels },
+  });
+});
+
+test('a server takes all of it', () => {
+  const prng = createPrng(1);
+  const server = createApiServer({ random: () => nextFloat(prng) });
+  const send = ({ method, path, body, contentType }: WorkloadRequest): number =>
+    apply(server, 0, {
+      method,
+      path,
+      headers: { accept: 'application/json', contentType },
+      body: Buffer.from(JSON.stringify(body)),
+    }).status;
+  for (const deed of FOREIGN_DEEDS) {
+    const { uid: _, resourceVersion: __, ...metadata } = SLICE.metadata;
+    assert.equal(send(create({ ...SLICE, metadata: { ...metadata, name: `web-${deed}` } })), 201);
+    const slice = { ...SLICE, metadata: { ...SLICE.metadata, name: `web-${deed}` } };
+    assert.ok(send(foreignChange(prng, [slice], [deed])!.request) < 300, deed);
+  }
+});
