@@ -4,7 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+import {
+  createPod,
+  createService,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
 import {
   asked,
   changeNode,
@@ -132,6 +140,25 @@ describe('a pod on a node that is not known', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
     assert.deepEqual(zones(sim), ['zone-a', 'zone-b']);
     assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
+  });
+
+  it('is no problem while nodes are not listed yet: no event, no warning, no metric', () => {
+    const sim = createSliceSim({ options: { endpoints: true } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2', node: 'node-new' });
+    sim.lag = ({ path }) => ({ toMs: 0, backMs: path.startsWith('/api/v1/nodes') ? 2000 : 0 });
+    sim.start();
+    sim.run(1000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(slicesTable(sim), []);
+    sim.run(10_000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    // The node of the other pod is missing indeed.
+    assert.equal(eventsOf(sim).length, 1);
+    assert.match(eventsOf(sim)[0]!, /pod default\/web-2/);
+    assert.equal(metric(sim, 'endpointd_problems_total'), 1);
+    assert.equal(sim.logLines.filter(({ level }) => level === 'warning').length, 1);
   });
 
   it('is in, without a zone, where unready pods are published', () => {

@@ -6,7 +6,7 @@ import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import type { Member } from '../member.ts';
 import { podIncluded } from '../pod-endpoint.ts';
-import { noteProblem, quoted, type Problem } from '../problem.ts';
+import { noteProblem, problemsEqual, quoted, type Problem } from '../problem.ts';
 import { servicePortsEqual } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
 import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
@@ -51,8 +51,10 @@ export interface ServiceSlices {
   readonly unwanted: Set<SliceEntry>;
   /** Pods that are left out because their node is not known. */
   waitingForNode: number;
-  /** Problems that arose and were not taken yet, oldest first. */
+  /** Of the service itself: problems that arose and were not taken yet, oldest first. */
   problems: Problem[];
+  /** Pods whose problem arose and was not taken yet, oldest first; null = none. */
+  untold: Set<string> | null;
 }
 
 export interface SlicesSpec {
@@ -92,6 +94,7 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
     unwanted: new Set(),
     waitingForNode: 0,
     problems: [],
+    untold: null,
   };
 }
 
@@ -176,12 +179,22 @@ export function forgetStoredSlices(s: ServiceSlices): void {
   s.stored.clear();
 }
 
-/** Problems that arose since the last call. */
+/**
+ * Problems that arose since the last call and still last: what comes in before slices are planned, such as pods before
+ * the nodes are listed, is no problem yet.
+ */
 export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
-  if (s.problems.length === 0) return NO_PROBLEMS;
+  if (s.problems.length === 0 && s.untold === null) return NO_PROBLEMS;
   const taken = s.problems;
+  for (const name of s.untold ?? []) noteProblem(taken, null, s.pods.get(name)?.problem ?? null);
   s.problems = [];
+  s.untold = null;
   return taken;
+}
+
+function notePodProblem(s: ServiceSlices, name: string, before: Problem | null, after: Problem | null): void {
+  if (after === null || (before !== null && problemsEqual(before, after))) return;
+  (s.untold ??= new Set()).add(name);
 }
 
 /** Whether pods and slices have the same places by both. */
@@ -207,7 +220,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
     const after = placePod(s, service, before.member, before);
     s.pods.set(name, after);
     enterAll(s, name, after);
-    noteProblem(s.problems, before.problem, after.problem);
+    notePodProblem(s, name, before.problem, after.problem);
   }
   for (const entry of s.stored.values()) {
     entry.group = null;
@@ -262,7 +275,7 @@ function unknownNode(pod: PodRecord): Problem {
 function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
   if (before?.waiting === true) s.waitingForNode--;
   if (after?.waiting === true) s.waitingForNode++;
-  noteProblem(s.problems, before?.problem ?? null, after?.problem ?? null);
+  notePodProblem(s, name, before?.problem ?? null, after?.problem ?? null);
   const from = before?.ports ?? null;
   const to = after?.ports ?? null;
   for (const family of s.families) {
