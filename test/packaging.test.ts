@@ -1,7 +1,7 @@
 /** What is shipped: the packed package as it is after an install, and the image as far as its recipe tells. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,12 +21,13 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
 /** What `npm pack` needs of a checkout. */
 const BUILT_FROM = [
   'package.json',
-  'README.md',
+  ...globSync('*.md', { cwd: ROOT }),
   'LICENSE',
   'tsconfig.json',
   'tsconfig.build.json',
   'bin',
   'deploy',
+  'docs',
   'src',
   'workers',
 ];
@@ -69,6 +70,17 @@ test('the package holds what runs, and no sources', () => {
     assert.ok(existsSync(join(installed, path)), path);
   }
   for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);
+});
+
+test('the package holds every document that one of its documents links', () => {
+  const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: installed });
+  assert.ok(documents.includes('docs/manual.md'));
+  for (const document of documents) {
+    const text = readFileSync(join(installed, document), 'utf8');
+    for (const [link, path] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]+)?\)/g)) {
+      assert.ok(existsSync(join(installed, dirname(document), path!)), `${document}: ${link}`);
+    }
+  }
 });
 
 test('the package and the image start Node as the measured process is started', () => {

@@ -1,4 +1,4 @@
-/** Flags as data: one row a flag, from which come the parser, the help and the tables of the README (`npm run docs`). */
+/** Flags as data: one row a flag. The parser, the help and the tables of the documents (`npm run docs`) come from it. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { ValueError, type Kind } from './flag-kinds.ts';
 import { HelpShown, UsageError } from './usage.ts';

@@ -157,7 +157,7 @@ const FAULT_FLAGS = {
   },
 } as const;
 
-const SERVE_COMMAND: CommandFlags = {
+export const SERVE_COMMAND: CommandFlags = {
   command: 'endpointd serve',
   description: 'The embedded API server alone, in memory; by default over plain HTTP on loopback.',
   groups: [

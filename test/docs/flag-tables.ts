@@ -1,33 +1,28 @@
-/** The tables of flags in the README, made from the rows in `src/cli/flags.ts`. */
+/** The tables of flags in the documents, made from the rows in `src/cli`. */
 import type { FlagGroup } from '../../src/cli/flag-table.ts';
 import { RUN_FLAGS } from '../../src/cli/flags.ts';
+import { SERVE_COMMAND } from '../../src/cli/serve.ts';
+import type { Part } from './parts.ts';
 
 const BEYOND = 'Beyond upstream';
-const END = '<!-- end -->';
 
-/** What stands in the README between a marker and the end behind it. */
-const TABLES: readonly { readonly marker: string; readonly groups: readonly FlagGroup[] }[] = [
+export const RUN_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags, made by `npm run docs` from src/cli/flags.ts -->',
-    groups: RUN_FLAGS.groups.filter(({ title }) => title !== BEYOND),
+    text: tableOf(RUN_FLAGS.groups.filter(({ title }) => title !== BEYOND)),
   },
   {
     marker: '<!-- flags beyond upstream, made by `npm run docs` from src/cli/flags.ts -->',
-    groups: RUN_FLAGS.groups.filter(({ title }) => title === BEYOND),
+    text: tableOf(RUN_FLAGS.groups.filter(({ title }) => title === BEYOND)),
   },
 ];
 
-/** The README with its tables as they have to be. @throws Error when it has no place for one of them */
-export function withFlagTables(readme: string): string {
-  let text = readme;
-  for (const { marker, groups } of TABLES) {
-    const from = text.indexOf(marker);
-    const to = text.indexOf(END, from);
-    if (from < 0 || to < 0) throw new Error(`README.md: no ${marker}`);
-    text = `${text.slice(0, from)}${marker}\n\n${tableOf(groups)}\n${text.slice(to)}`;
-  }
-  return text;
-}
+export const SERVE_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of serve, made by `npm run docs` from src/cli/serve.ts -->',
+    text: tableOf(SERVE_COMMAND.groups),
+  },
+];
 
 /** What flags cost has a column where one of them says it. */
 function tableOf(groups: readonly FlagGroup[]): string {

@@ -1,5 +1,5 @@
 /**
- * What README promises: `kubectl apply` of a service and pods on `endpointd serve`, and `endpointd run` follows. The same
+ * What docs/embedded-api-server.md promises: `kubectl apply` of a service and pods on `endpointd serve`, and `endpointd run` follows. The same
  * scheduler, kubelets and namespace controller bring a real API server to life.
  */
 import assert from 'node:assert/strict';

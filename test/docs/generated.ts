@@ -1,0 +1,33 @@
+/** The documents that are made from data, whole or in part. `npm run docs` writes them, and a test compares them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { differencesPage } from './differences-page.ts';
+import { RUN_PARTS, SERVE_PARTS } from './flag-tables.ts';
+import { metricsPage } from './metrics-page.ts';
+import { withParts, type Part } from './parts.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface GeneratedDocument {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly read: () => string;
+  /** The text that it has to have. */
+  readonly make: () => string;
+}
+
+export const GENERATED: readonly GeneratedDocument[] = [
+  whole('docs/differences.md', differencesPage),
+  whole('docs/metrics.md', metricsPage),
+  inPart('docs/manual.md', RUN_PARTS),
+  inPart('docs/embedded-api-server.md', SERVE_PARTS),
+];
+
+function whole(path: string, make: () => string): GeneratedDocument {
+  return { path, read: () => readFileSync(join(ROOT, path), 'utf8'), make };
+}
+
+function inPart(path: string, parts: readonly Part[]): GeneratedDocument {
+  const read = (): string => readFileSync(join(ROOT, path), 'utf8');
+  return { path, read, make: () => withParts(path, read(), parts) };
+}
