@@ -6,8 +6,7 @@ import { selectorIndexBench } from './core/selector-index.bench.ts';
 import { slicesPlanBench } from './core/slices/plan.bench.ts';
 import { projectBench } from './kube/project.bench.ts';
 import { codecBench } from './shard/codec.bench.ts';
-import { runMicroBench } from './support/micro-bench.ts';
-import type { MicroBench, Size } from './support/micro-bench.ts';
+import { runMicroBench, type MicroBench, type Size } from './support/micro-bench.ts';
 import { table } from './support/table.ts';
 
 export const MICRO_BENCHES: readonly MicroBench[] = [

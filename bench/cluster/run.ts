@@ -5,13 +5,10 @@
 import { performance } from 'node:perf_hooks';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
-import { createApiClient } from '../../src/node/api-client.ts';
-import type { ApiClient } from '../../src/node/api-client.ts';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { startApiServerThread } from '../../src/node/apiserver-thread.ts';
-import { makeCluster } from '../../src/workload/cluster.ts';
-import type { Cluster } from '../../src/workload/cluster.ts';
-import { findProfile } from '../../src/workload/profile.ts';
-import type { Profile } from '../../src/workload/profile.ts';
+import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
+import { findProfile, type Profile } from '../../src/workload/profile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import {
   converged,

@@ -1,5 +1,11 @@
-import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/queues/workqueue.ts';
-import type { WorkItem } from '../../src/controller/queues/workqueue.ts';
+import {
+  addWork,
+  createWorkItem,
+  createWorkQueue,
+  doneWork,
+  takeWork,
+  type WorkItem,
+} from '../../src/controller/queues/workqueue.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 
 export const workqueueBench: MicroBench = { name: 'controller/workqueue', prepare };

@@ -1,5 +1,11 @@
-import { createSelectorIndex, podsOf, putPod, putService, removeService } from '../../src/core/selector-index.ts';
-import type { SelectorIndex } from '../../src/core/selector-index.ts';
+import {
+  createSelectorIndex,
+  podsOf,
+  putPod,
+  putService,
+  removeService,
+  type SelectorIndex,
+} from '../../src/core/selector-index.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 import { clusterRecords, flipped } from '../support/records.ts';

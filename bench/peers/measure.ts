@@ -5,8 +5,16 @@ import type { ApiClient } from '../../src/node/api-client.ts';
 import type { Cluster, PodModel } from '../../src/workload/cluster.ts';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
-import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf } from '../support/outputs.ts';
-import type { ExpectedOutputs, Outputs, Writes } from '../support/outputs.ts';
+import {
+  converged,
+  deleteOutputs,
+  stopOutputs,
+  watchOutputs,
+  writesOf,
+  type ExpectedOutputs,
+  type Outputs,
+  type Writes,
+} from '../support/outputs.ts';
 import { usageOf } from '../support/process-usage.ts';
 
 export interface Peer {

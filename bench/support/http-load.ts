@@ -1,7 +1,6 @@
 /** A client that costs as little as can be, so that the server is what is measured: HTTP/1.1 on bare sockets. */
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { connect as connectTls } from 'node:tls';
 

@@ -1,11 +1,8 @@
 /** What the controllers write for a cluster of a bench: watched, judged by the oracles, counted by kind, and taken away again. */
 import { createHash } from 'node:crypto';
-import type { CheckOptions, ClusterObjects } from '../../src/judge/cluster-check.ts';
-import { slicesJudges } from '../../src/judge/cluster-check.ts';
-import { endpointsText, expectedEndpoints } from '../../src/judge/endpoints-check.ts';
-import type { ExpectedEndpoints } from '../../src/judge/endpoints-check.ts';
-import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
-import type { EndpointsView } from '../../src/testbed/endpoints-view.ts';
+import { slicesJudges, type CheckOptions, type ClusterObjects } from '../../src/judge/cluster-check.ts';
+import { endpointsText, expectedEndpoints, type ExpectedEndpoints } from '../../src/judge/endpoints-check.ts';
+import { watchEndpoints, type EndpointsView } from '../../src/testbed/endpoints-view.ts';
 import type { Judges } from '../../src/judge/judges.ts';
 import type { ServiceView } from '../../src/testbed/service-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';

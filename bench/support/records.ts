@@ -5,8 +5,7 @@ import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { createInterner } from '../../src/lib/interner.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { podObject, serviceObject } from '../../src/workload/objects.ts';
-import { findProfile } from '../../src/workload/profile.ts';
-import type { Profile } from '../../src/workload/profile.ts';
+import { findProfile, type Profile } from '../../src/workload/profile.ts';
 import { storedPodSource, storedServiceSource } from './stored-pod.ts';
 
 export interface ClusterRecords {

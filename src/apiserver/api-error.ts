@@ -1,5 +1,4 @@
-import { causeOf, joinFieldErrors } from './field-error.ts';
-import type { FieldError } from './field-error.ts';
+import { causeOf, joinFieldErrors, type FieldError } from './field-error.ts';
 import type { Resource } from './resource.ts';
 import type { Status } from '../kube/types.ts';
 

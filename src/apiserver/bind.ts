@@ -1,13 +1,10 @@
 /** The `binding` subresource of pods: what a scheduler writes (registry/core/pod/storage, BindingREST). */
 import { formatTime } from '../kube/time.ts';
 import { badRequest, conflict, internalError, notFound } from './api-error.ts';
-import { child, items, text } from './object.ts';
-import type { ApiObject } from './object.ts';
+import { child, items, text, type ApiObject } from './object.ts';
 import type { Target } from './request.ts';
-import { PODS } from './resource.ts';
-import type { Resource } from './resource.ts';
-import { keyOf, storeOf, write } from './state.ts';
-import type { ApiServer } from './state.ts';
+import { PODS, type Resource } from './resource.ts';
+import { keyOf, storeOf, write, type ApiServer } from './state.ts';
 
 /** How the body of such a request is read. */
 export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };

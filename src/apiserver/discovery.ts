@@ -1,5 +1,4 @@
-import { RESOURCES, subresourceOf } from './resource.ts';
-import type { Resource } from './resource.ts';
+import { RESOURCES, subresourceOf, type Resource } from './resource.ts';
 
 /** JSON documents that tell which resources are served, in the legacy shape; undefined = no such path. */
 export function discoveryDocument(path: string): object | undefined {

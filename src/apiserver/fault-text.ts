@@ -3,8 +3,7 @@
  * lose-reply=0.01,lag=0.1,delay=exponential:50ms`. What is not given is all, or never.
  */
 import { formatDuration, parseDuration } from '../lib/duration.ts';
-import { FAULTY_VERBS, NO_FAULTS } from './faults.ts';
-import type { Delay, FaultChances, FaultRule, Verb } from './faults.ts';
+import { FAULTY_VERBS, NO_FAULTS, type Delay, type FaultChances, type FaultRule, type Verb } from './faults.ts';
 
 const CHANCES: Readonly<Record<string, keyof FaultChances>> = {
   'lose-request': 'loseRequest',

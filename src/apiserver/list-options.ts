@@ -1,6 +1,5 @@
 import { badRequest, invalidKind } from './api-error.ts';
-import { forbidden, notSupported } from './field-error.ts';
-import type { FieldError } from './field-error.ts';
+import { forbidden, notSupported, type FieldError } from './field-error.ts';
 
 /** Query parameters of list and watch, as the client sent them. */
 export interface ListOptions {

@@ -1,7 +1,6 @@
 import type { ApiReply, ApiRequest, Target } from './request.ts';
 import { RESOURCES } from './resource.ts';
-import { storeOf } from './state.ts';
-import type { ApiServer } from './state.ts';
+import { storeOf, type ApiServer } from './state.ts';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -1,5 +1,4 @@
-import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
-import type { Encoding } from '../kube/media-type.ts';
+import { JSON_TYPE, PROTOBUF, type Encoding } from '../kube/media-type.ts';
 import { notAcceptable } from './api-error.ts';
 
 /** How a reply is to look. */

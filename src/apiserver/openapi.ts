@@ -1,8 +1,6 @@
-import { KINDS } from '../kube/schema.ts';
-import type { Field, Message } from '../kube/schema.ts';
+import { KINDS, type Field, type Message } from '../kube/schema.ts';
 import { MERGE_LISTS } from './merge-lists.ts';
-import { RESOURCES } from './resource.ts';
-import type { Resource } from './resource.ts';
+import { RESOURCES, type Resource } from './resource.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,5 @@
 import { setKey } from '../kube/labels.ts';
-import { messageOf } from '../kube/schema.ts';
-import type { Message } from '../kube/schema.ts';
+import { messageOf, type Message } from '../kube/schema.ts';
 import {
   ApiError,
   badRequest,

@@ -4,15 +4,11 @@ import type { ListOptions } from './list-options.ts';
 import type { Negotiated } from './negotiate.ts';
 import type { ListMeta, StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
-import { parseSelection, selects } from './selectors.ts';
-import type { Selection } from './selectors.ts';
-import { addWatcher, removeWatcher, storeOf } from './state.ts';
-import type { ApiServer } from './state.ts';
-import { eventsAfter, recordsAt, recordsOf } from './store.ts';
-import type { Store } from './store.ts';
+import { parseSelection, selects, type Selection } from './selectors.ts';
+import { addWatcher, removeWatcher, storeOf, type ApiServer } from './state.ts';
+import { eventsAfter, recordsAt, recordsOf, type Store } from './store.ts';
 import type { TableView } from './table.ts';
-import { createWatcher } from './watch.ts';
-import type { Watch } from './watch.ts';
+import { createWatcher, type Watch } from './watch.ts';
 
 export interface Page {
   readonly records: readonly StoredRecord[];

@@ -1,10 +1,8 @@
 import { decodeEnvelope, encodeEnvelope, encodeMessage, encodeObject } from '../kube/codec.ts';
 import type { Encoding } from '../kube/media-type.ts';
-import { messageOf } from '../kube/schema.ts';
-import type { Message } from '../kube/schema.ts';
+import { messageOf, type Message } from '../kube/schema.ts';
 import { tagOf } from '../kube/tags.ts';
-import { keepBody } from './body-cache.ts';
-import type { Bodies, BodyCache } from './body-cache.ts';
+import { keepBody, type Bodies, type BodyCache } from './body-cache.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 

@@ -2,16 +2,13 @@ import { encodeObject } from '../kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
 import { notAcceptable } from './api-error.ts';
-import { PLAIN_JSON, YAML } from './negotiate.ts';
-import type { Negotiated } from './negotiate.ts';
-import { bodyOf, encodeList } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { PLAIN_JSON, YAML, type Negotiated } from './negotiate.ts';
+import { bodyOf, encodeList, type StoredRecord } from './record.ts';
 import type { Page } from './read.ts';
 import type { ApiReply } from './request.ts';
 import type { Resource } from './resource.ts';
 import type { YamlFormat } from './state.ts';
-import { encodeTable } from './table.ts';
-import type { TableView } from './table.ts';
+import { encodeTable, type TableView } from './table.ts';
 
 /** How the answer to one request is written. */
 export interface Output {

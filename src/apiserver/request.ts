@@ -1,7 +1,6 @@
 import type { Watch } from './watch.ts';
 import { noSuchPath } from './api-error.ts';
-import { RESOURCE_BY_PATH, RESOURCES } from './resource.ts';
-import type { Resource } from './resource.ts';
+import { RESOURCE_BY_PATH, RESOURCES, type Resource } from './resource.ts';
 
 const GROUPS: ReadonlySet<string> = new Set(RESOURCES.map(({ group }) => group));
 

@@ -1,8 +1,6 @@
 import { badRequest } from './api-error.ts';
-import { invalid, joinFieldErrors } from './field-error.ts';
-import type { FieldError } from './field-error.ts';
-import { textAt } from './object.ts';
-import type { ApiObject } from './object.ts';
+import { invalid, joinFieldErrors, type FieldError } from './field-error.ts';
+import { textAt, type ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 import { labelValue, qualifiedName } from './rules/name-rules.ts';
 

@@ -1,15 +1,10 @@
 import type { ResourceName } from '../kube/types.ts';
-import { createBodyCache } from './body-cache.ts';
-import type { BodyCache } from './body-cache.ts';
-import { RESOURCES } from './resource.ts';
-import type { Resource } from './resource.ts';
-import { createRecord } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { createBodyCache, type BodyCache } from './body-cache.ts';
+import { RESOURCES, type Resource } from './resource.ts';
+import { createRecord, type StoredRecord } from './record.ts';
 import type { ApiObject } from './object.ts';
-import { createServiceAddresses } from './service-addresses.ts';
-import type { ServiceAddresses } from './service-addresses.ts';
-import { createStore, putRecord, remember, removeRecord } from './store.ts';
-import type { Store, StoreEvent } from './store.ts';
+import { createServiceAddresses, type ServiceAddresses } from './service-addresses.ts';
+import { createStore, putRecord, remember, removeRecord, type Store, type StoreEvent } from './store.ts';
 import { RULES } from './rules/all.ts';
 import type { Watcher } from './watch.ts';
 

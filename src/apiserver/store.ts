@@ -1,5 +1,4 @@
-import { atRevision } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { atRevision, type StoredRecord } from './record.ts';
 import type { Resource } from './resource.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';

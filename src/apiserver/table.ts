@@ -1,8 +1,7 @@
 import type { ObjectMeta } from '../kube/types.ts';
 import { badRequest } from './api-error.ts';
 import type { ApiObject } from './object.ts';
-import { bodyOf, encodeMetadata, encodeWhole } from './record.ts';
-import type { ListMeta, StoredRecord } from './record.ts';
+import { bodyOf, encodeMetadata, encodeWhole, type ListMeta, type StoredRecord } from './record.ts';
 import type { Resource } from './resource.ts';
 import { TABLES } from './tables/all.ts';
 

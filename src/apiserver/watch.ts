@@ -1,18 +1,13 @@
 import { encodeObject } from '../kube/codec.ts';
-import { JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
-import type { Encoding } from '../kube/media-type.ts';
+import { JSON_TYPE, PROTOBUF, type Encoding } from '../kube/media-type.ts';
 import type { ObjectMeta, Status } from '../kube/types.ts';
-import { encodeWatchFrame } from '../kube/watch-framing.ts';
-import type { WatchType } from '../kube/watch-framing.ts';
+import { encodeWatchFrame, type WatchType } from '../kube/watch-framing.ts';
 import type { ApiObject } from './object.ts';
-import { atRevision, bodyOf, encodeMetadata, encodeWhole } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { atRevision, bodyOf, encodeMetadata, encodeWhole, type StoredRecord } from './record.ts';
 import type { Resource } from './resource.ts';
-import { selects } from './selectors.ts';
-import type { Selection } from './selectors.ts';
+import { selects, type Selection } from './selectors.ts';
 import type { EventType, StoreEvent } from './store.ts';
-import { encodeTable, encodeTableBookmark } from './table.ts';
-import type { TableView } from './table.ts';
+import { encodeTable, encodeTableBookmark, type TableView } from './table.ts';
 
 /** One open watch, seen by its transport. */
 export interface Watch {

@@ -12,15 +12,11 @@ import {
   namespaceTerminating,
   notFound,
 } from './api-error.ts';
-import { invalid, notSupported } from './field-error.ts';
-import type { FieldError } from './field-error.ts';
-import { child, equal, items, text } from './object.ts';
-import type { ApiObject } from './object.ts';
-import { createRecord } from './record.ts';
-import type { StoredRecord } from './record.ts';
+import { invalid, notSupported, type FieldError } from './field-error.ts';
+import { child, equal, items, text, type ApiObject } from './object.ts';
+import { createRecord, type StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
-import { ENDPOINTS, NAMESPACES } from './resource.ts';
-import type { Resource } from './resource.ts';
+import { ENDPOINTS, NAMESPACES, type Resource } from './resource.ts';
 import { RULES } from './rules/all.ts';
 import {
   dropRepeatedOwners,
@@ -28,8 +24,7 @@ import {
   validateMetadata,
   validateMetadataUpdate,
 } from './rules/metadata-rules.ts';
-import { keyOf, remove, storeOf, write } from './state.ts';
-import type { ApiServer } from './state.ts';
+import { keyOf, remove, storeOf, write, type ApiServer } from './state.ts';
 
 /** What a write left behind: the record to answer with, and whether it is new or gone. */
 export interface WriteResult {

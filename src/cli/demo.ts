@@ -7,25 +7,26 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
 import { percentile } from '../lib/percentile.ts';
-import { createApiClient } from '../node/api-client.ts';
-import type { ApiClient } from '../node/api-client.ts';
+import { createApiClient, type ApiClient } from '../node/api-client.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../workload/churn.ts';
-import { makeCluster } from '../workload/cluster.ts';
-import type { Cluster } from '../workload/cluster.ts';
+import { makeCluster, type Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES } from '../workload/profile.ts';
 import { startController } from '../testbed/controller-process.ts';
-import { slicesJudges, wrongObjects, wrongText } from '../judge/cluster-check.ts';
-import type { ClusterObjects, WrongObject } from '../judge/cluster-check.ts';
+import {
+  slicesJudges,
+  wrongObjects,
+  wrongText,
+  type ClusterObjects,
+  type WrongObject,
+} from '../judge/cluster-check.ts';
 import { expectedEndpoints } from '../judge/endpoints-check.ts';
-import { watchEndpoints } from '../testbed/endpoints-view.ts';
-import type { EndpointsView } from '../testbed/endpoints-view.ts';
+import { watchEndpoints, type EndpointsView } from '../testbed/endpoints-view.ts';
 import { choice, integer } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { awaitFlip } from '../testbed/flip.ts';
 import { loadCluster } from '../testbed/load-cluster.ts';
-import { createProgress } from './progress.ts';
-import type { Progress } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { readObjects } from '../testbed/read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from '../testbed/service-view.ts';

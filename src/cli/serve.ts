@@ -6,21 +6,24 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { parseFaultRule } from '../apiserver/fault-text.ts';
 import { RESOURCES } from '../apiserver/resource.ts';
-import { createApiClient } from '../node/api-client.ts';
-import type { ApiClient, ApiRequest } from '../node/api-client.ts';
+import { createApiClient, type ApiClient, type ApiRequest } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { endNow } from '../node/end-process.ts';
 import { FAULTS_PATH } from '../node/fault-gate.ts';
-import { selfSigned } from '../node/self-signed.ts';
-import type { TlsIdentity } from '../node/self-signed.ts';
+import { selfSigned, type TlsIdentity } from '../node/self-signed.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { CHURN_MIXES, createChurn } from '../workload/churn.ts';
-import { makeCluster } from '../workload/cluster.ts';
-import type { Cluster } from '../workload/cluster.ts';
+import { makeCluster, type Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES, type Profile } from '../workload/profile.ts';
-import { createNodes, runChurn, runKubelets, runNamespaceController } from '../testbed/cluster-life.ts';
-import type { ClusterLife, NamespacedCollection } from '../testbed/cluster-life.ts';
+import {
+  createNodes,
+  runChurn,
+  runKubelets,
+  runNamespaceController,
+  type ClusterLife,
+  type NamespacedCollection,
+} from '../testbed/cluster-life.ts';
 import { bool, choice, duration, integer, list, number, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { runGarbageCollector } from '../testbed/garbage-collector.ts';

@@ -2,17 +2,20 @@
  * Whether all that the three controllers write is right, judged by the slow oracles from what the server itself tells of a
  * cluster that has come to rest.
  */
-import { MIRROR_MANAGED_BY_VALUE, SERVICE_NAME_LABEL } from '../kube/names.ts';
-import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
+import {
+  MIRROR_MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  MANAGED_BY_VALUE,
+  SLICE_MANAGED_BY_LABEL,
+  SLICE_MANAGED_BY_VALUE,
+} from '../kube/names.ts';
 import type { Endpoints, EndpointSlice, KubeObject } from '../kube/types.ts';
 import { oracleShares } from './hints-oracle.ts';
-import { judgeMirror, oracleMirror } from './mirror-oracle.ts';
-import type { MirrorOptions } from './mirror-oracle.ts';
-import { judgeSlices } from './slices-judge.ts';
-import type { Fault } from './slices-judge.ts';
+import { judgeMirror, oracleMirror, type MirrorOptions } from './mirror-oracle.ts';
+import { judgeSlices, type Fault } from './slices-judge.ts';
 import { oracleSlices } from './slices-oracle.ts';
-import { readInputs } from './check-inputs.ts';
-import type { CheckInputs } from './check-inputs.ts';
+import { readInputs, type CheckInputs } from './check-inputs.ts';
 import { endpointsText, expectedOf } from './endpoints-check.ts';
 import type { Judges } from './judges.ts';
 

@@ -3,8 +3,7 @@ import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '..
 import type { EndpointAddress, EndpointSubset, KubeObject } from '../kube/types.ts';
 import { oracleEndpoints } from './oracle.ts';
 import type { OracleOptions } from './oracle-rules.ts';
-import { readInputs } from './check-inputs.ts';
-import type { CheckInputs } from './check-inputs.ts';
+import { readInputs, type CheckInputs } from './check-inputs.ts';
 
 /** What an Endpoints object must say, as one text; by `<namespace>/<name>`. */
 export type ExpectedEndpoints = ReadonlyMap<string, string>;

@@ -12,8 +12,7 @@ import type {
   SlicePort,
 } from '../kube/types.ts';
 import { forbidden, parse } from './oracle-rules.ts';
-import { contentText, faultOf, identity, labelDifference, ownedBy } from './slices-judge.ts';
-import type { Fault } from './slices-judge.ts';
+import { contentText, faultOf, identity, labelDifference, ownedBy, type Fault } from './slices-judge.ts';
 import { portsKey } from './slices-oracle.ts';
 
 export interface MirrorOptions {

@@ -13,8 +13,17 @@ import type {
   ServicePort,
   ServiceRecord,
 } from '../kube/types.ts';
-import { forbidden, hostnameOf, nodeNameOf, parse, publishes, selects, targetNumber, toMap } from './oracle-rules.ts';
-import type { OracleOptions } from './oracle-rules.ts';
+import {
+  forbidden,
+  hostnameOf,
+  nodeNameOf,
+  parse,
+  publishes,
+  selects,
+  targetNumber,
+  toMap,
+  type OracleOptions,
+} from './oracle-rules.ts';
 
 export interface OracleWorld {
   readonly services: readonly ServiceRecord[];

@@ -1,9 +1,7 @@
 /** Whether a Service's EndpointSlices hold what the oracle says: each endpoint once, and nothing else. */
 import type { Endpoint, EndpointSlice, OwnerReference } from '../kube/types.ts';
-import { judgeCpuHints } from './hints-oracle.ts';
-import type { ZoneShares } from './hints-oracle.ts';
-import { portsKey } from './slices-oracle.ts';
-import type { ExpectedFamily, ExpectedSlices } from './slices-oracle.ts';
+import { judgeCpuHints, type ZoneShares } from './hints-oracle.ts';
+import { portsKey, type ExpectedFamily, type ExpectedSlices } from './slices-oracle.ts';
 
 export interface SlicesJudgeOptions {
   /** `--max-endpoints-per-slice`; infinite where larger slices existed before. */

@@ -5,8 +5,17 @@
  */
 import { podIPsOf } from '../kube/record.ts';
 import type { Endpoint, IpFamily, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';
-import { forbidden, hostnameOf, nodeNameOf, parse, publishes, selects, targetNumber, toMap } from './oracle-rules.ts';
-import type { OracleOptions } from './oracle-rules.ts';
+import {
+  forbidden,
+  hostnameOf,
+  nodeNameOf,
+  parse,
+  publishes,
+  selects,
+  targetNumber,
+  toMap,
+  type OracleOptions,
+} from './oracle-rules.ts';
 
 export interface SlicesWorld {
   readonly pods: readonly PodRecord[];

@@ -1,16 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { failure } from '../apiserver/api-error.ts';
-import { apply, BODY_BYTES_MAX, tick } from '../apiserver/server.ts';
-import type { ApiServer, Watch } from '../apiserver/server.ts';
+import { apply, BODY_BYTES_MAX, tick, type ApiServer, type Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
 import { browserRefusal } from './browser-guard.ts';
-import { answersAdmin, FREE_PASSAGE, playFaults } from './fault-gate.ts';
-import type { FaultGate, Passage, WatchFaults } from './fault-gate.ts';
+import {
+  answersAdmin,
+  FREE_PASSAGE,
+  playFaults,
+  type FaultGate,
+  type Passage,
+  type WatchFaults,
+} from './fault-gate.ts';
 import { readRequestBody } from './request-body.ts';
 import type { TlsIdentity } from './self-signed.ts';
 

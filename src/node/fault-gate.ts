@@ -1,8 +1,17 @@
 /** Plays faults on demand before and behind the embedded API server, and takes them over HTTP from this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatFaultRule, parseFaultRule } from '../apiserver/fault-text.ts';
-import { drawDelayMs, drawFate, faultReply, ruleFor } from '../apiserver/faults.ts';
-import type { Fate, FaultReply, FaultRule, FaultTarget, Verb } from '../apiserver/faults.ts';
+import {
+  drawDelayMs,
+  drawFate,
+  faultReply,
+  ruleFor,
+  type Fate,
+  type FaultReply,
+  type FaultRule,
+  type FaultTarget,
+  type Verb,
+} from '../apiserver/faults.ts';
 import { parseTarget } from '../apiserver/request.ts';
 import { readRequestBody } from './request-body.ts';
 

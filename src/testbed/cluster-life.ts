@@ -8,8 +8,7 @@ import type { ApiClient } from '../node/api-client.ts';
 import type { KubeObject } from '../kube/types.ts';
 import { nextChange } from '../workload/churn.ts';
 import type { Churn } from '../workload/change.ts';
-import { endNamespace } from '../workload/end-namespace.ts';
-import type { NamespaceAnswer } from '../workload/end-namespace.ts';
+import { endNamespace, type NamespaceAnswer } from '../workload/end-namespace.ts';
 import {
   createKubelets,
   forgetNode,
@@ -19,8 +18,9 @@ import {
   observePod,
   settle,
   takeDue,
+  type KubeletRequest,
+  type KubeletsOptions,
 } from '../workload/kubelets.ts';
-import type { KubeletRequest, KubeletsOptions } from '../workload/kubelets.ts';
 import { create } from '../workload/request.ts';
 import { followCollection } from './follow-collection.ts';
 import { sendThrough } from './send-through.ts';

@@ -1,7 +1,6 @@
 /** The controller as a process of its own, so that what it costs can be told from what surrounds it. */
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';

@@ -1,10 +1,8 @@
 import { MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { EndpointSubset, KubeObject } from '../kube/types.ts';
 import type { ApiClient } from '../node/api-client.ts';
-import { endpointsText } from '../judge/endpoints-check.ts';
-import type { ExpectedEndpoints } from '../judge/endpoints-check.ts';
-import { watchServices } from './service-view.ts';
-import type { ServiceView, Viewed } from './service-view.ts';
+import { endpointsText, type ExpectedEndpoints } from '../judge/endpoints-check.ts';
+import { watchServices, type ServiceView, type Viewed } from './service-view.ts';
 
 /** An independent watcher of all Endpoints. */
 export interface EndpointsView extends Omit<ServiceView, 'converged'> {

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject, OwnerReference } from '../kube/types.ts';
-import { ApiError } from '../node/api-client.ts';
-import type { ApiClient } from '../node/api-client.ts';
-import { until } from './cluster-life.ts';
-import type { ClusterLife } from './cluster-life.ts';
+import { ApiError, type ApiClient } from '../node/api-client.ts';
+import { until, type ClusterLife } from './cluster-life.ts';
 import { followCollection } from './follow-collection.ts';
 
 const SLICES_ROOT = '/apis/discovery.k8s.io/v1';

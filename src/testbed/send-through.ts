@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../node/api-client.ts';
-import type { ApiClient, ApiRequest } from '../node/api-client.ts';
+import { ApiError, type ApiClient, type ApiRequest } from '../node/api-client.ts';
 
 const RETRY_MS = 100;
 /**

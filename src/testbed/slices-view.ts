@@ -1,8 +1,7 @@
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { Endpoint, KubeObject } from '../kube/types.ts';
 import type { ApiClient } from '../node/api-client.ts';
-import { watchServices } from './service-view.ts';
-import type { ServiceView, Viewed } from './service-view.ts';
+import { watchServices, type ServiceView, type Viewed } from './service-view.ts';
 
 const SLICES: Viewed = {
   path: '/apis/discovery.k8s.io/v1/endpointslices',

@@ -5,8 +5,7 @@
  */
 import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
 import { assert } from '../lib/assert.ts';
-import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
-import type { Prng } from '../lib/prng.ts';
+import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import type { Change, ChangeKind, Churn, ChurnMix, Steps } from './change.ts';
 import {
   addPod,
@@ -16,14 +15,18 @@ import {
   removePod,
   removeService,
   TRAFFIC_DISTRIBUTIONS,
+  type App,
+  type Cluster,
+  type NodeModel,
+  type PodModel,
+  type SelectorKind,
+  type ServiceModel,
 } from './cluster.ts';
-import type { App, Cluster, NodeModel, PodModel, SelectorKind, ServiceModel } from './cluster.ts';
 import { editEndpoints, recreateEndpoints } from './hand-made-changes.ts';
 import type { HandMadeService } from './hand-made.ts';
 import { moveNode, replaceNode, turnNode } from './node-changes.ts';
 import { podObject, podStatus, readinessConditions, selectorOf, serviceObject, servicePorts } from './objects.ts';
-import { create, patch, patchStatus, remove, withoutStatus } from './request.ts';
-import type { WorkloadRequest } from './request.ts';
+import { create, patch, patchStatus, remove, withoutStatus, type WorkloadRequest } from './request.ts';
 
 export const CHURN_MIXES = {
   /** Nothing but pods that become ready and cease to be. */

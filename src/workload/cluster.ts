@@ -2,13 +2,10 @@
  * A seeded cluster as a small model: what a set of deployments, and the services before them, looks like. `objects.ts` draws the
  * API objects from it, `churn.ts` changes it. The same profile and seed give the same cluster everywhere.
  */
-import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
-import type { Prng } from '../lib/prng.ts';
+import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { assert } from '../lib/assert.ts';
-import { makeHandMade } from './hand-made.ts';
-import type { HandMadeService } from './hand-made.ts';
-import { sizesOf } from './profile.ts';
-import type { Profile } from './profile.ts';
+import { makeHandMade, type HandMadeService } from './hand-made.ts';
+import { sizesOf, type Profile } from './profile.ts';
 
 export interface Cluster {
   readonly profile: Profile;

@@ -1,10 +1,14 @@
 /** What somebody does to the Endpoints of Services without a selector, told step by step. */
 import { nextInt } from '../lib/prng.ts';
 import type { Change, Churn, Steps } from './change.ts';
-import { addAddress, HAND_MADE_LAYOUTS, handMadeEndpointsObject, handMadeSubsets } from './hand-made.ts';
-import type { HandMadeService } from './hand-made.ts';
-import { create, patch, remove } from './request.ts';
-import type { WorkloadRequest } from './request.ts';
+import {
+  addAddress,
+  HAND_MADE_LAYOUTS,
+  handMadeEndpointsObject,
+  handMadeSubsets,
+  type HandMadeService,
+} from './hand-made.ts';
+import { create, patch, remove, type WorkloadRequest } from './request.ts';
 
 /** Addresses, ports, labels and annotations, one of them at a time. */
 export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps {

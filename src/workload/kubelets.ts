@@ -3,17 +3,13 @@
  * of nodes and pods go in, requests come out when they are due. Everything follows from the last state seen of a pod, so
  * that a lost event, request or reply only delays it. All times are wall-clock milliseconds, since grace periods are.
  */
-import { createHeap, heapFirst, heapPlace, heapRemove } from '../lib/heap.ts';
-import type { Heap } from '../lib/heap.ts';
-import { createPrng, nextFloat, nextInt } from '../lib/prng.ts';
-import type { Prng } from '../lib/prng.ts';
+import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../lib/heap.ts';
+import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { JSON_TYPE } from '../kube/media-type.ts';
 import { formatTime } from '../kube/time.ts';
 import type { KubeObject } from '../kube/types.ts';
-import { readNode, readPod, sameNode } from './kubelet-view.ts';
-import type { NodeView, PodView } from './kubelet-view.ts';
-import { STRATEGIC_MERGE_PATCH } from './request.ts';
-import type { WorkloadRequest } from './request.ts';
+import { readNode, readPod, sameNode, type NodeView, type PodView } from './kubelet-view.ts';
+import { STRATEGIC_MERGE_PATCH, type WorkloadRequest } from './request.ts';
 
 export interface KubeletsOptions {
   readonly seed: number;

@@ -1,11 +1,9 @@
 /** Nodes that move to another zone, cease to be ready, or go and come back, told step by step. */
 import { nextInt } from '../lib/prng.ts';
 import type { Change, Churn, Steps } from './change.ts';
-import { zoneName } from './cluster.ts';
-import type { NodeModel } from './cluster.ts';
+import { zoneName, type NodeModel } from './cluster.ts';
 import { nodeConditions, nodeObject } from './objects.ts';
-import { create, patch, patchStatus, remove } from './request.ts';
-import type { WorkloadRequest } from './request.ts';
+import { create, patch, patchStatus, remove, type WorkloadRequest } from './request.ts';
 
 /** To another zone or out of all, and later back: hints by CPU shares need nodes that all have one. */
 export function* moveNode({ cluster, prng }: Churn, node: NodeModel): Steps {

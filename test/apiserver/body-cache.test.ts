@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBodyCache, keepBody } from '../../src/apiserver/body-cache.ts';
-import type { Bodies } from '../../src/apiserver/body-cache.ts';
+import { createBodyCache, keepBody, type Bodies } from '../../src/apiserver/body-cache.ts';
 
 function none(): Bodies {
   return { protobuf: null, json: null, metadataProtobuf: null, metadataJson: null };

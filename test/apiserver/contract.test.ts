@@ -1,5 +1,4 @@
-import { createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServerConfig } from '../../src/apiserver/server.ts';
+import { createApiServer, type ApiServerConfig } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { serveApi } from '../../src/node/apiserver-http.ts';
 import { YAML_FORMAT } from '../../src/node/yaml.ts';

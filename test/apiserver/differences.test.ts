@@ -5,11 +5,9 @@ import { createApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { serveApi } from '../../src/node/apiserver-http.ts';
 import { answers } from '../suites/apiserver-answers.ts';
-import { createClient } from '../suites/apiserver-client.ts';
-import type { Client } from '../suites/apiserver-client.ts';
+import { createClient, type Client } from '../suites/apiserver-client.ts';
 import { ANSWER_DIFFERENCES, listedDifference, requestLine } from '../suites/apiserver-differences.ts';
-import { create, get, jsonPatch, merge, put, remove, strategic } from '../suites/apiserver-script.ts';
-import type { Step } from '../suites/apiserver-script.ts';
+import { create, get, jsonPatch, merge, put, remove, strategic, type Step } from '../suites/apiserver-script.ts';
 
 const TOKEN = 'secret';
 

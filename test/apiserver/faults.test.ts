@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatFaultRule, parseFaultRule } from '../../src/apiserver/fault-text.ts';
-import { drawDelayMs, drawFate, ruleFor } from '../../src/apiserver/faults.ts';
-import type { FaultTarget } from '../../src/apiserver/faults.ts';
+import { drawDelayMs, drawFate, ruleFor, type FaultTarget } from '../../src/apiserver/faults.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 
 const PUT: FaultTarget = { verb: 'update', resource: 'endpoints', userAgent: 'endpointd/1.0' };

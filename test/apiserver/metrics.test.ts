@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 
 const PATH = '/api/v1/namespaces/default/endpoints';
 

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { decodeBare } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createWatchReader } from '../../src/kube/watch-framing.ts';

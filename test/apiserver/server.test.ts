@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { apply, closeWatches, compact, createApiServer, tick } from '../../src/apiserver/server.ts';
-import type { ApiServer, ApiServerConfig, Watch } from '../../src/apiserver/server.ts';
+import {
+  apply,
+  closeWatches,
+  compact,
+  createApiServer,
+  tick,
+  type ApiServer,
+  type ApiServerConfig,
+  type Watch,
+} from '../../src/apiserver/server.ts';
 import { createWatchReader } from '../../src/kube/watch-framing.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 

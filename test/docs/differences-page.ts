@@ -5,8 +5,8 @@ import {
   MENDED_DEFECTS,
   MIRRORING_DIFFERENCES,
   SLICES_DIFFERENCES,
+  type Difference,
 } from '../../src/core/differences.ts';
-import type { Difference } from '../../src/core/differences.ts';
 
 const HEAD = `# Differences from kube-controller-manager
 

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endpointsText, expectedEndpoints } from '../../src/judge/endpoints-check.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import { createApiClient } from '../../src/node/api-client.ts';
-import type { ApiClient } from '../../src/node/api-client.ts';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import type { Cluster } from './cluster.ts';
 
 const CONNECTIONS = 16;

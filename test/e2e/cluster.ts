@@ -1,15 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { kubeBinaries } from './binaries.ts';
-import type { KubeBinaries } from './binaries.ts';
-import { startChild } from './child.ts';
-import type { Child } from './child.ts';
+import { kubeBinaries, type KubeBinaries } from './binaries.ts';
+import { startChild, type Child } from './child.ts';
 import { parseMetrics } from './metrics.ts';
 
 export interface ClusterOptions {

@@ -5,11 +5,9 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { request, WebSocket } from 'undici';
-import { startChild } from './child.ts';
-import type { Child } from './child.ts';
+import { startChild, type Child } from './child.ts';
 import type { Cluster } from './cluster.ts';
-import { parseMetrics } from './metrics.ts';
-import type { Metrics } from './metrics.ts';
+import { parseMetrics, type Metrics } from './metrics.ts';
 
 /** `endpointd run` as an operator starts it: a process of its own. */
 export interface Endpointd {

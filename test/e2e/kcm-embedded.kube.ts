@@ -8,15 +8,12 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 
-import { createApiClient } from '../../src/node/api-client.ts';
-import type { ApiClient, ApiRequest } from '../../src/node/api-client.ts';
+import { createApiClient, type ApiClient, type ApiRequest } from '../../src/node/api-client.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { startServe } from '../support/serve-process.ts';
-import type { ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
 import { clientOf } from './client.ts';
-import { startCluster, startControllerManager } from './cluster.ts';
-import type { Cluster, ControllerManager } from './cluster.ts';
+import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
 import { normalised } from './normalised.ts';
 import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
 

@@ -10,13 +10,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
-import { kubeconfigFor, serveApi } from '../../src/node/apiserver-http.ts';
-import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { kubeconfigFor, serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { YAML_FORMAT } from '../../src/node/yaml.ts';
-import { startCluster } from './cluster.ts';
-import type { Cluster } from './cluster.ts';
-import { KUBECTL_SCRIPT } from './kubectl-script.ts';
-import type { KubectlStep } from './kubectl-script.ts';
+import { startCluster, type Cluster } from './cluster.ts';
+import { KUBECTL_SCRIPT, type KubectlStep } from './kubectl-script.ts';
 
 const STEP_MS_MAX = 60_000;
 

@@ -11,8 +11,18 @@ import { startCluster, type Cluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { createZoneNodes } from './slices-script.ts';
 import { expectAllRight, seenByAll } from './whole-check.ts';
-import { create, createPod, createService, createWorld, patch, read, remove, setReady, until } from './world.ts';
-import type { World } from './world.ts';
+import {
+  create,
+  createPod,
+  createService,
+  createWorld,
+  patch,
+  read,
+  remove,
+  setReady,
+  until,
+  type World,
+} from './world.ts';
 
 const run = promisify(execFile);
 const ACCOUNT = 'system:serviceaccount:kube-system:endpointd';

@@ -26,8 +26,9 @@ import {
   removePod,
   setReady,
   until,
+  type ServiceSpec,
+  type World,
 } from './world.ts';
-import type { ServiceSpec, World } from './world.ts';
 
 export interface Chapter {
   /** Also the namespace. */

@@ -26,8 +26,8 @@ import {
   remove,
   removePod,
   setReady,
+  type World,
 } from './world.ts';
-import type { World } from './world.ts';
 
 export interface Step {
   /** Upstream learns of some of it only with the next change of the service: listed differences, by their id. */

@@ -1,8 +1,7 @@
 /** Seeded clusters and changes after which kube-controller-manager has one right answer. */
 import { CHURN_MIXES } from '../../src/workload/churn.ts';
 import type { ChurnMix } from '../../src/workload/change.ts';
-import { findProfile } from '../../src/workload/profile.ts';
-import type { Profile } from '../../src/workload/profile.ts';
+import { findProfile, type Profile } from '../../src/workload/profile.ts';
 
 /**
  * Left out is what hangs on the moment at which kube-controller-manager looks, on any server: it learns of nodes with

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wrongObjects, wrongText } from '../../src/judge/cluster-check.ts';
+import {
+  wrongObjects,
+  wrongText,
+  type CheckOptions,
+  type ClusterObjects,
+  type WrongObject,
+} from '../../src/judge/cluster-check.ts';
 import { readObjects } from '../../src/testbed/read-objects.ts';
-import type { CheckOptions, ClusterObjects, WrongObject } from '../../src/judge/cluster-check.ts';
 import { SERVICE_NAME_LABEL, TOLERATE_UNREADY_ANNOTATION } from '../../src/kube/names.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { create, patch } from '../../src/workload/request.ts';

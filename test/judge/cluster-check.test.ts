@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wrongObjects, wrongText } from '../../src/judge/cluster-check.ts';
-import type { CheckOptions, ClusterObjects } from '../../src/judge/cluster-check.ts';
+import { wrongObjects, wrongText, type CheckOptions, type ClusterObjects } from '../../src/judge/cluster-check.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 import { FOREIGN_DEEDS, foreignChange } from '../support/foreign-hand.ts';
 import type { KubeObject, ObjectMeta } from '../../src/kube/types.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Endpoint, Endpoints, EndpointSlice, EndpointSubset, ObjectMeta } from '../../src/kube/types.ts';
-import { judgeMirror, oracleMirror } from '../../src/judge/mirror-oracle.ts';
-import type { ExpectedMirror, MirrorOptions } from '../../src/judge/mirror-oracle.ts';
+import { judgeMirror, oracleMirror, type ExpectedMirror, type MirrorOptions } from '../../src/judge/mirror-oracle.ts';
 import { makeService } from '../support/records.ts';
 
 const SELECTORLESS = makeService({ selector: null });

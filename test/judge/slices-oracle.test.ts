@@ -3,8 +3,7 @@ import { describe, test } from 'node:test';
 import { labelsFromRecord } from '../../src/kube/labels.ts';
 import type { EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { judgeSlices } from '../../src/judge/slices-judge.ts';
-import { oracleSlices, portsKey } from '../../src/judge/slices-oracle.ts';
-import type { ExpectedSlices } from '../../src/judge/slices-oracle.ts';
+import { oracleSlices, portsKey, type ExpectedSlices } from '../../src/judge/slices-oracle.ts';
 import { makePod, makeService, makeServicePort } from '../support/records.ts';
 
 const LABELS = {

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
-import { kubeconfigFor, serveApi } from '../../src/node/apiserver-http.ts';
-import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { kubeconfigFor, serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 
 async function withServer(
   token: string,

@@ -1,15 +1,12 @@
 /** Clients that break the rules of HTTP, or come in masses: an answer or an end, and no harm to others. */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { request } from 'undici';
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
-import { serveApi } from '../../src/node/apiserver-http.ts';
-import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 
 const SEED = 20_261_121;
 const ANSWER_MS_MAX = 5000;

@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { request } from 'undici';
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
-import { serveApi } from '../../src/node/apiserver-http.ts';
-import type { ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { createFaultGate, FAULTS_PATH } from '../../src/node/fault-gate.ts';
 
 let api: ApiServer;

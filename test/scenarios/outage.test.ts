@@ -1,8 +1,15 @@
 /** The API server is away for long, and comes back: everything that changed meanwhile is right ten seconds later. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createSim, createService, deleteObject, endpointsTable, setPodStatus } from '../support/sim.ts';
-import type { Sim } from '../support/sim.ts';
+import {
+  createPod,
+  createSim,
+  createService,
+  deleteObject,
+  endpointsTable,
+  setPodStatus,
+  type Sim,
+} from '../support/sim.ts';
 import { settled } from '../support/settled.ts';
 
 const SEEDS = 20;

@@ -11,8 +11,8 @@ import {
   SERVICE_NAME_LABEL,
   SLICE_MANAGED_BY_LABEL,
   SLICE_MANAGED_BY_VALUE,
+  MIRROR_MANAGED_BY_VALUE,
 } from '../../src/kube/names.ts';
-import { MIRROR_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 import { oracleSlices, portsKey } from '../../src/judge/slices-oracle.ts';

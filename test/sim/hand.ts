@@ -1,7 +1,6 @@
 /** How happenings lay hands on the objects of a world: at once, without faults, and never with an exception. */
 import type { Sim } from '../support/sim.ts';
-import type { ResourceName } from '../../src/kube/types.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
+import type { ResourceName, KubeObject } from '../../src/kube/types.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
 
 const KINDS: Readonly<Partial<Record<ResourceName, string>>> = {

@@ -1,6 +1,5 @@
 import type { Client } from './apiserver-client.ts';
-import { play } from './apiserver-script.ts';
-import type { Step } from './apiserver-script.ts';
+import { play, type Step } from './apiserver-script.ts';
 
 /**
  * What each step sees, a text each, to be compared with another server: its status, then its lines in the order of the

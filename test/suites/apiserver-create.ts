@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { ACCEPT_METADATA, PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { plain } from './apiserver-client.ts';
-import type { Client, Json } from './apiserver-client.ts';
+import { plain, type Client, type Json } from './apiserver-client.ts';
 
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const ENDPOINTS_WARNING = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { plain } from './apiserver-client.ts';
-import type { Json } from './apiserver-client.ts';
+import { plain, type Json } from './apiserver-client.ts';
 
 export const DELETE_CASES: Readonly<Record<string, Case>> = {
   'most resources answer with a Status': async ({ ok, call, namespace }) => {

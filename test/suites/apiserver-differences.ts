@@ -1,5 +1,4 @@
-import { create, get, jsonPatch, strategic } from './apiserver-script.ts';
-import type { Step } from './apiserver-script.ts';
+import { create, get, jsonPatch, strategic, type Step } from './apiserver-script.ts';
 
 /**
  * Where the embedded API server does not do what a real one does, by the name of the case that shows it. The suite runs

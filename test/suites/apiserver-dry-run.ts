@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain } from './apiserver-client.ts';
-import type { Client, Json } from './apiserver-client.ts';
+import { MERGE, plain, type Client, type Json } from './apiserver-client.ts';
 
 async function endpointsPath(client: Client): Promise<string> {
   return `/api/v1/namespaces/${await client.namespace()}/endpoints`;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createClient, MERGE } from './apiserver-client.ts';
-import type { ApiServerUnderTest, Client, Json } from './apiserver-client.ts';
+import { createClient, MERGE, type ApiServerUnderTest, type Client, type Json } from './apiserver-client.ts';
 
 /** Families and addresses of Services where the cluster has both: 10.96.0.0/12, then fd00:10:96::/112. */
 export function apiServerDualStack(name: string, start: () => Promise<ApiServerUnderTest>): void {

@@ -2,10 +2,8 @@
  * Seeded stories of requests on one namespace: objects that are nearly right, and bodies, queries and patches that are
  * not. What an API server answers to them is for its peer to say.
  */
-import { nextInt } from '../../src/lib/prng.ts';
-import type { Prng } from '../../src/lib/prng.ts';
-import { JSON_PATCH, MERGE, STRATEGIC } from './apiserver-client.ts';
-import type { Json } from './apiserver-client.ts';
+import { nextInt, type Prng } from '../../src/lib/prng.ts';
+import { JSON_PATCH, MERGE, STRATEGIC, type Json } from './apiserver-client.ts';
 import type { Step } from './apiserver-script.ts';
 
 /** What a success shows: nothing that differs from server to server. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain, STRATEGIC } from './apiserver-client.ts';
-import type { Client, Json } from './apiserver-client.ts';
+import { MERGE, plain, STRATEGIC, type Client, type Json } from './apiserver-client.ts';
 
 const METADATA_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const METADATA = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { JSON_PATCH, MERGE, STRATEGIC } from './apiserver-client.ts';
-import type { Answer, Client, Json } from './apiserver-client.ts';
+import { JSON_PATCH, MERGE, STRATEGIC, type Answer, type Client, type Json } from './apiserver-client.ts';
 
 type Patch = (patch: unknown, contentType: string, query?: string) => Promise<Answer>;
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { JSON_PATCH, MERGE, STRATEGIC } from './apiserver-client.ts';
-import type { Answer, CallOptions, Client, Json } from './apiserver-client.ts';
+import {
+  JSON_PATCH,
+  MERGE,
+  STRATEGIC,
+  type Answer,
+  type CallOptions,
+  type Client,
+  type Json,
+} from './apiserver-client.ts';
 
 /** One request of a script, and which parts of the answer it shows. */
 export interface Step {

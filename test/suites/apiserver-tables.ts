@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { STRATEGIC } from './apiserver-client.ts';
-import type { Client, Json } from './apiserver-client.ts';
+import { STRATEGIC, type Client, type Json } from './apiserver-client.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const KUBECTL = `${TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`;

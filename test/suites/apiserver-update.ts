@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { ACCEPT_METADATA, PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { JSON_PATCH, MERGE, plain, STRATEGIC } from './apiserver-client.ts';
-import type { Client } from './apiserver-client.ts';
+import { JSON_PATCH, MERGE, plain, STRATEGIC, type Client } from './apiserver-client.ts';
 
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 

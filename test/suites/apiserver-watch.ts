@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { PROTOBUF, PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain } from './apiserver-client.ts';
-import type { Client, WatchEvent } from './apiserver-client.ts';
+import { MERGE, plain, type Client, type WatchEvent } from './apiserver-client.ts';
 
 const WATCH_LIST = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createClient } from './apiserver-client.ts';
-import type { ApiServerUnderTest, Client, Json } from './apiserver-client.ts';
+import { createClient, type ApiServerUnderTest, type Client, type Json } from './apiserver-client.ts';
 import { DIFFERENCES } from './apiserver-differences.ts';
 import { BINDING_CASES } from './apiserver-binding.ts';
 import { CREATE_CASES } from './apiserver-create.ts';

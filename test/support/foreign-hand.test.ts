@@ -3,10 +3,8 @@ import { test } from 'node:test';
 import { apply, createApiServer } from '../../src/apiserver/server.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
-import { create } from '../../src/workload/request.ts';
-import type { WorkloadRequest } from '../../src/workload/request.ts';
-import { FOREIGN_DEEDS, foreignChange } from './foreign-hand.ts';
-import type { ForeignChange, ForeignDeed } from './foreign-hand.ts';
+import { create, type WorkloadRequest } from '../../src/workload/request.ts';
+import { FOREIGN_DEEDS, foreignChange, type ForeignChange, type ForeignDeed } from './foreign-hand.ts';
 
 const SLICE: KubeObject = {
   apiVersion: 'discovery.k8s.io/v1',

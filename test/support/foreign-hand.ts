@@ -4,10 +4,8 @@
  */
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { Endpoint, KubeObject, ObjectMeta } from '../../src/kube/types.ts';
-import { nextInt } from '../../src/lib/prng.ts';
-import type { Prng } from '../../src/lib/prng.ts';
-import { create, patch, remove } from '../../src/workload/request.ts';
-import type { WorkloadRequest } from '../../src/workload/request.ts';
+import { nextInt, type Prng } from '../../src/lib/prng.ts';
+import { create, patch, remove, type WorkloadRequest } from '../../src/workload/request.ts';
 
 export type ForeignDeed =
   | 'delete'

@@ -1,6 +1,5 @@
 /** The embedded API server with scheduler, kubelets and namespace controller on it, in virtual time. */
-import { apply, createApiServer } from '../../src/apiserver/server.ts';
-import type { ApiServer, Watch } from '../../src/apiserver/server.ts';
+import { apply, createApiServer, type ApiServer, type Watch } from '../../src/apiserver/server.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
@@ -13,8 +12,9 @@ import {
   observePod,
   settle,
   takeDue,
+  type KubeletRequest,
+  type KubeletsOptions,
 } from '../../src/workload/kubelets.ts';
-import type { KubeletRequest, KubeletsOptions } from '../../src/workload/kubelets.ts';
 
 export interface LivingCluster {
   readonly api: ApiServer;

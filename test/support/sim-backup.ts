@@ -2,8 +2,7 @@
 import { RULES } from '../../src/apiserver/rules/all.ts';
 import type { ApiServer } from '../../src/apiserver/server.ts';
 import type { StoredRecord } from '../../src/apiserver/record.ts';
-import { dropHistory } from '../../src/apiserver/store.ts';
-import type { Store } from '../../src/apiserver/store.ts';
+import { dropHistory, type Store } from '../../src/apiserver/store.ts';
 import type { ResourceName } from '../../src/kube/types.ts';
 
 export interface Backup {

@@ -6,8 +6,7 @@ import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
 import { tooLargeResourceVersion } from '../../src/apiserver/api-error.ts';
-import { faultReply, NO_FAULTS, turnedAway } from '../../src/apiserver/faults.ts';
-import type { FaultChances, FaultReply } from '../../src/apiserver/faults.ts';
+import { faultReply, NO_FAULTS, turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
 import {
   apply,
   closeWatches,

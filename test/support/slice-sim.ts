@@ -1,7 +1,11 @@
 /** EndpointSlices in the simulated world: nodes, pods of two families, and what there is as readable lines. */
 import { createSim, deleteObject, type Sim, type SimConfig } from './sim.ts';
-import { MIRROR_MANAGED_BY_VALUE, SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
-import { SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
+import {
+  MIRROR_MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGED_BY_LABEL,
+  SLICE_MANAGED_BY_VALUE,
+} from '../../src/kube/names.ts';
 import type { EndpointSlice, KubeObject, ObjectMeta } from '../../src/kube/types.ts';
 import { samples } from '../../src/metrics/store.ts';
 

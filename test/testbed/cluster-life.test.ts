@@ -2,16 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startController } from '../../src/testbed/controller-process.ts';
-import type { ControllerProcess } from '../../src/testbed/controller-process.ts';
-import { wrongObjects } from '../../src/judge/cluster-check.ts';
-import type { WrongObject } from '../../src/judge/cluster-check.ts';
+import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
+import { wrongObjects, type WrongObject } from '../../src/judge/cluster-check.ts';
 import { readObjects } from '../../src/testbed/read-objects.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import { ApiError, createApiClient } from '../../src/node/api-client.ts';
-import type { ApiClient } from '../../src/node/api-client.ts';
-import { startServe } from '../support/serve-process.ts';
-import type { ServeProcess } from '../support/serve-process.ts';
+import { ApiError, createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
 
 const POLL_MS = 20;
 const TIME_MS_MAX = 20_000;

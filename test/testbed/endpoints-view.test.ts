@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpointsText } from '../../src/judge/endpoints-check.ts';
-import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
-import type { EndpointsView } from '../../src/testbed/endpoints-view.ts';
+import { watchEndpoints, type EndpointsView } from '../../src/testbed/endpoints-view.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { OnWatchEvent } from '../../src/node/api-client.ts';
 

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { awaitFlip } from '../../src/testbed/flip.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import type { Change } from '../../src/workload/change.ts';
-import { makeCluster } from '../../src/workload/cluster.ts';
-import type { Cluster } from '../../src/workload/cluster.ts';
+import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 
 const PLAIN = { ...findProfile('tiny'), overlapShare: 0, publishNotReadyShare: 0 };

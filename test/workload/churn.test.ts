@@ -4,11 +4,9 @@ import { apply as answer, createApiServer } from '../../src/apiserver/server.ts'
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import type { Change, ChurnMix } from '../../src/workload/change.ts';
-import { makeCluster } from '../../src/workload/cluster.ts';
-import type { Cluster } from '../../src/workload/cluster.ts';
+import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests } from '../../src/workload/request.ts';
-import type { WorkloadRequest } from '../../src/workload/request.ts';
+import { clusterRequests, type WorkloadRequest } from '../../src/workload/request.ts';
 
 const WALL_MS = Date.UTC(2026, 0, 2);
 

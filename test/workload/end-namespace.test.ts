@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { endNamespace } from '../../src/workload/end-namespace.ts';
-import { livingCluster } from '../support/living-cluster.ts';
-import type { LivingCluster } from '../support/living-cluster.ts';
+import { livingCluster, type LivingCluster } from '../support/living-cluster.ts';
 
 const CONTENTS = ['services', 'pods'].map((resource) => `/api/v1/namespaces/shop/${resource}`);
 

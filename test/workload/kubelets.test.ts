@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { livingCluster } from '../support/living-cluster.ts';
-import type { LivingCluster } from '../support/living-cluster.ts';
+import { livingCluster, type LivingCluster } from '../support/living-cluster.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { applyPod, createMembership, subsetsOf } from '../../../src/core/endpoints/membership.ts';
-import type { Membership } from '../../../src/core/endpoints/membership.ts';
+import { applyPod, createMembership, subsetsOf, type Membership } from '../../../src/core/endpoints/membership.ts';
 import { planEndpoints } from '../../../src/core/endpoints/plan.ts';
 import type { Endpoints, EndpointSubset, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import type { BenchCase, MicroBench, Size } from '../../support/micro-bench.ts';

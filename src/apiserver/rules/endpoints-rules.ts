@@ -1,8 +1,6 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
-import { invalid, notSupported, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { equal, items } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { invalid, notSupported, required, type FieldError } from '../field-error.ts';
+import { equal, items, type ApiObject } from '../object.ts';
 import { ipProblems, specialIpProblems } from './ip.ts';
 import { labelName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';

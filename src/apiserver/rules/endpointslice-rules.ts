@@ -1,7 +1,5 @@
-import { duplicate, invalid, notSupported, required, tooMany } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { child, equal, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { duplicate, invalid, notSupported, required, tooMany, type FieldError } from '../field-error.ts';
+import { child, equal, items, text, type ApiObject } from '../object.ts';
 import { canonicalIpProblems, ipProblems, parseIp, specialIpProblems } from './ip.ts';
 import { labelName, labelValue, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';

@@ -1,7 +1,5 @@
-import { invalid, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { child, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { invalid, required, type FieldError } from '../field-error.ts';
+import { child, text, type ApiObject } from '../object.ts';
 import { qualifiedName, subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 

@@ -1,7 +1,5 @@
-import { invalid } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { child } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { invalid, type FieldError } from '../field-error.ts';
+import { child, type ApiObject } from '../object.ts';
 import { subdomainName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 

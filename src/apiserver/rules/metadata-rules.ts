@@ -1,10 +1,7 @@
 import type { ObjectMeta, OwnerReference } from '../../kube/types.ts';
-import { forbidden, invalid, required, tooLong } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { equal } from '../object.ts';
-import type { ApiObject } from '../object.ts';
-import { labelValue, qualifiedName } from './name-rules.ts';
-import type { NameRule } from './name-rules.ts';
+import { forbidden, invalid, required, tooLong, type FieldError } from '../field-error.ts';
+import { equal, type ApiObject } from '../object.ts';
+import { labelValue, qualifiedName, type NameRule } from './name-rules.ts';
 
 const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 const STANDARD_FINALIZERS: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];

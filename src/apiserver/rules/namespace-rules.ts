@@ -1,6 +1,5 @@
 import { invalid } from '../field-error.ts';
-import { child, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { child, items, text, type ApiObject } from '../object.ts';
 import { labelName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 

@@ -1,7 +1,5 @@
-import { duplicate, forbidden, invalid, notSupported, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { child, equal, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { duplicate, forbidden, invalid, notSupported, required, type FieldError } from '../field-error.ts';
+import { child, equal, items, text, type ApiObject } from '../object.ts';
 import { ipProblems, parseIp } from './ip.ts';
 import { labelName, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import { amountOf, validateResources } from './resource-amounts.ts';

@@ -1,5 +1,4 @@
-import { forbidden, invalid, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
+import { forbidden, invalid, required, type FieldError } from '../field-error.ts';
 import { child } from '../object.ts';
 import { parseQuantity, QuantityError } from '../quantity.ts';
 import { qualifiedName } from './name-rules.ts';

@@ -1,8 +1,14 @@
-import { duplicate, forbidden, invalid, joinFieldErrors, notSupported, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
+import {
+  duplicate,
+  forbidden,
+  invalid,
+  joinFieldErrors,
+  notSupported,
+  required,
+  type FieldError,
+} from '../field-error.ts';
 import { text } from '../object.ts';
-import { freeIp, freeNodePort, ipProblem, nodePortProblem } from '../service-addresses.ts';
-import type { ServiceAddresses } from '../service-addresses.ts';
+import { freeIp, freeNodePort, ipProblem, nodePortProblem, type ServiceAddresses } from '../service-addresses.ts';
 import { ipProblems, parseIp } from './ip.ts';
 import {
   familiesOf,
@@ -15,8 +21,8 @@ import {
   portsOf,
   same,
   wantsNodePorts,
+  type ServiceSpec,
 } from './service-spec.ts';
-import type { ServiceSpec } from './service-spec.ts';
 
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6'];
 const POLICIES: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];

@@ -1,5 +1,4 @@
-import { child, items } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { child, items, type ApiObject } from '../object.ts';
 import { labelName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 import { allocate } from './service-allocation.ts';
@@ -12,8 +11,8 @@ import {
   needsNodePorts,
   portsOf,
   same,
+  type ServiceSpec,
 } from './service-spec.ts';
-import type { ServiceSpec } from './service-spec.ts';
 import { validateService, validateServiceStatus } from './service-validation.ts';
 
 const AFFINITY_SECONDS = 10_800;

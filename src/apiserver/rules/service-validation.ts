@@ -1,7 +1,5 @@
-import { duplicate, forbidden, invalid, notSupported, required } from '../field-error.ts';
-import type { FieldError } from '../field-error.ts';
-import { child, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { duplicate, forbidden, invalid, notSupported, required, type FieldError } from '../field-error.ts';
+import { child, items, text, type ApiObject } from '../object.ts';
 import { cidrProblems, ipProblems, parseIp, specialIpProblems } from './ip.ts';
 import { labelName, labelValue, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import { familyErrors } from './service-allocation.ts';
@@ -17,8 +15,9 @@ import {
   portsOf,
   same,
   typeOf,
+  type ServiceSpec,
+  type SpecPort,
 } from './service-spec.ts';
-import type { ServiceSpec, SpecPort } from './service-spec.ts';
 
 const AFFINITIES: readonly string[] = ['ClientIP', 'None'];
 const TYPES: readonly string[] = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];

@@ -6,8 +6,7 @@ import { EVENT_TABLE } from './event-table.ts';
 import { NODE_TABLE } from './node-table.ts';
 import { POD_TABLE } from './pod-table.ts';
 import { SERVICE_TABLE } from './service-table.ts';
-import { column, NAME } from './table-rules.ts';
-import type { TableRules } from './table-rules.ts';
+import { column, NAME, type TableRules } from './table-rules.ts';
 
 /** core/v1 Namespace. */
 const NAMESPACE_TABLE: TableRules = {

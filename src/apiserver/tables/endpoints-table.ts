@@ -1,8 +1,6 @@
-import { items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { items, text, type ApiObject } from '../object.ts';
 import { age } from './age.ts';
-import { column, firstThree, NAME } from './table-rules.ts';
-import type { TableRules } from './table-rules.ts';
+import { column, firstThree, NAME, type TableRules } from './table-rules.ts';
 
 interface Subset {
   readonly addresses?: readonly { readonly ip: string }[];

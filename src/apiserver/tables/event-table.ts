@@ -1,8 +1,6 @@
-import { child, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { child, text, type ApiObject } from '../object.ts';
 import { age } from './age.ts';
-import { column, wide } from './table-rules.ts';
-import type { TableRules } from './table-rules.ts';
+import { column, wide, type TableRules } from './table-rules.ts';
 
 /** core/v1 Event. */
 export const EVENT_TABLE: TableRules = {

@@ -1,8 +1,6 @@
-import { child, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { child, items, text, type ApiObject } from '../object.ts';
 import { age } from './age.ts';
-import { column, NAME, wide } from './table-rules.ts';
-import type { TableRules } from './table-rules.ts';
+import { column, NAME, wide, type TableRules } from './table-rules.ts';
 
 /** core/v1 Node. */
 export const NODE_TABLE: TableRules = {

@@ -1,9 +1,7 @@
-import { child, items, text } from '../object.ts';
-import type { ApiObject } from '../object.ts';
+import { child, items, text, type ApiObject } from '../object.ts';
 import { parseTime } from '../../kube/time.ts';
 import { age, shortDuration } from './age.ts';
-import { column, NAME, wide } from './table-rules.ts';
-import type { TableRules } from './table-rules.ts';
+import { column, NAME, wide, type TableRules } from './table-rules.ts';
 
 interface Terminated {
   readonly exitCode?: number;

@@ -13,7 +13,7 @@ import type { Now } from '../event.ts';
 import { createStreamLife, type StreamLife } from './stream-life.ts';
 import type { ListProgress } from './list-progress.ts';
 import type { ObjectSource } from '../../kube/source.ts';
-import { type WatchReader } from '../../kube/watch-framing.ts';
+import type { WatchReader } from '../../kube/watch-framing.ts';
 
 export interface Versioned {
   readonly resourceVersion: string;

@@ -1,5 +1,4 @@
-import { create, get, merge, put, strategic } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, merge, put, strategic, type Script, type Step } from '../apiserver-script.ts';
 import type { Json } from '../apiserver-client.ts';
 
 let made = 0;

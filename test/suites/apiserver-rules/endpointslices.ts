@@ -1,6 +1,5 @@
 /** EndpointSlices over their life: what counts as a change, names, preconditions, empty lists, hints. */
-import { create, get, jsonPatch, merge, put, remove, strategic } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, jsonPatch, merge, put, remove, strategic, type Script, type Step } from '../apiserver-script.ts';
 import type { Json } from '../apiserver-client.ts';
 
 const GENERATION = 'metadata.generation';

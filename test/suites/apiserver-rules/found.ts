@@ -1,5 +1,4 @@
-import { create, get, jsonPatch, merge, put, remove } from '../apiserver-script.ts';
-import type { Script } from '../apiserver-script.ts';
+import { create, get, jsonPatch, merge, put, remove, type Script } from '../apiserver-script.ts';
 
 const SPEC = { ports: [{ port: 80 }] };
 

@@ -1,5 +1,4 @@
-import { create, get, jsonPatch, merge, put, remove } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, jsonPatch, merge, put, remove, type Script, type Step } from '../apiserver-script.ts';
 import type { Json } from '../apiserver-client.ts';
 
 const withMeta = (metadata: Json): Step => create('endpoints', { metadata });

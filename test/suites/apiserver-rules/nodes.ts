@@ -1,6 +1,5 @@
 /** Nodes: labels, what they can hold, their status, their taints and ranges of addresses. */
-import { create, get, merge, put, remove, strategic } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, merge, put, remove, strategic, type Script, type Step } from '../apiserver-script.ts';
 import type { Json } from '../apiserver-client.ts';
 
 const NODES = '/api/v1/nodes';

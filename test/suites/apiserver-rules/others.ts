@@ -1,5 +1,4 @@
-import { create, get, merge, put, remove, strategic } from '../apiserver-script.ts';
-import type { Script } from '../apiserver-script.ts';
+import { create, get, merge, put, remove, strategic, type Script } from '../apiserver-script.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const NODES = '/api/v1/nodes';

@@ -1,5 +1,4 @@
-import { create, get, merge, put, remove } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, merge, put, remove, type Script, type Step } from '../apiserver-script.ts';
 
 const list = (query: string): Step => get(`endpoints?${query}`);
 const watch = (query: string): Step => get(`endpoints?watch=1&timeoutSeconds=1&${query}`);

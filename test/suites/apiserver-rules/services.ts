@@ -1,5 +1,4 @@
-import { create, get, merge, put, remove, strategic } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, merge, put, remove, strategic, type Script, type Step } from '../apiserver-script.ts';
 import type { Json } from '../apiserver-client.ts';
 
 const service = (spec: Json, ...shows: string[]): Step => create('services', { spec }, ...shows);

@@ -1,6 +1,5 @@
 /** How the outcome of a strategic patch is read: as a map, not as a text, so with rules and words of its own. */
-import { create, strategic } from '../apiserver-script.ts';
-import type { Script } from '../apiserver-script.ts';
+import { create, strategic, type Script } from '../apiserver-script.ts';
 
 const SERVICE = create('services', { spec: { ports: [{ port: 80 }] } }, 'kind');
 

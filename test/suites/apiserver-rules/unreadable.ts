@@ -1,7 +1,6 @@
 /** What cannot be read: bodies, patches, options, tokens, selectors and versions, in the words of Go's decoders. */
 import { JSON_PATCH, MERGE, STRATEGIC } from '../apiserver-client.ts';
-import { create, get, merge, strategic } from '../apiserver-script.ts';
-import type { Script, Step } from '../apiserver-script.ts';
+import { create, get, merge, strategic, type Script, type Step } from '../apiserver-script.ts';
 
 const post = (body: string): Step => ({ method: 'POST', path: 'endpoints', body });
 const patch = (contentType: string, body: string): Step => ({
