@@ -1,0 +1,11 @@
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/**
+ * Control characters, and what turns the direction of a text or has no width, become visible escapes such as `\u001b`:
+ * a name of a stranger then neither steers a terminal nor looks like another one. Half of a surrogate pair does too.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, (character) => {
+    return ESCAPES[character] ?? `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`;
+  });
+}

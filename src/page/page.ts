@@ -1,0 +1,119 @@
+/**
+ * A report as one self-contained HTML page: plain data in, text out. It asks nobody for anything (its policy forbids it),
+ * shows texts of strangers as text, and fits a phone, paper and the dark.
+ */
+import { printable } from '../lib/printable.ts';
+import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from './style.ts';
+
+export type Tone = 'good' | 'bad' | 'unsure' | 'plain';
+
+export interface Page {
+  readonly title: string;
+  readonly headline: { readonly figure: string; readonly words: string; readonly tone: Tone };
+  /** What was asked, of whom, when, and what came out in figures. */
+  readonly facts: readonly Fact[];
+  /** What a reader must know before believing the rest. */
+  readonly notices: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly tone: Tone;
+  /** Under the title; '' = nothing. */
+  readonly note: string;
+  /** Each is found by the search on its own, and shown closed until somebody opens it. */
+  readonly entries?: readonly Entry[];
+  readonly table?: Table;
+}
+
+export interface Entry {
+  readonly title: string;
+  /** Beside the title; '' = nothing. */
+  readonly aside: string;
+  readonly changes: readonly Change[];
+}
+
+/** `null` = there is nothing on that side. */
+export interface Change {
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Below; '' = nothing. */
+  readonly note: string;
+}
+
+/** Rows have as many cells as there are columns; each is found by the search on its own. */
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const POLICY = `default-src 'none'; style-src '${STYLE_HASH}'; script-src '${SCRIPT_HASH}'; img-src data:; base-uri 'none'; form-action 'none'`;
+
+export function renderPage(page: Page): string {
+  const { title, headline, facts, notices, sections } = page;
+  return [
+    '<!doctype html>',
+    '<html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
+    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    '<meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">',
+    `<title>${escape(title)}</title><style>${STYLE}</style></head><body>`,
+    `<header><h1>${escape(title)}</h1><p class="figure ${headline.tone}">${escape(headline.figure)}</p>`,
+    `<p>${escape(headline.words)}</p>`,
+    `<dl>${facts.map(({ name, value }) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`).join('')}</dl>`,
+    ...notices.map((notice) => `<p class="notice">${escape(notice)}</p>`),
+    '</header><div class="search"><input id="search" type="search" placeholder="Search" aria-label="Search">',
+    '<output id="shown" class="count" for="search"></output></div><main>',
+    ...sections.map(sectionOf),
+    `</main><script>${SCRIPT}</script></body></html>\n`,
+  ].join('\n');
+}
+
+function sectionOf({ title, tone, note, entries = [], table }: Section): string {
+  return [
+    `<section><h2 class="${tone}">${escape(title)}</h2>`,
+    note === '' ? '' : `<p class="note">${escape(note)}</p>`,
+    ...entries.map(entryOf),
+    table === undefined ? '' : tableOf(table),
+    '</section>',
+  ].join('\n');
+}
+
+function entryOf({ title, aside, changes }: Entry): string {
+  const beside = aside === '' ? '' : ` <span class="aside">${escape(aside)}</span>`;
+  return `<details class="find"><summary>${escape(title)}${beside}</summary>${changes.map(changeOf).join('')}</details>`;
+}
+
+function changeOf({ field, before, after, note }: Change): string {
+  const minus = before === null ? '' : `<del>${escape(before)}</del>`;
+  const plus = after === null ? '' : `<ins>${escape(after)}</ins>`;
+  return `<div class="field">${escape(field)}</div>${minus}${plus}${note === '' ? '' : `<div class="note">${escape(note)}</div>`}`;
+}
+
+function tableOf({ columns, rows }: Table): string {
+  const head = columns.map((column) => `<th>${escape(column)}</th>`).join('');
+  const body = rows.map((row) => {
+    const cells = row.map((cell, i) => `<td data-name="${escape(columns[i] ?? '')}">${escape(cell)}</td>`);
+    return `<tr class="find">${cells.join('')}</tr>`;
+  });
+  return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escape(text: string): string {
+  return printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+}

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { printable } from '../../src/lib/printable.ts';
+
+describe('a text of a stranger', () => {
+  for (const [what, text, shown] of [
+    ['keeps letters of all scripts', 'Größe 東京 🙂', 'Größe 東京 🙂'],
+    ['cannot colour or clear a terminal', '\u001B[2J\u009B31m', String.raw`\u001b[2J\u009b31m`],
+    ['cannot begin a line', 'a\nb\r\tc', String.raw`a\nb\r\tc`],
+    ['cannot turn the direction', 'web\u202Emoc.live', String.raw`web\u202emoc.live`],
+    ['cannot hide characters', 'we\u200Bb\uFEFF', String.raw`we\u200bb\ufeff`],
+    ['shows half of a pair', 'a\uD83D', String.raw`a\ud83d`],
+  ] as const) {
+    it(what, () => assert.equal(printable(text), shown));
+  }
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { renderPage, type Page } from '../../src/page/page.ts';
+import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from '../../src/page/style.ts';
+
+const HOSTILE = `</script><img src=x onerror="alert('1')">\u001B[2J\u202E`;
+const SHOWN = String.raw`&lt;/script&gt;&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;\u001b[2J\u202e`;
+
+const sha256 = (text: string): string => `sha256-${createHash('sha256').update(text).digest('base64')}`;
+
+function hostilePage(): Page {
+  const change = { field: HOSTILE, before: HOSTILE, after: HOSTILE, note: HOSTILE };
+  return {
+    title: HOSTILE,
+    headline: { figure: HOSTILE, words: HOSTILE, tone: 'bad' },
+    facts: [{ name: HOSTILE, value: HOSTILE }],
+    notices: [HOSTILE],
+    sections: [
+      { title: HOSTILE, tone: 'bad', note: HOSTILE, entries: [{ title: HOSTILE, aside: HOSTILE, changes: [change] }] },
+      { title: '', tone: 'plain', note: '', table: { columns: [HOSTILE], rows: [[HOSTILE]] } },
+    ],
+  };
+}
+
+describe('a page', () => {
+  it('is allowed nothing but its own style and its own script', () => {
+    assert.equal(STYLE_HASH, sha256(STYLE));
+    assert.equal(SCRIPT_HASH, sha256(SCRIPT));
+    assert.match(
+      renderPage(hostilePage()),
+      /default-src 'none'; style-src '\S+'; script-src '\S+'; img-src data:; base-uri 'none'/,
+    );
+  });
+
+  it('shows texts of strangers as texts, in each place that takes one', () => {
+    const html = renderPage(hostilePage());
+    assert.equal(html.split('<img').length, 1);
+    assert.equal(html.split('</script>').length, 2);
+    assert.equal(html.split(SHOWN).length - 1, 18);
+    for (const character of ['\u001B', '\u202E']) assert.ok(!html.includes(character));
+  });
+
+  it('leaves out a side of a change on which there is nothing', () => {
+    const change = { field: 'metadata.labels[a]', before: null, after: 'b', note: '' };
+    const entries = [{ title: 'Endpoints default/web', aside: '', changes: [change] }];
+    const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });
+    assert.match(html, /<div class="field">metadata\.labels\[a\]<\/div><ins>b<\/ins><\/details>/);
+  });
+});
