@@ -33,7 +33,7 @@ const NOW = { nowMs: 1234.5, wallMs: 1_760_000_000_000.5 };
 function measure(controllers: string, namespaces: number): Weights {
   const profile = { ...findProfile('large'), namespaces };
   const options = parseRunFlags([`--controllers=${controllers}`], () => undefined).controller;
-  const state = createState(options, 1, SEED, createMetricStore(), 'bench');
+  const state = createState({ options, metrics: createMetricStore(), host: 'bench' }, 1, SEED);
   // As after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
   for (const controller of state.controllers) controller.running = true;

@@ -1,15 +1,17 @@
 import { createBrake } from './reflectors/brake.ts';
 import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder } from './reports/event-recorder.ts';
-import { createFactSums } from './syncs/facts.ts';
+import { createFactSums } from './reports/fact-sums.ts';
 import { readState } from './reports/gauges.ts';
 import { createInstruments } from './reports/instruments.ts';
-import { createMirrorZones } from './caches/mirror-zones.ts';
+import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
+import { createReplan } from './caches/replan.ts';
 import type { ControllerOptions } from './options.ts';
+import { createOutbox } from './outbox.ts';
 import { createTokenBucket } from './writes/rate-limit.ts';
 import type { ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
-import type { ControllerState } from './state.ts';
+import type { ControllerState, Purpose } from './state.ts';
 import { createWritePause } from './writes/write-pause.ts';
 import { createWriteQueue } from './writes/writes.ts';
 import { createNodeTable } from '../core/node-table.ts';
@@ -18,27 +20,32 @@ import { createInterner } from '../lib/interner.ts';
 import { createPrng } from '../lib/prng.ts';
 import type { MetricStore } from '../metrics/store.ts';
 
+export interface StateConfig {
+  readonly options: ControllerOptions;
+  readonly metrics: MetricStore;
+  /** Of the API server, for metrics. */
+  readonly host: string;
+  readonly reports?: (hands: ReportHands) => Reports;
+}
+
 /**
  * The state before the first event, its gauges registered in `metrics`.
- * @param seed of the state's own generator
- * @param host of the API server, for metrics
+ * @param seed of the state's own generators
  */
-export function createState(
-  options: ControllerOptions,
-  shardCount: number,
-  seed: number,
-  metrics: MetricStore,
-  host: string,
-): ControllerState {
+export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
+  const { options, metrics } = config;
   const controllers = createControllers(options, metrics);
+  const instruments = createInstruments(metrics, config.host);
+  const outbox = createOutbox<Purpose>();
+  // A generator of its own: what becomes of events draws nothing from that of the syncs.
+  const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
+  const sums = createFactSums();
   const state: ControllerState = {
     options,
     prng: createPrng(seed),
     interner: createInterner(),
-    instruments: createInstruments(metrics, host),
-    effects: [],
-    requests: new Map(),
-    nextRequestId: 1,
+    instruments,
+    outbox,
     phase: 'starting',
     stopByMs: Infinity,
     controllers,
@@ -54,13 +61,12 @@ export function createState(
     writes: createWriteQueue(),
     tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     pause: createWritePause(),
-    recorder: createEventRecorder(options.eventQueueSize),
-    sums: createFactSums(),
-    mirrorZones: options.mirroring && options.mirroringZones ? createMirrorZones() : null,
-    shares: null,
+    recorder,
+    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, sums }),
+    replan: createReplan(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };
-  readState(metrics, state);
+  readState(metrics, state, sums);
   return state;
 }

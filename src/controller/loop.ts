@@ -2,6 +2,7 @@
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
 import { readiness, type HealthCheck } from './reports/health.ts';
+import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
 import { createState } from './initial-state.ts';
 import type { ControllerState } from './state.ts';
@@ -24,6 +25,8 @@ export interface LoopConfig {
   readonly host: string;
   readonly log: (line: LogEffect) => void;
   readonly metrics: MetricStore;
+  /** Where syncs are told of; default: in events, metrics and the log. */
+  readonly reports?: (hands: ReportHands) => Reports;
   /** The syncs under way have ended after `stop`; nothing more will happen. */
   readonly onStopped: () => void;
 }
@@ -44,14 +47,14 @@ export function createLoop(config: LoopConfig): Loop {
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
   /** What the clock was asked for last and has not done yet. */
   let wakeAskedMs = Infinity;
-  const state = createState(config.options, shards.count, config.random.uint32(), config.metrics, config.host);
+  const state = createState(config, shards.count, config.random.uint32());
 
   function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();
     const wakeAtMs = step(state, events, { nowMs, wallMs: clock.wallMs() });
     stepSeconds.observe((clock.nowMs() - nowMs) / 1000);
-    const { effects } = state;
-    state.effects = [];
+    const { effects } = state.outbox;
+    state.outbox.effects = [];
     for (const effect of effects) perform(effect);
     if (wakeAtMs === Infinity || wakeAtMs === wakeAskedMs) return;
     wakeAskedMs = wakeAtMs;

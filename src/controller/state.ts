@@ -2,15 +2,16 @@
  * The whole state of the controller as one plain object, part by part, and the two things that every part does: send and
  * log. What is kept of one service is in `service-state.ts`.
  */
-import type { Effect } from './effect.ts';
 import type { EventRecorder } from './reports/event-recorder.ts';
 import type { Instruments } from './reports/instruments.ts';
+import type { Reports } from './reports/reports.ts';
+import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
 import type { TokenBucket } from './writes/rate-limit.ts';
 import type { Reflector } from './reflectors/reflector.ts';
+import type { Replan } from './caches/replan.ts';
 import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
 import type { WorkLane, LaneShare } from './queues/lane-share.ts';
-import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
@@ -23,11 +24,7 @@ export interface ControllerState {
   readonly prng: Prng;
   readonly interner: Interner;
   readonly instruments: Instruments;
-  /** Appended by a step, taken by the loop. */
-  effects: Effect[];
-  /** What each request without an answer is for. */
-  readonly requests: Map<number, Purpose>;
-  nextRequestId: number;
+  readonly outbox: StepOutbox<Purpose>;
 
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
   /** Monotonic ms by which a stop ends, drained or not. */
@@ -53,11 +50,8 @@ export interface ControllerState {
   readonly tokens: TokenBucket;
   readonly pause: WritePause;
   readonly recorder: EventRecorder;
-  readonly sums: FactSums;
-  /** null = mirrored endpoints have no zones. */
-  readonly mirrorZones: MirrorZones | null;
-  /** CPU shares when hints were looked at last. */
-  shares: CpuShares | null;
+  readonly reports: Reports;
+  readonly replan: Replan;
   /** Objects whose `expected` is set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */
@@ -99,35 +93,6 @@ export interface WritePause {
   untilMs: number;
   /** The write that was sent after it, while it has no answer. */
   trial: object | null;
-}
-
-/** Zones of mirrored endpoints (`mirror-zones.ts`). */
-export interface MirrorZones {
-  /** By node: the units with endpoints on it, also of nodes that do not exist. */
-  readonly unitsByNode: Map<string, Set<Unit>>;
-  /** How often a node's zone has changed. */
-  changes: number;
-}
-
-/** Sums over what the last plans said of all services (`facts.ts`). */
-export interface FactSums {
-  truncatedServices: number;
-  truncatedAddresses: number;
-  readonly slices: SliceSums;
-  readonly mirror: SliceSums;
-  /** Services that leave out pods because their node is not known. */
-  waitingForNode: number;
-  /** Services by the value of trafficDistribution in effect. */
-  readonly trafficDistribution: Map<string, number>;
-  /** Units that have topology hints in a family at least, and those that want them and have none. */
-  readonly hinted: Set<Unit>;
-  readonly unhinted: Set<Unit>;
-}
-
-export interface SliceSums {
-  endpoints: number;
-  slices: number;
-  slicesDesired: number;
 }
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
@@ -183,10 +148,7 @@ export interface WriteQueue {
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */
 export function send(state: ControllerState, purpose: Purpose, request: Omit<HttpRequest, 'id'>): number {
-  const id = state.nextRequestId++;
-  state.requests.set(id, purpose);
-  state.effects.push({ type: 'http', request: { id, ...request } });
-  return id;
+  return state.outbox.send(purpose, request);
 }
 
 export function log(
@@ -196,5 +158,5 @@ export function log(
   message: string,
   fields: Readonly<Record<string, string | number | boolean>>,
 ): void {
-  state.effects.push({ type: 'log', level, v, message, fields });
+  state.outbox.log(level, v, message, fields);
 }

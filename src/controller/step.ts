@@ -1,10 +1,11 @@
 /**
- * The controller as one synchronous machine: an event and the time in, effects appended to `state.effects`. No await,
+ * The controller as one synchronous machine: an event and the time in, effects appended to `state.outbox.effects`. No await,
  * no timer, no ambient time or randomness: the same events give the same effects.
  */
 import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './reports/event-recorder.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
+import { hasMirrorZones } from './caches/mirror-zones.ts';
 import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
@@ -85,7 +86,7 @@ function take(state: ControllerState, event: Event, now: Now): void {
 function start(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
   const { endpoints, slices, mirroring, watchList } = state.options;
-  const needsNodes = slices || state.mirrorZones !== null;
+  const needsNodes = slices || hasMirrorZones(state.options);
   const onSynced = (now: Now): void => {
     startInputs(state, now);
     startControllers(state, startedAt, now);
@@ -144,8 +145,8 @@ const CACHES: Readonly<Record<ControllerName, readonly Reflector['resource'][]>>
   'endpointslice-mirroring': ['endpointslices', 'endpoints', 'services'],
 };
 
-function cachesOf({ mirrorZones }: ControllerState, { name, output }: Controller): readonly Reflector['resource'][] {
-  return output === OUTPUT_MIRROR && mirrorZones !== null ? [...CACHES[name], 'nodes'] : CACHES[name];
+function cachesOf({ options }: ControllerState, { name, output }: Controller): readonly Reflector['resource'][] {
+  return output === OUTPUT_MIRROR && hasMirrorZones(options) ? [...CACHES[name], 'nodes'] : CACHES[name];
 }
 
 function startControllers(state: ControllerState, startedAt: Now, now: Now): void {
@@ -175,13 +176,13 @@ function stop(state: ControllerState, now: Now): void {
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
-  const purpose = state.requests.get(event.id);
+  const purpose = state.outbox.requests.get(event.id);
   // An answer that crossed its cancel.
   if (purpose === undefined) return;
   const goesOn =
     event.type === 'chunk' ||
     (event.type === 'response' && purpose.for === 'reflector' && isStreamOpened(purpose, event));
-  if (!goesOn) state.requests.delete(event.id);
+  if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state, purpose.reflector, event, now);
@@ -200,7 +201,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onOrphanConfirmed(state, purpose.unit, event, now);
       return;
     case 'event':
-      onEventReply(state.recorder, eventReply(event), state.prng, now.nowMs);
+      onEventReply(state.recorder, eventReply(event), now.nowMs);
       return;
     default:
       unreachable(purpose);
@@ -289,6 +290,6 @@ function drain(state: ControllerState, now: Now): number {
   if (busy && now.nowMs < state.stopByMs) return state.stopByMs;
   withdrawAll(state, now);
   state.phase = 'stopped';
-  state.effects.push({ type: 'stopped' });
+  state.outbox.effects.push({ type: 'stopped' });
   return Infinity;
 }

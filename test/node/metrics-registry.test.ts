@@ -5,6 +5,7 @@ import {
   exposeTokenBucket,
   exposeWorkQueue,
 } from '../../src/controller/reports/machine-metrics.ts';
+import { createPrng } from '../../src/lib/prng.ts';
 import { createEventRecorder, recordEvent } from '../../src/controller/reports/event-recorder.ts';
 import { createTokenBucket, tryTakeToken } from '../../src/controller/writes/rate-limit.ts';
 import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/queues/workqueue.ts';
@@ -51,7 +52,7 @@ test('a work queue reads as workqueue_* with the names and buckets of upstream',
 test('the bucket and the recorder', async () => {
   const store = createMetricStore();
   const bucket = createTokenBucket(1, 4);
-  const recorder = createEventRecorder(10);
+  const recorder = createEventRecorder(10, createPrng(1));
   exposeTokenBucket(store, bucket, { endpoints: true, slices: false, mirroring: true });
   exposeEventRecorder(store, recorder);
   tryTakeToken(bucket, 0);

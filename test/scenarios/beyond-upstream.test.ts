@@ -351,10 +351,10 @@ describe('--mirroring-zones', () => {
 
   it('nothing is kept of Endpoints that go', () => {
     const sim = onNodes(['node-1', 'node-2']);
-    assert.deepEqual([...sim.loop!.state.mirrorZones!.unitsByNode.keys()], ['node-1', 'node-2']);
+    assert.deepEqual([...sim.loop!.state.replan.mirrorsByNode.keys()], ['node-1', 'node-2']);
     deleteObject(sim, `${ENDPOINTS}/hand`);
     sim.run(5000);
-    assert.equal(sim.loop!.state.mirrorZones!.unitsByNode.size, 0);
+    assert.equal(sim.loop!.state.replan.mirrorsByNode.size, 0);
   });
 });
 

@@ -208,7 +208,7 @@ describe('at every moment of a sync', () => {
         assert.deepEqual(asked(sim, from), [], `at ${atMs} ms`);
         const { state } = sim.loop!;
         assert.deepEqual(
-          [state.controllers[0]!.stuck.size, state.echoesExpected, state.requests.size],
+          [state.controllers[0]!.stuck.size, state.echoesExpected, state.outbox.requests.size],
           [0, 0, 3],
           `at ${atMs} ms`,
         );

@@ -309,7 +309,7 @@ describe('a Service that is deleted', () => {
     sim.run(1000);
     assert.deepEqual(asked(sim, from), []);
     const { state } = sim.loop!;
-    assert.deepEqual([state.serviceCount, state.slices.size, state.requests.size], [1, 0, 4]);
+    assert.deepEqual([state.serviceCount, state.slices.size, state.outbox.requests.size], [1, 0, 4]);
   });
 
   it('in the foreground gets no new slices meanwhile, so it can go (D38)', () => {

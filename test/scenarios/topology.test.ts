@@ -367,8 +367,8 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     sim.run(2000);
     deleteObject(sim, `${SERVICES}/web`);
     sim.run(2000);
-    const { sums } = sim.loop!.state;
-    assert.deepEqual([sums.hinted.size, sums.unhinted.size], [0, 0]);
+    const { replan } = sim.loop!.state;
+    assert.deepEqual([replan.hinted.size, replan.unhinted.size], [0, 0]);
     const syncs = metric(sim, 'endpointd_syncs_total');
     changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '32' });
     deleteObject(sim, '/api/v1/nodes/node-2');

@@ -198,7 +198,7 @@ function createViews({ sim }: Run): {
       views.push({ atMs: sim.processMs(), versions });
     },
     atStartOf({ id }) {
-      const purpose = sim.loop?.state.requests.get(id);
+      const purpose = sim.loop?.state.outbox.requests.get(id);
       const sync = purpose?.for === 'write' ? purpose.queued.unit.sync : null;
       if (sync === null || sync === undefined) return null;
       return views.findLast(({ atMs }) => atMs < sync.startedAtMs)?.versions ?? null;
@@ -207,7 +207,7 @@ function createViews({ sim }: Run): {
 }
 
 /** Every queue has a bound. */
-function overBound({ controllers, writes, shards, options, requests, echoesExpected }: ControllerState): string | null {
+function overBound({ controllers, writes, shards, options, outbox, echoesExpected }: ControllerState): string | null {
   let syncs = 0;
   for (const { name, queue } of controllers) {
     syncs += queue.processing.length;
@@ -217,7 +217,7 @@ function overBound({ controllers, writes, shards, options, requests, echoesExpec
   for (const { inFlight } of shards) if (inFlight.size > BATCHES_IN_FLIGHT_MAX) return `${inFlight.size} batches`;
   if (echoesExpected > ECHOES_EXPECTED_MAX) return `${echoesExpected} echoes are waited for`;
   const requestsMax = writes.inFlight + 2 * syncs + OTHER_REQUESTS_MAX;
-  return requests.size > requestsMax ? `${requests.size} requests with ${syncs} syncs` : null;
+  return outbox.requests.size > requestsMax ? `${outbox.requests.size} requests with ${syncs} syncs` : null;
 }
 
 function concurrencyOf(options: ControllerState['options'], name: string): number {

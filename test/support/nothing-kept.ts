@@ -116,7 +116,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
     Number(options.endpoints || options.slices) +
     1;
   assert.deepEqual(
-    [...state.requests.values()].map((purpose) => purpose.for),
+    [...state.outbox.requests.values()].map((purpose) => purpose.for),
     Array(reflectors).fill('reflector'),
     told,
   );

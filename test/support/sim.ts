@@ -18,7 +18,7 @@ import {
   type Watch,
 } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
-import { createLoop, type Loop } from '../../src/controller/loop.ts';
+import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
@@ -95,6 +95,8 @@ export interface SimConfig {
   readonly mutateEndpoints?: boolean;
   /** Default: one, whose watches are at once up to date. */
   readonly servers?: ServersConfig;
+  /** Where syncs are told of; default: in events, metrics and the log. */
+  readonly reports?: LoopConfig['reports'];
 }
 
 type StreamFate = 'cut' | 'mute';
@@ -365,6 +367,7 @@ export function createSim(config: SimConfig = {}): Sim {
           return sim.shards;
         },
         host: 'simulated',
+        ...(config.reports === undefined ? {} : { reports: config.reports }),
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
         onStopped: () => {

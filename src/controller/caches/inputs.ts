@@ -2,16 +2,25 @@
 import { createPace, noteChange } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
-import { followZone } from './mirror-zones.ts';
+import { tellZone } from './mirror-zones.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
 import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
 import { log, type ControllerState } from '../state.ts';
-import { recheckHints } from './topology.ts';
+import { followNode, followShares, wantsHints } from './replan.ts';
 import { hasLeftovers, isMirrored } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
-import { allNodes, getNode, notePod, podsOnNode, putNode, removeNode, type NodeChange } from '../../core/node-table.ts';
+import {
+  allNodes,
+  currentShares,
+  getNode,
+  notePod,
+  podsOnNode,
+  putNode,
+  removeNode,
+  type NodeChange,
+} from '../../core/node-table.ts';
 import {
   allPods,
   getPod,
@@ -340,13 +349,15 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
       }
     }
   }
-  if (change.placeChanged) followZone(state, nodeName, now);
-  const { hinted, unhinted } = state.sums;
-  if (change.spoilsShares !== '' && hinted.size + unhinted.size > 0) {
+  if (change.placeChanged) {
+    tellZone(state, nodeName);
+    followNode(state.replan, nodeName, now);
+  }
+  if (change.spoilsShares !== '' && wantsHints(state.replan)) {
     log(state, 'warning', 0, 'no topology hints by CPU while this lasts', {
       node: nodeName,
       reason: change.spoilsShares,
     });
   }
-  if (change.sharesChanged) recheckHints(state, now);
+  if (change.sharesChanged) followShares(state.replan, currentShares(state.nodes), now);
 }

@@ -108,9 +108,9 @@ export interface Sync {
   /** `changedAtMs` at the hand-over. */
   readonly changedAtMs: number;
   readonly chore: boolean;
-  /** `MirrorZones.changes` at the hand-over. */
-  readonly zoneChanges: number;
-  /** `ControllerState.shares` at the hand-over. */
+  /** `Replan.moves` at the hand-over. */
+  readonly nodeMoves: number;
+  /** `Replan.shares` at the hand-over. */
   readonly shares: CpuShares | null;
   /** Planned writes of phase 2, while phase 1 runs. */
   later: PlannedWrite[];

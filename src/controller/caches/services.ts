@@ -3,7 +3,7 @@ import type { ServiceState, Controller, Unit, OutputState } from './service-stat
 import type { ControllerState } from '../state.ts';
 import { createUnit } from './unit.ts';
 import type { WorkItem } from '../queues/workqueue.ts';
-import { setFacts } from '../syncs/facts.ts';
+import { noteFacts } from './replan.ts';
 import { serviceKey } from '../../kube/key.ts';
 import { fnv1a32 } from '../../lib/hash.ts';
 
@@ -140,13 +140,21 @@ function isIdle(item: WorkItem<Unit>): boolean {
   );
 }
 
+/** The unit is not planned any more. */
+export function forgetFacts({ replan, reports }: ControllerState, unit: Unit): void {
+  const { facts } = unit;
+  if (facts === undefined) return;
+  noteFacts(replan, unit, undefined);
+  reports.unplanned(unit, facts);
+}
+
 /** Forgets a service that nothing refers to any more. */
 export function releaseService(state: ControllerState, service: ServiceState): void {
   if (service.record !== null || service.endpoints.record !== null || service.inPlanner) return;
   for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
   for (const unit of service.units) {
     unit.controller.stuck.delete(unit);
-    setFacts(state, unit, undefined);
+    forgetFacts(state, unit);
   }
   dropExpected(state, service.endpoints);
   const names = state.services.get(service.namespace);

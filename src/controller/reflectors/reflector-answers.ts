@@ -282,7 +282,7 @@ function removeMissed(state: ControllerState, reflector: Reflector, removal: Rem
       return true;
     case 'list-again':
       for (const one of state.brake.awaited ?? []) {
-        if (state.requests.has(one.request)) abandon(state, one);
+        if (state.outbox.requests.has(one.request)) abandon(state, one);
         retry(state, one, 'list', 'what a list has missed is to be confirmed', now);
       }
       return false;

@@ -25,7 +25,7 @@ export function startReflector(state: ControllerState, reflector: Reflector, now
 
 /** Ends it for good. */
 export function stopReflector(state: ControllerState, reflector: Reflector): void {
-  if (state.requests.has(reflector.request)) abandon(state, reflector);
+  if (state.outbox.requests.has(reflector.request)) abandon(state, reflector);
   reflector.phase = 'idle';
   reflector.wakeAtMs = Infinity;
 }
@@ -49,7 +49,7 @@ function listAgain(state: ControllerState, reflector: Reflector, sinceMs: number
   const { phase, next, listAskedAtMs } = reflector;
   if (phase === 'idle' || (phase === 'waiting' && next === 'list')) return;
   if (isListing(reflector) && listAskedAtMs >= sinceMs) return;
-  if (state.requests.has(reflector.request)) abandon(state, reflector);
+  if (state.outbox.requests.has(reflector.request)) abandon(state, reflector);
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   list(state, reflector, now);
 }
@@ -171,8 +171,8 @@ export function giveUpWatchList(state: ControllerState, reflector: Reflector, re
 }
 
 export function abandon(state: ControllerState, reflector: Reflector): void {
-  state.requests.delete(reflector.request);
-  state.effects.push({ type: 'cancel', id: reflector.request });
+  state.outbox.requests.delete(reflector.request);
+  state.outbox.effects.push({ type: 'cancel', id: reflector.request });
   reflector.request = 0;
   reflector.reader = null;
 }

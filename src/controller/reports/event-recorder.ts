@@ -30,6 +30,7 @@ interface PendingEvent {
 }
 
 export interface EventRecorder {
+  readonly prng: Prng;
   readonly correlator: EventCorrelator;
   readonly bucket: TokenBucket;
   readonly queue: RingBuffer<PendingEvent>;
@@ -71,8 +72,9 @@ const MESSAGE_BYTES_MAX = 1024;
 const encoder = new TextEncoder();
 
 /** `queueMax`: most events waiting to be sent (client-go: 1,000); beyond it new ones are dropped and counted. */
-export function createEventRecorder(queueMax: number): EventRecorder {
+export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder {
   return {
+    prng,
     correlator: createEventCorrelator(),
     bucket: createTokenBucket(QPS, BURST),
     queue: createRingBuffer(queueMax),
@@ -127,7 +129,7 @@ export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventR
 }
 
 /** Tried again on 429, 5xx and no answer, up to twelve times; whatever else the server refuses is given up. */
-export function onEventReply(recorder: EventRecorder, reply: EventReply, prng: Prng, nowMs: number): void {
+export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: number): void {
   const pending = ringFirst(recorder.queue);
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');
   recorder.inFlight = false;
@@ -152,7 +154,7 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, prng: P
     return;
   }
   // The first wait is random, so that not all clients come back at once when the server does.
-  pending.notBeforeMs = nowMs + (pending.tries === 1 ? RETRY_MS * nextFloat(prng) : RETRY_MS);
+  pending.notBeforeMs = nowMs + (pending.tries === 1 ? RETRY_MS * nextFloat(recorder.prng) : RETRY_MS);
 }
 
 /** When `nextEventRequest` has something to send; Infinity = not before another event or an answer. */

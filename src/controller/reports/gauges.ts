@@ -1,6 +1,7 @@
 /** The gauges, which are read from the state of the controllers when somebody asks. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
-import type { ControllerState, SliceSums } from '../state.ts';
+import type { FactSums, SliceSums } from './fact-sums.ts';
+import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
 import { oldestChangeMs } from '../queues/workqueue.ts';
@@ -10,12 +11,12 @@ import { podCount } from '../../core/selector-index.ts';
 import { allNodes } from '../../core/node-table.ts';
 
 /** Registers what is read from the state each time the metrics are asked for. */
-export function readState(store: MetricStore, state: ControllerState): void {
+export function readState(store: MetricStore, state: ControllerState, sums: FactSums): void {
   exposeTokenBucket(store, state.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.pause, nowMs));
-  for (const controller of state.controllers) readController(store, state, controller);
+  for (const controller of state.controllers) readController(store, state, sums, controller);
 
   readSeries(store, 'endpointd_stuck_service', function* () {
     for (const { name, stuck } of state.controllers) {
@@ -25,9 +26,9 @@ export function readState(store: MetricStore, state: ControllerState): void {
       }
     }
   });
-  readMetric(store, 'endpointd_services_truncated', {}, () => state.sums.truncatedServices);
-  readMetric(store, 'endpointd_addresses_truncated', {}, () => state.sums.truncatedAddresses);
-  readMetric(store, 'endpointd_services_waiting_for_node', {}, () => state.sums.waitingForNode);
+  readMetric(store, 'endpointd_services_truncated', {}, () => sums.truncatedServices);
+  readMetric(store, 'endpointd_addresses_truncated', {}, () => sums.truncatedAddresses);
+  readMetric(store, 'endpointd_services_waiting_for_node', {}, () => sums.waitingForNode);
 
   readSeries(store, 'endpointd_watch_up', function* () {
     for (const { resource, downSinceMs } of state.reflectors) {
@@ -56,13 +57,18 @@ function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): n
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 
-function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
+function readController(
+  store: MetricStore,
+  state: ControllerState,
+  sums: FactSums,
+  { name, queue, stuck }: Controller,
+): void {
   const labels = { controller: name };
   exposeWorkQueue(store, queue);
   readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceCount);
   readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
   readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
-  const { slices, mirror, trafficDistribution } = state.sums;
+  const { slices, mirror, trafficDistribution } = sums;
   if (name === 'endpointslice') {
     readSliceSums(store, 'endpoint_slice_controller', slices);
     readSeries(store, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {

@@ -1,11 +1,15 @@
-/** What a sync tells the outside: events on the Service, log lines, metrics. It changes nothing that planning reads. */
+/**
+ * What a sync tells the outside: events on the Service, log lines, metrics. It changes nothing that planning reads: without
+ * it the same is written.
+ */
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
-import { recordEvent } from './event-recorder.ts';
-import { setFacts } from '../syncs/facts.ts';
+import { recordEvent, type EventRecorder } from './event-recorder.ts';
+import { replaceFacts, type FactSums } from './fact-sums.ts';
+import { hintEvents } from './hint-events.ts';
+import type { Instruments } from './instruments.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
-import { log, type ControllerState } from '../state.ts';
-import { hintEvents } from '../caches/topology.ts';
+import type { Log } from '../outbox.ts';
 import type { MirrorFacts } from '../../core/mirroring/plan.ts';
 import { problemsEqual, type Problem } from '../../core/problem.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
@@ -15,31 +19,60 @@ import {
   OUTPUT_SLICES,
   type EndpointsFacts,
   type PlannedWrite,
-  type ServiceFacts,
 } from '../../shard/protocol.ts';
 
-/** What a plan says of a unit's service. */
-export function reportPlan(state: ControllerState, unit: Unit, facts: ServiceFacts, now: Now): void {
+/** What a sync tells of. Nothing comes back. */
+export interface Reports {
+  /** The unit was planned: its facts are new, `before` are those of the plan before (undefined = there was none). */
+  planned(unit: Unit, before: Unit['facts'], now: Now): void;
+  /** The unit is not planned any more. */
+  unplanned(unit: Unit, before: Unit['facts']): void;
+  /** The planner tells of a problem when it arises, not with every plan while it lasts. */
+  problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
+  /** A write was refused. `silent`: it settles itself, such as a conflict. */
+  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, silent: boolean, now: Now): void;
+  stuck(unit: Unit, failure: Failure, now: Now): void;
+  /** The end of a sync. */
+  synced(unit: Unit, sync: Sync, now: Now): void;
+}
+
+/** Where it is told. */
+export interface ReportHands {
+  readonly log: Log;
+  readonly instruments: Instruments;
+  readonly recorder: EventRecorder;
+  readonly sums: FactSums;
+}
+
+export function createReports(hands: ReportHands): Reports {
+  return {
+    planned: (unit, before, now) => reportPlan(hands, unit, before, now),
+    unplanned: (unit, before) => replaceFacts(hands.sums, unit, before, undefined),
+    problems: (service, units, problems, now) => reportProblems(hands, service, units, problems, now),
+    failedWrite(unit, write, failure, silent, now) {
+      if (!silent) reportFailedWrite(hands, unit, write, failure, now);
+    },
+    stuck: (unit, failure, now) => reportStuck(hands, unit, failure, now),
+    synced: (unit, sync, now) => reportSync(hands, unit, sync, now),
+  };
+}
+
+function reportPlan(hands: ReportHands, unit: Unit, before: Unit['facts'], now: Now): void {
   const { instruments, output } = unit.controller;
-  const before = unit.facts;
-  if (output === OUTPUT_ENDPOINTS) {
-    setFacts(state, unit, facts.endpoints);
-  } else if (output === OUTPUT_SLICES) {
-    const { slices } = facts;
-    for (const { reason, detail } of slices === undefined
-      ? []
-      : hintEvents(before as SlicesFacts | undefined, slices)) {
-      emit(state, unit, reason, detail, now);
+  const { facts } = unit;
+  replaceFacts(hands.sums, unit, before, facts);
+  if (facts === undefined) return;
+  if (output === OUTPUT_SLICES) {
+    const slices = facts as SlicesFacts;
+    for (const { reason, detail } of hintEvents(before as SlicesFacts | undefined, slices)) {
+      emit(hands, unit, reason, detail, now);
     }
-    setFacts(state, unit, slices);
-    for (const { added, removed } of slices?.families ?? []) {
+    for (const { added, removed } of slices.families) {
       instruments.slices?.added.observe(added);
       instruments.slices?.removed.observe(removed);
     }
-  } else {
-    const { mirror } = facts;
-    setFacts(state, unit, mirror);
-    if (mirror === undefined) return;
+  } else if (output === OUTPUT_MIRROR) {
+    const mirror = facts as MirrorFacts;
     instruments.mirror?.added.observe(mirror.added);
     instruments.mirror?.updated.observe(mirror.updated);
     instruments.mirror?.removed.observe(mirror.removed);
@@ -47,9 +80,8 @@ export function reportPlan(state: ControllerState, unit: Unit, facts: ServiceFac
   }
 }
 
-/** The planner tells of a problem when it arises, not with every plan while it lasts. */
-export function reportProblems(
-  state: ControllerState,
+function reportProblems(
+  hands: ReportHands,
   service: ServiceState,
   units: readonly Unit[],
   problems: readonly Problem[],
@@ -59,8 +91,8 @@ export function reportProblems(
     const problem = problems[i]!;
     // What spoils an address in two outputs at once is told once.
     if (problems.findIndex((other) => problemsEqual(other, problem)) < i) continue;
-    state.instruments.problems(problem.kind).inc();
-    log(state, 'warning', 0, problem.message, {
+    hands.instruments.problems(problem.kind).inc();
+    hands.log('warning', 0, problem.message, {
       service: keyOf(service),
       problem: problem.kind,
       object: problem.object,
@@ -70,7 +102,7 @@ export function reportProblems(
     const unit = units.find(({ controller }) => controller.output === output) ?? units[0];
     if (reason === null || unit === undefined) continue;
     const detail = output === OUTPUT_MIRROR ? problem.message : `${problem.object}: ${problem.message}`;
-    emit(state, unit, reason, detail, now);
+    emit(hands, unit, reason, detail, now);
   }
 }
 
@@ -90,36 +122,27 @@ const PROBLEM_EVENTS: Readonly<
   'mirror-truncated': { reason: 'TooManyAddressesToMirror', output: OUTPUT_MIRROR },
 };
 
-/** A write that was refused; not one that settles itself, such as a conflict. */
-export function reportFailedWrite(
-  state: ControllerState,
-  unit: Unit,
-  write: PlannedWrite,
-  failure: Failure,
-  silent: boolean,
-  now: Now,
-): void {
-  if (silent) return;
+function reportFailedWrite(hands: ReportHands, unit: Unit, write: PlannedWrite, failure: Failure, now: Now): void {
   const { output } = unit.controller;
   if (output === OUTPUT_ENDPOINTS) {
-    if (write.verb === 'create') emit(state, unit, 'FailedToCreateEndpoint', failure.message, now);
-    else if (write.verb === 'update') emit(state, unit, 'FailedToUpdateEndpoint', failure.message, now);
+    if (write.verb === 'create') emit(hands, unit, 'FailedToCreateEndpoint', failure.message, now);
+    else if (write.verb === 'update') emit(hands, unit, 'FailedToUpdateEndpoint', failure.message, now);
   } else if (output === OUTPUT_SLICES) {
     const detail = `failed to ${write.verb} EndpointSlice ${write.name}: ${failure.message}`;
-    emit(state, unit, 'FailedToUpdateEndpointSlices', detail, now);
+    emit(hands, unit, 'FailedToUpdateEndpointSlices', detail, now);
   }
 }
 
 /** Upstream drops the key here. */
-export function reportStuck(state: ControllerState, unit: Unit, failure: Failure, now: Now): void {
+function reportStuck(hands: ReportHands, unit: Unit, failure: Failure, now: Now): void {
   const { controller, service } = unit;
-  log(state, 'error', 0, 'service is stuck: its objects may be wrong until this is mended', {
+  hands.log('error', 0, 'service is stuck: its objects may be wrong until this is mended', {
     controller: controller.name,
     service: keyOf(service),
     class: failure.class,
     reason: failure.message,
   });
-  emit(state, unit, STUCK_EVENTS[controller.name], failure.message, now);
+  emit(hands, unit, STUCK_EVENTS[controller.name], failure.message, now);
 }
 
 const STUCK_EVENTS = {
@@ -128,8 +151,7 @@ const STUCK_EVENTS = {
   'endpointslice-mirroring': 'MirroredEndpointSlicesStuck',
 } as const satisfies Record<string, EventReasonName>;
 
-/** The end of a sync. */
-export function reportSync(state: ControllerState, unit: Unit, sync: Sync, now: Now): void {
+function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void {
   const { controller, service, facts } = unit;
   const { instruments } = controller;
   const { failure, applied, changedAtMs } = sync;
@@ -144,7 +166,7 @@ export function reportSync(state: ControllerState, unit: Unit, sync: Sync, now: 
     for (const { writes } of families) changed.observe(writes);
   }
   if (facts !== undefined) {
-    log(state, 'info', 2, 'synced', {
+    hands.log('info', 2, 'synced', {
       controller: controller.name,
       service: keyOf(service),
       writes: applied,
@@ -173,13 +195,13 @@ function factFields(output: number, facts: NonNullable<Unit['facts']>): Record<s
 }
 
 /** Records an event on the Service, or on the mirrored Endpoints (upstream's of failed creates land in `default`). */
-function emit(state: ControllerState, unit: Unit, reason: EventReasonName, detail: string, now: Now): void {
+function emit(hands: ReportHands, unit: Unit, reason: EventReasonName, detail: string, now: Now): void {
   const { controller, service } = unit;
   const mirrored = controller.output === OUTPUT_MIRROR;
   const about = mirrored ? service.endpoints.record : service.record;
   const { type, message } = EVENT_REASONS[reason];
   recordEvent(
-    state.recorder,
+    hands.recorder,
     {
       component: controller.component,
       involvedObject: {

@@ -175,7 +175,7 @@ function post(
   shard.sharesVersion = version;
   const zones = takeZones(state, shard.nodesToTell);
   const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), shares, zones, entries });
-  state.effects.push({ type: 'shard.post', shard: index, batch, bytes });
+  state.outbox.effects.push({ type: 'shard.post', shard: index, batch, bytes });
 }
 
 function postForgotten(state: ControllerState, index: number, shard: ShardState, now: Now): void {
@@ -426,7 +426,7 @@ export function checkShardDeadlines(state: ControllerState, now: Now): number {
       const dueMs = batch.postedAtMs + state.options.shardDeadlineMs;
       if (dueMs <= now.nowMs) {
         shard.ending = true;
-        state.effects.push({ type: 'shard.restart', shard: index });
+        state.outbox.effects.push({ type: 'shard.restart', shard: index });
         break;
       }
       nextMs = Math.min(nextMs, dueMs);

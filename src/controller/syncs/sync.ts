@@ -4,9 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { setFacts } from './facts.ts';
 import { beginRepair, forgetFight } from '../queues/fights.ts';
-import { recheckZones } from '../caches/mirror-zones.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
@@ -21,12 +19,11 @@ import {
 } from '../caches/outputs.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { onWrittenInThePast } from '../reflectors/reflector-requests.ts';
-import { reportFailedWrite, reportPlan, reportProblems, reportStuck, reportSync } from '../reports/reports.ts';
-import { ensureSlice, getUnit, releaseService, releaseSlice } from '../caches/services.ts';
+import { ensureSlice, forgetFacts, getUnit, releaseService, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit, type OutputState } from '../caches/service-state.ts';
 import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { log, type ControllerState, type QueuedWrite } from '../state.ts';
-import { recheckHintsOf } from '../caches/topology.ts';
+import { noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isOwnEndpoints, isWanted } from '../caches/unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
@@ -75,8 +72,8 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     startedAtMs: now.nowMs,
     changedAtMs: unit.changedAtMs,
     chore,
-    zoneChanges: state.mirrorZones?.changes ?? 0,
-    shares: state.shares,
+    nodeMoves: state.replan.moves,
+    shares: state.replan.shares,
     later: [],
     open: 0,
     failure: null,
@@ -162,7 +159,7 @@ export function onPlanned(
     for (const unit of units) fail(state, unit, failure, now);
     return;
   }
-  reportProblems(state, service, units, result.problems, now);
+  state.reports.problems(service, units, result.problems, now);
   // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
   for (const isEndpoints of [false, true]) {
     for (const unit of units) {
@@ -176,9 +173,10 @@ function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
-  reportPlan(state, unit, result.facts, now);
-  if (controller.output === OUTPUT_MIRROR) recheckZones(state, unit, sync, now);
-  if (controller.output === OUTPUT_SLICES) recheckHintsOf(state, unit, sync, now);
+  const before = unit.facts;
+  noteFacts(state.replan, unit, factsOf(result, controller.output));
+  recheck(state.replan, unit, sync, now);
+  state.reports.planned(unit, before, now);
   const writes = result.writes.filter(({ output }) => output === controller.output);
   sync.later = [];
   if (!isWanted(unit)) {
@@ -201,6 +199,11 @@ function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult
     else sync.later.push(write);
   }
   if (sync.open === 0) openLater(state, unit, now);
+}
+
+function factsOf({ facts }: ServiceResult, output: number): Unit['facts'] {
+  if (output === OUTPUT_ENDPOINTS) return facts.endpoints;
+  return output === OUTPUT_SLICES ? facts.slices : facts.mirror;
 }
 
 function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now: Now): void {
@@ -255,7 +258,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (outcome.uncertain) becomeUncertain(output);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
-    reportFailedWrite(state, unit, write, outcome.failure, outcome.silent, now);
+    state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
   }
   if (output.inFlight === 0) releaseHeld(state, output, now);
   releaseSlice(state, output);
@@ -318,7 +321,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   assert(sync.open === 0, `${keyOf(service)} is finished with open writes`);
   unit.sync = null;
   doneWork(controller.queue, unit.item, now.nowMs);
-  reportSync(state, unit, sync, now);
+  state.reports.synced(unit, sync, now);
   const { failure } = sync;
   if (failure === null) {
     unit.failures = 0;
@@ -347,7 +350,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   if (hopeless || unit.failures >= STUCK_FAILURES) {
     const announced = controller.stuck.has(unit);
     controller.stuck.set(unit, failure.class);
-    if (!announced) reportStuck(state, unit, failure, now);
+    if (!announced) state.reports.stuck(unit, failure, now);
   }
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
 }
@@ -359,7 +362,7 @@ function isFragmented({ controller, facts }: Unit): boolean {
 /** Nothing to plan for the unit, or no more: what it has written is cleaned up or left alone, as upstream does. */
 function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
-  setFacts(state, unit, undefined);
+  forgetFacts(state, unit);
   forgetFight(unit);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
   // Nor is the planner told of slices that are gone.

@@ -14,8 +14,7 @@ const WALL_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 /** A recorder whose server answers at once, and the requests it got. */
 function world(queueMax = 1000) {
-  const recorder = createEventRecorder(queueMax);
-  const prng = createPrng(1);
+  const recorder = createEventRecorder(queueMax, createPrng(1));
   let nowMs = 0;
   const w = {
     recorder,
@@ -55,7 +54,7 @@ function world(queueMax = 1000) {
       return request === null ? null : { ...request, body: JSON.parse(new TextDecoder().decode(request.body)) };
     },
     answer(status: number, retryAfterSeconds = -1): void {
-      onEventReply(recorder, { status, retryAfterSeconds }, prng, nowMs);
+      onEventReply(recorder, { status, retryAfterSeconds }, nowMs);
     },
     /** Sends all there is to send, waiting for tokens. */
     drain() {

@@ -1,10 +1,25 @@
-/** Sums over what the last plans said of all services, for gauges; and which services ask for topology hints. */
-import { noteMirrorNodes } from '../caches/mirror-zones.ts';
-import type { ControllerState, FactSums } from '../state.ts';
+/** Sums over what the last plans said of all services, for gauges. */
 import type { Unit } from '../caches/service-state.ts';
 import type { MirrorFacts } from '../../core/mirroring/plan.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_SLICES, type EndpointsFacts } from '../../shard/protocol.ts';
+
+export interface FactSums {
+  truncatedServices: number;
+  truncatedAddresses: number;
+  readonly slices: SliceSums;
+  readonly mirror: SliceSums;
+  /** Services that leave out pods because their node is not known. */
+  waitingForNode: number;
+  /** Services by the value of trafficDistribution in effect. */
+  readonly trafficDistribution: Map<string, number>;
+}
+
+export interface SliceSums {
+  endpoints: number;
+  slices: number;
+  slicesDesired: number;
+}
 
 export function createFactSums(): FactSums {
   return {
@@ -14,35 +29,19 @@ export function createFactSums(): FactSums {
     mirror: { endpoints: 0, slices: 0, slicesDesired: 0 },
     waitingForNode: 0,
     trafficDistribution: new Map(),
-    hinted: new Set(),
-    unhinted: new Set(),
   };
 }
 
-/** undefined = the unit is not planned any more. */
-export function setFacts(state: ControllerState, unit: Unit, facts: Unit['facts']): void {
-  const { sums } = state;
-  const before = unit.facts;
-  if (before === facts) return;
-  unit.facts = facts;
-  switch (unit.controller.output) {
-    case OUTPUT_ENDPOINTS:
-      if (before !== undefined) addEndpoints(sums, before as EndpointsFacts, -1);
-      if (facts !== undefined) addEndpoints(sums, facts as EndpointsFacts, 1);
-      return;
-    case OUTPUT_SLICES:
-      sums.hinted.delete(unit);
-      sums.unhinted.delete(unit);
-      if (before !== undefined) addSlices(sums, before as SlicesFacts, -1);
-      if (facts === undefined) return;
-      addSlices(sums, facts as SlicesFacts, 1);
-      noteHints(sums, unit, facts as SlicesFacts);
-      return;
-    default:
-      noteMirrorNodes(state, unit, before as MirrorFacts | undefined, facts as MirrorFacts | undefined);
-      if (before !== undefined) addMirror(sums, before as MirrorFacts, -1);
-      if (facts !== undefined) addMirror(sums, facts as MirrorFacts, 1);
-  }
+/** undefined = there was no plan before, or the unit is not planned any more. */
+export function replaceFacts(sums: FactSums, { controller }: Unit, before: Unit['facts'], after: Unit['facts']): void {
+  if (before !== undefined) addFacts(sums, controller.output, before, -1);
+  if (after !== undefined) addFacts(sums, controller.output, after, 1);
+}
+
+function addFacts(sums: FactSums, output: number, facts: NonNullable<Unit['facts']>, sign: 1 | -1): void {
+  if (output === OUTPUT_ENDPOINTS) addEndpoints(sums, facts as EndpointsFacts, sign);
+  else if (output === OUTPUT_SLICES) addSlices(sums, facts as SlicesFacts, sign);
+  else addMirror(sums, facts as MirrorFacts, sign);
 }
 
 function addEndpoints(sums: FactSums, { truncated }: EndpointsFacts, sign: 1 | -1): void {
@@ -62,11 +61,6 @@ function addSlices(sums: FactSums, facts: SlicesFacts, sign: 1 | -1): void {
   const count = (sums.trafficDistribution.get(trafficDistribution) ?? 0) + sign;
   if (count > 0) sums.trafficDistribution.set(trafficDistribution, count);
   else sums.trafficDistribution.delete(trafficDistribution);
-}
-
-function noteHints(sums: FactSums, unit: Unit, { families, topology }: SlicesFacts): void {
-  if (families.some(({ hints }) => hints !== null)) sums.hinted.add(unit);
-  if (topology && families.some(({ hints }) => hints === null)) sums.unhinted.add(unit);
 }
 
 function addMirror(sums: FactSums, { endpoints, slices, slicesDesired }: MirrorFacts, sign: 1 | -1): void {

@@ -1,0 +1,112 @@
+/**
+ * Which units a change of the nodes concerns, beside those with pods on the node: decided by what their last plans say,
+ * and by nothing that is reported of them.
+ */
+import type { Now } from '../event.ts';
+import { addWork } from '../queues/workqueue.ts';
+import type { Sync, Unit } from './service-state.ts';
+import type { MirrorFacts } from '../../core/mirroring/plan.ts';
+import type { CpuShares } from '../../core/slices/cpu-shares.ts';
+import type { SlicesFacts } from '../../core/slices/facts.ts';
+import { overloaded } from '../../core/slices/zone-shares.ts';
+import { OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+
+export interface Replan {
+  /** Units that have topology hints in a family at least, and those that want them and have none. */
+  readonly hinted: Set<Unit>;
+  readonly unhinted: Set<Unit>;
+  /** CPU shares when hints were looked at last. */
+  shares: CpuShares | null;
+  /** By node: the units that mirror endpoints on it with their zones, also of nodes that do not exist. */
+  readonly mirrorsByNode: Map<string, Set<Unit>>;
+  /** How often a node was new, gone, or elsewhere. */
+  moves: number;
+}
+
+export function createReplan(): Replan {
+  return { hinted: new Set(), unhinted: new Set(), shares: null, mirrorsByNode: new Map(), moves: 0 };
+}
+
+/** To be told of each plan. undefined = the unit is not planned any more. */
+export function noteFacts(replan: Replan, unit: Unit, facts: Unit['facts']): void {
+  const before = unit.facts;
+  unit.facts = facts;
+  switch (unit.controller.output) {
+    case OUTPUT_SLICES:
+      noteHints(replan, unit, facts as SlicesFacts | undefined);
+      return;
+    case OUTPUT_MIRROR:
+      noteNodes(replan, unit, before as MirrorFacts | undefined, facts as MirrorFacts | undefined);
+  }
+}
+
+function noteHints({ hinted, unhinted }: Replan, unit: Unit, facts: SlicesFacts | undefined): void {
+  hinted.delete(unit);
+  unhinted.delete(unit);
+  if (facts === undefined) return;
+  const { families, topology } = facts;
+  if (families.some(({ hints }) => hints !== null)) hinted.add(unit);
+  if (topology && families.some(({ hints }) => hints === null)) unhinted.add(unit);
+}
+
+function noteNodes(
+  { mirrorsByNode }: Replan,
+  unit: Unit,
+  before: MirrorFacts | undefined,
+  after: MirrorFacts | undefined,
+): void {
+  for (const node of before?.nodes ?? []) {
+    const units = mirrorsByNode.get(node);
+    if (units?.delete(unit) === true && units.size === 0) mirrorsByNode.delete(node);
+  }
+  for (const node of after?.nodes ?? []) {
+    const units = mirrorsByNode.get(node);
+    if (units === undefined) mirrorsByNode.set(node, new Set([unit]));
+    else units.add(unit);
+  }
+}
+
+/** Whether any unit wants hints by CPU. */
+export function wantsHints({ hinted, unhinted }: Replan): boolean {
+  return hinted.size + unhinted.size > 0;
+}
+
+/**
+ * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again
+ * (docs/spec/endpointslice.md "Overloaded services"); and while there are shares, those that want hints and have none
+ * (D14): any change of the shares may be what lets each zone have its minimum.
+ */
+export function followShares(replan: Replan, shares: CpuShares | null, now: Now): void {
+  if (shares === replan.shares) return;
+  replan.shares = shares;
+  for (const unit of replan.hinted) if (isOverloaded(unit, shares)) planAgain(unit, now);
+  if (shares !== null) for (const unit of replan.unhinted) planAgain(unit, now);
+}
+
+/** The node is new, gone, or elsewhere: what has mirrored endpoints there is planned again. */
+export function followNode(replan: Replan, nodeName: string, now: Now): void {
+  replan.moves++;
+  for (const unit of replan.mirrorsByNode.get(nodeName) ?? []) planAgain(unit, now);
+}
+
+/** Nodes may have changed between the making of the plan and its answer, which first tells that the unit cares. */
+export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void {
+  if (isOvertaken(replan, unit, sync)) planAgain(unit, now);
+}
+
+function isOvertaken({ hinted, unhinted, shares, moves }: Replan, unit: Unit, sync: Sync): boolean {
+  if (unit.controller.output === OUTPUT_MIRROR) {
+    return moves !== sync.nodeMoves && (unit.facts as MirrorFacts | undefined)?.nodes !== undefined;
+  }
+  if (shares === sync.shares) return false;
+  return (hinted.has(unit) && isOverloaded(unit, shares)) || (unhinted.has(unit) && shares !== null);
+}
+
+function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
+  const { families } = unit.facts as SlicesFacts;
+  return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
+}
+
+function planAgain({ controller, item }: Unit, now: Now): void {
+  if (controller.running) addWork(controller.queue, item, 'fresh', now.nowMs);
+}

@@ -1,0 +1,43 @@
+/** Where the parts of the machine put what they ask of the world: appended by a step, taken by the loop at its end. */
+import type { Effect, LogEffect } from './effect.ts';
+import type { HttpRequest } from '../ports/transport.ts';
+
+/** What a part is given of it. `Purpose`: what the answer to a request is for. */
+export interface Outbox<Purpose> {
+  /** Asks for a request; its answer comes back as an event with the id that is returned. */
+  send(purpose: Purpose, request: Omit<HttpRequest, 'id'>): number;
+  /** Nothing that still comes of the request is taken. Of one that was answered nothing is left to cancel. */
+  cancel(id: number): void;
+  log: Log;
+}
+
+/** @param v klog verbosity: the line is written when `-v` is at least this */
+export type Log = (level: LogEffect['level'], v: number, message: string, fields: LogEffect['fields']) => void;
+
+/** The whole of it, for the machine and its loop. */
+export interface StepOutbox<Purpose> extends Outbox<Purpose> {
+  effects: Effect[];
+  /** What each request without an answer is for. */
+  readonly requests: Map<number, Purpose>;
+}
+
+export function createOutbox<Purpose>(): StepOutbox<Purpose> {
+  let nextRequestId = 1;
+  const outbox: StepOutbox<Purpose> = {
+    effects: [],
+    requests: new Map(),
+    send(purpose, request) {
+      const id = nextRequestId++;
+      outbox.requests.set(id, purpose);
+      outbox.effects.push({ type: 'http', request: { id, ...request } });
+      return id;
+    },
+    cancel(id) {
+      if (outbox.requests.delete(id)) outbox.effects.push({ type: 'cancel', id });
+    },
+    log(level, v, message, fields) {
+      outbox.effects.push({ type: 'log', level, v, message, fields });
+    },
+  };
+  return outbox;
+}

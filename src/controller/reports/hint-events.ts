@@ -1,0 +1,28 @@
+/** Events when hints by CPU shares come and go. */
+import type { EventReasonName } from './event-reasons.ts';
+import type { SlicesFacts } from '../../core/slices/facts.ts';
+
+export interface HintEvent {
+  readonly reason: Extract<EventReasonName, 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled'>;
+  /** As `EVENT_REASONS` wants it. */
+  readonly detail: string;
+}
+
+/**
+ * What there is to tell of hints that came or went, for each address family on its own and only when it changes
+ * (docs/spec/endpointslice.md "Assignment", "Failure and switching off", "Known defects" D14 and D15).
+ */
+export function hintEvents(before: SlicesFacts | undefined, after: SlicesFacts): HintEvent[] {
+  const events: HintEvent[] = [];
+  for (const is of after.families) {
+    const was = before?.families.find(({ family }) => family === is.family);
+    const had = was !== undefined && was.hints !== null;
+    const failure = after.topology ? is.hintsFailure : 'Topology Aware Hints has been disabled';
+    if (is.hints !== null) {
+      if (!had) events.push({ reason: 'TopologyAwareHintsEnabled', detail: is.family });
+    } else if (had || (after.topology && failure !== '' && failure !== was?.hintsFailure)) {
+      events.push({ reason: 'TopologyAwareHintsDisabled', detail: `${failure}, addressType: ${is.family}` });
+    }
+  }
+  return events;
+}
