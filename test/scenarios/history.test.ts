@@ -33,6 +33,7 @@ import {
 } from '../support/sim.ts';
 import { wrongOf } from '../support/wrong-objects.ts';
 import type { Backup } from '../support/sim-backup.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true };
 const CHECKS = { endpointsController: true, slicesController: true, mirroringController: true };
@@ -306,6 +307,56 @@ describe('an object that is made after the backup', () => {
     assert.notEqual(other.uid, uid);
     sim.restore(sim.backup(), { bump: BUMP });
     expectRight(sim, 15_000);
+  });
+});
+
+describe('an own delete that only its answer has told of', () => {
+  const MADE_BY_US = { labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } };
+
+  /** Endpoints without a Service, and a slice that mirrors nothing: they go after the backup, and no event says so. */
+  function deletedUnseen(sim: Sim): Backup {
+    sim.lag = ({ lane }) => ({ toMs: lane === 'write' ? 1000 : 0, backMs: 0 });
+    makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
+    deleteObject(sim, `${ENDPOINTS}/hand`);
+    sim.run(500);
+    sim.muteWatches = true;
+    const backup = sim.backup();
+    sim.run(2000);
+    sim.muteWatches = false;
+    sim.lag = () => ({ toMs: 0, backMs: 0 });
+    assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
+    assert.equal(slicesOf(sim).length, 2);
+    return backup;
+  }
+
+  for (const streams of ['cut', 'mute'] as const) {
+    for (const bump of [0, BUMP]) {
+      it(`is done again after a restore ${bump === 0 ? 'without' : 'with'} a bump, connections ${streams}`, () => {
+        const sim = settled();
+        sim.restore(deletedUnseen(sim), { bump, streams });
+        assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 200);
+        assert.equal(slicesOf(sim).length, 3);
+        expectRight(sim, streams === 'cut' ? 10_000 : 160_000);
+        assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
+        assert.equal(slicesOf(sim).length, 2);
+      });
+    }
+  }
+
+  it('is done again where its answer comes after the lists that follow the restore', () => {
+    const sim = settled();
+    const writes = writesOf(sim).length;
+    sim.lag = ({ lane }) => ({ toMs: lane === 'write' ? 500 : 0, backMs: lane === 'write' ? 6000 : 0 });
+    makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
+    sim.run(400);
+    const backup = sim.backup();
+    sim.run(2000);
+    assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
+    sim.restore(backup);
+    sim.lag = () => ({ toMs: 0, backMs: 0 });
+    expectRight(sim, 15_000);
+    assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
+    assert.equal(writesOf(sim).slice(writes).length, 2);
   });
 });
 

@@ -68,6 +68,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       }
     },
     listing() {},
+    awaitsDeletions: () => false,
     forgetVersions() {
       for (const pod of allPods(state.index)) putPod(state.index, { ...pod, resourceVersion: FORGOTTEN_VERSION });
     },
@@ -214,6 +215,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       }
     },
     listing() {},
+    awaitsDeletions: () => false,
     forgetVersions() {
       for (const service of allServices(state)) {
         if (service.record !== null) service.record = { ...service.record, resourceVersion: FORGOTTEN_VERSION };
@@ -326,6 +328,7 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
       }
     },
     listing() {},
+    awaitsDeletions: () => false,
     forgetVersions() {
       for (const node of allNodes(state.nodes)) {
         putNode(state.nodes, { ...node, resourceVersion: FORGOTTEN_VERSION });

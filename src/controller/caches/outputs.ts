@@ -70,7 +70,15 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
       }
     },
     listing() {
-      for (const { endpoints } of allServices(state)) endpoints.deletedUid = '';
+      for (const service of allServices(state)) {
+        if (service.endpoints.deletedUid === '') continue;
+        service.endpoints.deletedUid = '';
+        releaseService(state, service);
+      }
+    },
+    awaitsDeletions() {
+      for (const { endpoints } of allServices(state)) if (endpoints.deletedUid !== '') return true;
+      return false;
     },
     forgetVersions(now) {
       for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, now);
@@ -108,6 +116,10 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
         slice.deletedUid = '';
         releaseSlice(state, slice);
       }
+    },
+    awaitsDeletions() {
+      for (const { deletedUid } of allSlices(state)) if (deletedUid !== '') return true;
+      return false;
     },
     forgetVersions(now) {
       for (const slice of allSlices(state)) forgetVersion(state, slice, now);

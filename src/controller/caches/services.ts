@@ -150,7 +150,8 @@ export function forgetFacts({ replan, reports }: ControllerState, unit: Unit): v
 
 /** Forgets a service that nothing refers to any more. */
 export function releaseService(state: ControllerState, service: ServiceState): void {
-  if (service.record !== null || service.endpoints.record !== null || service.inPlanner) return;
+  const { record, endpoints, inPlanner } = service;
+  if (record !== null || endpoints.record !== null || endpoints.deletedUid !== '' || inPlanner) return;
   for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
   for (const unit of service.units) {
     unit.controller.stuck.delete(unit);

@@ -47,7 +47,7 @@ export function wakeReflector(state: ControllerState, reflector: Reflector, now:
   if (reflector.wakeAtMs > now.nowMs) return;
   if (reflector.phase === 'waiting') {
     if (reflector.next === 'list') list(state, reflector, now);
-    else check(state, reflector);
+    else check(state, reflector, now);
     return;
   }
   sayProgress(state, reflector, now);
@@ -439,7 +439,7 @@ function endStream(state: ControllerState, reflector: Reflector, now: Now): void
   log(state, 'info', 0, `watch of ${reflector.resource} is opened anew`, { resource: reflector.resource, reason });
   abandon(state, reflector);
   noteRestart(state, reflector, now);
-  check(state, reflector);
+  check(state, reflector, now);
 }
 
 function countUndecodable(state: ControllerState, reflector: Reflector, what: string, error: DecodeError): void {

@@ -46,9 +46,9 @@ export function listOthersAgain(state: ControllerState, reflector: Reflector, no
 
 /** Lists at once, unless that was asked for since `sinceMs` or is to be. */
 function listAgain(state: ControllerState, reflector: Reflector, sinceMs: number, now: Now): void {
-  const { phase, next, listAskedAtMs } = reflector;
+  const { phase, next, askedAtMs } = reflector;
   if (phase === 'idle' || (phase === 'waiting' && next === 'list')) return;
-  if (isListing(reflector) && listAskedAtMs >= sinceMs) return;
+  if (isListing(reflector) && askedAtMs >= sinceMs) return;
   if (state.outbox.requests.has(reflector.request)) abandon(state, reflector);
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   list(state, reflector, now);
@@ -64,7 +64,7 @@ export function list(state: ControllerState, reflector: Reflector, now: Now): vo
   reflector.aside = [];
   reflector.listIncomplete = false;
   reflector.progress = createListProgress(now.nowMs);
-  reflector.listAskedAtMs = now.nowMs;
+  reflector.askedAtMs = now.nowMs;
   reflector.reachedBefore = reachedVersion(reflector);
   reflector.target.listing();
   noteListBegins(state, reflector);
@@ -106,9 +106,17 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
   };
 }
 
-/** A watch that has broken goes on only if history has not gone back meanwhile: a watch would not tell. */
-export function check(state: ControllerState, reflector: Reflector): void {
+/**
+ * A watch that has broken goes on only if history has not gone back meanwhile: a watch would not tell. What an own delete
+ * has taken away may be there again then, and the version of a list does not tell that either; the objects in it do.
+ */
+export function check(state: ControllerState, reflector: Reflector, now: Now): void {
+  if (reflector.target.awaitsDeletions()) {
+    list(state, reflector, now);
+    return;
+  }
   reflector.phase = 'checking';
+  reflector.askedAtMs = now.nowMs;
   reflector.reachedBefore = reachedVersion(reflector);
   reflector.streamingList = false;
   const path = `${reflector.path}?limit=1${selection(reflector)}`;

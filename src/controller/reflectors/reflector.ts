@@ -35,6 +35,8 @@ export interface ReflectorTarget<R extends Versioned> {
   removeUnmarked(marks: ReadonlySet<object>, resourceVersion: string, now: Now): void;
   /** A list is asked for: it will know of whatever has been told before. */
   listing(): void;
+  /** Whether an own delete was applied of which neither the watch nor a list has told. */
+  awaitsDeletions(): boolean;
   /** History went back: whatever is cached gives way to the next list. */
   forgetVersions(now: Now): void;
   /** The first list is complete. */
@@ -91,8 +93,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   marks: Set<object> | null;
   /** Of a WatchList, whose version is told at its end: objects that are older than their cached ones. */
   aside: SetAside[];
-  /** Monotonic ms. */
-  listAskedAtMs: number;
+  /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
+  askedAtMs: number;
   /** An object of the list under way could not be read: nothing is removed at its end. */
   listIncomplete: boolean;
   listsBegun: number;
@@ -135,7 +137,7 @@ export function createReflector<R extends Versioned>(
     life: createStreamLife(0),
     marks: null,
     aside: [],
-    listAskedAtMs: -Infinity,
+    askedAtMs: -Infinity,
     listIncomplete: false,
     listsBegun: 0,
     undecodableInARow: 0,

@@ -35,6 +35,14 @@ export interface WriteOutcome {
 
 const WRITE_TIMEOUT_MS = 10_000;
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
+/** Of a delete whose answer does not tell what there is now. */
+const OVERTAKEN: WriteOutcome = {
+  result: 'unknown',
+  applied: null,
+  uncertain: true,
+  failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
+  silent: true,
+};
 const APPLIED: WriteOutcome = { result: 'applied', applied: null, uncertain: false, failure: null, silent: true };
 
 export function createWriteQueue(): WriteQueue {
@@ -132,7 +140,7 @@ export function onWriteAnswered(
   const { instruments } = unit.controller;
   state.writes.inFlight--;
   instruments.stage('write').observe((now.nowMs - queued.sentAtMs) / 1000);
-  const outcome = writeOutcome(state, write, event);
+  const outcome = writeOutcome(state, queued, event);
   const result = outcome.failure?.class ?? outcome.result;
   instruments.writes(write.verb, result).inc();
   if (outcome.result === 'applied') (instruments.slices ?? instruments.mirror)?.changes(write.verb).inc();
@@ -150,12 +158,13 @@ export function onWriteAnswered(
   return outcome;
 }
 
-function writeOutcome(state: ControllerState, write: PlannedWrite, event: TransportEvent): WriteOutcome {
+function writeOutcome(state: ControllerState, queued: QueuedWrite, event: TransportEvent): WriteOutcome {
+  const { write } = queued;
   if (event.type === 'response') {
     const { status, contentType, body } = event;
     if (write.verb === 'delete') {
       const isDone = (status === 200 || status === 202) && isApiAnswer(contentType, body);
-      if (isDone || isNotFound(contentType, status, body)) return APPLIED;
+      if (isDone || isNotFound(contentType, status, body)) return isOvertaken(state, queued) ? OVERTAKEN : APPLIED;
     } else if (status === 200 || status === 201) {
       try {
         const applied = projectOutput(readObject(contentType, body), state.interner);
@@ -173,6 +182,15 @@ function writeOutcome(state: ControllerState, write: PlannedWrite, event: Transp
   // A create that finds its name taken has done nothing, and if the object is not ours it must not be tried again.
   const isTaken = write.verb === 'create' && event.type === 'response' && event.status === 409;
   return { result: uncertain && !isTaken ? 'unknown' : 'refused', applied: null, uncertain, failure, silent };
+}
+
+/**
+ * The answer to a delete has no version. Where a list was asked for meanwhile, it may be of the history before that list,
+ * in which the object was there again; else the list has seen the object before the delete was done.
+ */
+function isOvertaken(state: ControllerState, { output, sentAtMs }: QueuedWrite): boolean {
+  const reflector = reflectorOf(state, output);
+  return reflector !== undefined && reflector.askedAtMs >= sentAtMs;
 }
 
 interface Verdict {
