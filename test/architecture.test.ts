@@ -1,12 +1,10 @@
 /** Holds the code to the rules that ARCHITECTURE.md states. */
-import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { assertNone, codeOf, importedFiles, importsOf, readSources } from './support/sources.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const architecture = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+const architecture = readFileSync(join(import.meta.dirname, '../ARCHITECTURE.md'), 'utf8');
 
 /** Rows of the code map: folder -> folders that it may import. */
 function readRules(): Map<string, readonly string[]> {
@@ -23,111 +21,91 @@ function readRules(): Map<string, readonly string[]> {
 }
 
 const rules = readRules();
-const files = globSync('{src,workers}/**/*.ts', { cwd: ROOT }).sort();
+const sources = readSources('{src,workers}/**/*.ts');
 
-function layerOf(file: string): string | undefined {
-  return [...rules.keys()].find((layer) => file === layer || file.startsWith(`${layer}/`));
+function layerOf(path: string): string | undefined {
+  return [...rules.keys()].find((layer) => path === layer || path.startsWith(`${layer}/`));
 }
 
-function importsOf(text: string): string[] {
-  const found = [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';/gms)].map((match) => match[1]!);
-  const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map((match) => match[1]!);
-  const bare = [...text.matchAll(/^import '([^']+)';/gm)].map((match) => match[1]!);
-  return [...found, ...dynamic, ...bare];
-}
-
-/** Comments and strings may mention what code may not do. */
-function codeOf(text: string): string {
-  return text
-    .replace(/\/\*[\s\S]*?\*\//g, '')
-    .replace(/\/\/.*$/gm, '')
-    .replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
-}
-
+/** Where I/O, time and randomness are at home. */
 const OUTSIDE = /^(src\/node\/|src\/testbed\/|src\/cli\/|src\/main\.ts|workers\/)/;
-const pure = files.filter((file) => !OUTSIDE.test(file));
+const pure = sources.filter(({ path }) => !OUTSIDE.test(path));
 
 describe('layers', () => {
-  it('the map names every folder, and every folder that it names exists', () => {
-    assert.deepEqual(
-      files.filter((file) => layerOf(file) === undefined),
-      [],
+  it('the code map names every folder, and every folder that it names exists', () => {
+    assertNone(
+      sources.map(({ path }) => path).filter((path) => layerOf(path) === undefined),
+      'No row of the code map in ARCHITECTURE.md has these files. Move them to a folder that is there, or add a row:',
     );
-    assert.deepEqual(
-      [...rules.keys()].filter((layer) => !files.some((file) => layerOf(file) === layer)),
-      [],
+    assertNone(
+      [...rules.keys()].filter((layer) => !sources.some(({ path }) => layerOf(path) === layer)),
+      'There is nothing in these folders. Take their rows out of the code map in ARCHITECTURE.md:',
     );
   });
 
-  it('imports point where the map allows', () => {
-    const wrong: string[] = [];
-    for (const file of files) {
-      const layer = layerOf(file)!;
+  it('imports point where the code map allows', () => {
+    const wrong = sources.flatMap((source) => {
+      const layer = layerOf(source.path)!;
       const allowed = [layer, ...rules.get(layer)!];
-      for (const target of importsOf(readFileSync(join(ROOT, file), 'utf8'))) {
-        if (!target.startsWith('.')) continue;
-        const imported = normalize(join(dirname(file), target));
-        const importedLayer = layerOf(imported) ?? imported;
-        if (!allowed.includes(importedLayer)) wrong.push(`${file} imports ${imported}`);
-      }
-    }
-    assert.deepEqual(wrong, []);
+      return importedFiles(source)
+        .filter((target) => !allowed.includes(layerOf(target) ?? target))
+        .map((target) => `${source.path} imports ${target}`);
+    });
+    assertNone(
+      wrong,
+      'The code map in ARCHITECTURE.md does not allow these imports. Move what both need down, or hand it over as an argument:',
+    );
   });
 
   it('no imports go in a circle, those of types neither', () => {
-    const targets = new Map(
-      files.map((file) => {
-        const text = readFileSync(join(ROOT, file), 'utf8');
-        const paths = importsOf(text).filter((target) => target.startsWith('.'));
-        return [file, paths.map((target) => normalize(join(dirname(file), target)))];
-      }),
-    );
+    const targets = new Map(sources.map((source) => [source.path, importedFiles(source)]));
     /** Whose imports have all been followed, and led back to none of them. */
     const done = new Set<string>();
     const circles: string[] = [];
-    const follow = (file: string, path: readonly string[]): void => {
-      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
-      else if (!done.has(file)) for (const target of targets.get(file) ?? []) follow(target, [...path, file]);
-      done.add(file);
+    const follow = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
+      else if (!done.has(path)) for (const target of targets.get(path) ?? []) follow(target, [...way, path]);
+      done.add(path);
     };
-    for (const file of files) follow(file, []);
-    assert.deepEqual(circles, []);
+    for (const { path } of sources) follow(path, []);
+    assertNone(circles, 'These files import each other. Move what they share to a file that imports none of them:');
   });
 
   it('only the outer folders import packages and node:', () => {
-    const wrong: string[] = [];
-    for (const file of pure) {
-      const text = readFileSync(join(ROOT, file), 'utf8');
-      for (const target of importsOf(text)) {
-        if (target.startsWith('.')) continue;
+    const wrong = pure.flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((target) => !target.startsWith('.'))
         // The one place that knows MessagePack (docs/spec/protocols.md "What travels between threads").
-        if (file === 'src/shard/codec.ts' && target.startsWith('msgpackr')) continue;
-        wrong.push(`${file} imports ${target}`);
-      }
-    }
-    assert.deepEqual(wrong, []);
+        .filter((target) => path !== 'src/shard/codec.ts' || !target.startsWith('msgpackr'))
+        .map((target) => `${path} imports ${target}`),
+    );
+    assertNone(
+      wrong,
+      'The inner folders are pure. Put what needs a package behind a port, and the package into src/node:',
+    );
   });
 
   it('the inner folders have no ambient time, randomness, process, timers or async', () => {
     const forbidden =
       /\b(Date\.now|new Date\(\)|performance\.|Math\.random|crypto\.|process\.|setTimeout|setInterval|setImmediate|queueMicrotask|async |await |console\.)/;
-    const wrong = pure.flatMap((file) => {
-      const match = forbidden.exec(codeOf(readFileSync(join(ROOT, file), 'utf8')));
-      return match === null ? [] : [`${file}: ${match[0]}`];
+    const wrong = pure.flatMap(({ path, text }) => {
+      const match = forbidden.exec(codeOf(text));
+      return match === null ? [] : [`${path}: ${match[0]}`];
     });
-    assert.deepEqual(wrong, []);
+    assertNone(
+      wrong,
+      'The inner folders are pure. Let the caller give the time or the random number, or ask for an effect:',
+    );
   });
 
   it('there are no default exports, no inheritance but of errors, and no barrels', () => {
     const wrong: string[] = [];
-    for (const file of files) {
-      const code = codeOf(readFileSync(join(ROOT, file), 'utf8'));
-      if (/^export default /m.test(code) && !file.startsWith('workers/')) wrong.push(`${file}: default export`);
-      for (const match of code.matchAll(/\bclass \w+ extends (\w+)/g)) {
-        if (!match[1]!.endsWith('Error')) wrong.push(`${file}: extends ${match[1]}`);
-      }
-      if (/^export \* from/m.test(code)) wrong.push(`${file}: barrel`);
+    for (const { path, text } of sources) {
+      const code = codeOf(text);
+      if (/^export default /m.test(code) && !path.startsWith('workers/')) wrong.push(`${path}: default export`);
+      for (const [found] of code.matchAll(/\bclass \w+ extends (?!\w*Error\b)\w+/g)) wrong.push(`${path}: ${found}`);
+      if (/^export \* from/m.test(code)) wrong.push(`${path}: barrel`);
     }
-    assert.deepEqual(wrong, []);
+    assertNone(wrong, 'Export by name, from the file that has it, and compose instead of inheriting:');
   });
 });

@@ -1,24 +1,21 @@
-/** What a comment or a document cites is there, under the title that it is cited by. */
+/** What comments and documents cite is there, under the title that they cite it by. */
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { assertNone, readSources } from './support/sources.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-const sources = globSync('{src,workers,bench,test}/**/*.ts', { cwd: ROOT }).filter(
-  (file) => file !== 'test/citations.test.ts',
-);
-const documents = globSync('{*.md,docs/**/*.md}', { cwd: ROOT });
-
-/** A comment may be wrapped within a citation. */
-function textOf(file: string): string {
-  return read(file).replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ');
-}
+const sources = readSources('{src,workers,bench,test}/**/*.ts')
+  .filter(({ path }) => path !== 'test/citations.test.ts')
+  // A comment may be wrapped within a citation.
+  .map(({ path, text }) => ({ path, text: text.replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ') }));
+const documents = readSources('*.md', 'docs/**/*.md');
 
 /** Titles of all headings. */
 function titlesIn(file: string): Set<string> {
-  return new Set([...read(file).matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!));
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!));
 }
 
 /** As a link to it has it. */
@@ -33,47 +30,61 @@ function anchorOf(title: string): string {
 const CITATION = /(docs\/[\w/-]+\.md)((?:,? (?:and )?"[^"]+")*)/g;
 
 test('sections that comments cite exist', () => {
+  const missing: string[] = [];
   let found = 0;
-  for (const file of sources) {
-    for (const [text, target, quoted] of textOf(file).matchAll(CITATION)) {
-      assert.ok(existsSync(join(ROOT, target!)), `${file}: ${text}`);
-      const titles = titlesIn(target!);
-      for (const [, title] of quoted!.matchAll(/"([^"]+)"/g)) {
-        assert.ok(titles.has(title!), `${file}: ${target} has no section "${title}"`);
-        found++;
+  for (const { path, text } of sources) {
+    for (const [citation, target, quoted] of text.matchAll(CITATION)) {
+      if (!existsSync(join(ROOT, target!))) missing.push(`${path}: ${citation}`);
+      else {
+        const titles = titlesIn(target!);
+        const cited = [...quoted!.matchAll(/"([^"]+)"/g)].map((match) => match[1]!);
+        found += cited.length;
+        missing.push(...cited.filter((title) => !titles.has(title)).map((title) => `${path}: ${target} "${title}"`));
       }
     }
   }
-  assert.ok(found > 100, `${found} citations`);
+  assertNone(
+    missing,
+    'Comments cite files or sections that are not there. Cite the title of a heading, word for word:',
+  );
+  assert.ok(found > 100, `only ${found} citations were found`);
 });
 
 test('comments cite nothing that is not in the repository', () => {
-  for (const file of sources) {
-    const text = textOf(file);
-    for (const pattern of [/(?<!docs\/|\()\bspec\/\w+\.md/, /\bdesign(?:\.md|, section)/]) {
-      assert.equal(pattern.exec(text)?.[0], undefined, file);
-    }
-  }
+  const absent = sources.flatMap(({ path, text }) =>
+    [/(?<!docs\/|\()\bspec\/\w+\.md/, /\bdesign(?:\.md|, section)/]
+      .map((pattern) => pattern.exec(text)?.[0])
+      .filter((cited) => cited !== undefined)
+      .map((cited) => `${path}: ${cited}`),
+  );
+  assertNone(absent, 'Comments cite what a reader of the repository does not have. Cite docs/spec, or state the fact:');
 });
 
 test('defects of upstream that comments name by number are on the list', () => {
-  const listed = new Set(read('docs/spec/endpointslice.md').match(/(?<=^\| )D\d+(?= \|)/gm));
+  const page = documents.find(({ path }) => path === 'docs/spec/endpointslice.md')!;
+  const listed = new Set(page.text.match(/(?<=^\| )D\d+(?= \|)/gm));
   assert.equal(listed.size, 41);
-  for (const file of sources) {
-    for (const [text, names] of textOf(file).matchAll(/\((D\d+(?:(?:,| and) D\d+)*)\)/g)) {
-      for (const name of names!.match(/D\d+/g)!) assert.ok(listed.has(name), `${file}: ${text}`);
-    }
-  }
+  const unlisted = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\((D\d+(?:(?:,| and) D\d+)*)\)/g)]
+      .flatMap((match) => match[1]!.match(/D\d+/g)!)
+      .filter((name) => !listed.has(name))
+      .map((name) => `${path}: ${name}`),
+  );
+  assertNone(unlisted, 'The table of known defects in docs/spec/endpointslice.md has no such row:');
 });
 
 test('links of documents lead somewhere', () => {
-  for (const document of documents) {
-    for (const [text, path, anchor] of read(document).matchAll(/\]\(([^)#:]*)(?:#([^)]+))?\)/g)) {
-      const target = path === '' ? document : join(document, '..', path!);
-      assert.ok(existsSync(join(ROOT, target)), `${document}: ${text}`);
-      if (anchor === undefined) continue;
-      const anchors = [...titlesIn(target)].map(anchorOf);
-      assert.ok(anchors.includes(anchor), `${document}: ${text}`);
-    }
-  }
+  const broken = documents.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\(([^)#:]*)(?:#([^)]+))?\)/g)]
+      .filter(([, file, anchor]) => {
+        const target = file === '' ? path : join(path, '..', file!);
+        if (!existsSync(join(ROOT, target))) return true;
+        return anchor !== undefined && ![...titlesIn(target)].map(anchorOf).includes(anchor);
+      })
+      .map(([link]) => `${path}: ${link}`),
+  );
+  assertNone(
+    broken,
+    'There is no such file, or no such heading in it. An anchor is the heading in small letters, with dashes:',
+  );
 });

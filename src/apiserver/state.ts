@@ -129,7 +129,7 @@ function offer({ watchers }: ApiServer, key: string, event: StoreEvent): void {
 }
 
 /** @param namespace '' = watches of all namespaces */
-export function watchersKey(resource: Resource, namespace: string): string {
+function watchersKey(resource: Resource, namespace: string): string {
   return `${resource.name}/${namespace}`;
 }
 

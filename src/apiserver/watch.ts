@@ -66,6 +66,7 @@ type Entry =
   | { readonly type: EventType; readonly record: StoredRecord; readonly event: StoreEvent | null }
   | Uint8Array;
 
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createWatcher(options: WatcherOptions): Watcher {
   const { resource, namespace, selection, encoding, metadataOnly, table } = options;
   const contentType = encoding === 'protobuf' ? PROTOBUF : JSON_TYPE;

@@ -4,7 +4,7 @@ import type { TransportEvent } from '../ports/transport.ts';
 /** Everything that can wake the controller, in one list. */
 export type Event =
   | { readonly type: 'start' }
-  /** A time that `nextWakeMs` named has come. */
+  /** The time that the last step gave has come. */
   | { readonly type: 'wake' }
   /** SIGTERM: begin no sync any more, end those under way, then a `stopped` effect. */
   | { readonly type: 'stop' }

@@ -46,7 +46,7 @@ export interface CheckOptions {
   readonly except: ReadonlySet<string>;
 }
 
-export const CHECK_DEFAULTS: CheckOptions = {
+const CHECK_DEFAULTS: CheckOptions = {
   endpointsController: true,
   slicesController: true,
   mirroringController: true,

@@ -52,6 +52,7 @@ interface Chunk {
   written: number;
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfig): LineWriter {
   let waiting: Entry[] = [];
   let waitingBytes = 0;

@@ -74,6 +74,7 @@ interface Life {
 
 type EventLoopUtilization = ReturnType<Piscina['threads'][number]['performance']['eventLoopUtilization']>;
 
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createThreadShards(options: ThreadShardsOptions, deliver: (event: ShardsEvent) => void): ThreadShards {
   assert(options.count >= 1, 'at least one shard');
   let closed = false;

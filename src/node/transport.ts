@@ -88,6 +88,7 @@ interface Call {
  * The transport port over undici pools, one for each lane. Bytes go through `dispatch`, the layer below `request`,
  * because its `onRequestStart` is the one moment that tells "certainly not sent" from "may have arrived".
  */
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createTransport(
   config: TransportConfig,
   deliver: (events: readonly TransportEvent[]) => void,

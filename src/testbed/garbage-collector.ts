@@ -20,6 +20,7 @@ interface Dependent {
  * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`: the one part of Kubernetes' garbage collector that
  * this cluster needs, since neither its controllers nor upstream's delete slices of a Service that is gone.
  */
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function runGarbageCollector(client: ApiClient): ClusterLife {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -43,6 +43,7 @@ interface Convergence {
   readonly done: () => void;
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export async function watchServices(client: Pick<ApiClient, 'list' | 'watch'>, viewed: Viewed): Promise<ServiceView> {
   /** By service, then by name. */
   const objects = new Map<string, Map<string, KubeObject>>();

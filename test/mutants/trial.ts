@@ -82,7 +82,7 @@ function batches(tests: readonly TestFile[], source: string): TestFile[][] {
 }
 
 /** What loads nothing that touches the outside shares a process with others. */
-export function hasOwnProcess(file: TestFile): boolean {
+function hasOwnProcess(file: TestFile): boolean {
   return file.loaded.some((path) => /^(src\/node|src\/cli|workers|bench|test\/kube)\//.test(path));
 }
 

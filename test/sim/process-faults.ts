@@ -5,7 +5,7 @@ import { drawOptions } from './story.ts';
 import { nextInt, type Prng } from '../../src/lib/prng.ts';
 
 /** A new process, unless the last one was told to end and another happening has begun one already. */
-export function startAgain(run: Run, afterMs: number): void {
+function startAgain(run: Run, afterMs: number): void {
   const { sim } = run;
   sim.kill();
   // What comes in the meantime finds no process; the last of these starts count.

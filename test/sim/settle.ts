@@ -19,7 +19,7 @@ export type Trouble =
   | 'poison'
   | 'restored';
 
-export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
+const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   change: 10_000,
   foreign: 40_000,
   altered: 310_000,
@@ -32,7 +32,7 @@ export const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
 };
 
 /** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */
-export const BACKLOG_MS = 30_000;
+const BACKLOG_MS = 30_000;
 
 /** @param lagMs the most that an API server lags behind the others */
 export function rightWithinMs(troubles: Iterable<Trouble>, lagMs: number): number {

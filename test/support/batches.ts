@@ -80,7 +80,7 @@ const ascii = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '.
 const anyText = fc.string({ unit: 'grapheme', maxLength: 40 });
 const safeInteger = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 
-export const podRecords: fc.Arbitrary<PodRecord> = fc
+const podRecords: fc.Arbitrary<PodRecord> = fc
   .record({
     name: ascii,
     uid: ascii,

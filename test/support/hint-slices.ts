@@ -36,7 +36,7 @@ function hintsOf(text: string): Endpoint['hints'] {
   };
 }
 
-export function textOfEndpoint({ conditions, zone, nodeName, hints }: Endpoint): string {
+function textOfEndpoint({ conditions, zone, nodeName, hints }: Endpoint): string {
   const state = conditions?.ready === undefined ? '?' : conditions.ready ? '' : '!';
   const node = nodeName === undefined ? '' : `/${nodeName}`;
   if (hints === undefined) return `${state}${zone ?? ''}${node}`;

@@ -57,7 +57,7 @@ export function mirrorSlice(text: string, metadata: ObjectMeta = {}): EndpointSl
   };
 }
 
-export function mirrorSliceText(slice: EndpointSlice): string {
+function mirrorSliceText(slice: EndpointSlice): string {
   const endpoints = (slice.endpoints ?? []).map((endpoint) => {
     const hostname = endpoint.hostname === undefined ? '' : `#${endpoint.hostname}`;
     const uid = endpoint.targetRef === undefined ? '' : `@${endpoint.targetRef.uid ?? ''}`;

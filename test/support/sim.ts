@@ -33,7 +33,7 @@ import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../../src/ports/transport.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 
-export const DEFAULT_OPTIONS: ControllerOptions = {
+const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
   slices: false,
   mirroring: false,
@@ -728,7 +728,7 @@ function mutated(request: HttpRequest, admission: (object: KubeObject) => void):
 }
 
 /** The server refuses a request of a script. */
-export class RefusedRequest extends Error {
+class RefusedRequest extends Error {
   readonly status: number;
 
   constructor(message: string, status: number) {

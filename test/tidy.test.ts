@@ -1,0 +1,98 @@
+/**
+ * What lint cannot see of a tidy repository. Lint holds the rest (`.oxlintrc.json`): one import of a module in a file, types
+ * imported as types, functions of at most 70 lines.
+ */
+import { describe, it } from 'node:test';
+import { assertNone, commentsOf, importedFiles, readSources, withoutComments } from './support/sources.ts';
+
+/** Where the program and its threads begin: what `tsconfig.build.json` compiles for them is `dist`. */
+const ENTRIES = /^(?:src\/main\.ts|workers\/)/;
+
+/** Sources that no program reaches, and why they are sources. */
+const UNREACHED: ReadonlyMap<string, string> = new Map([
+  ['src/core/differences.ts', 'the list of differences, which documents and tests read'],
+]);
+
+/** What comments call by name and others have named: file formats, protocols, Kubernetes. */
+const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(
+  ['Host Origin gRPC', 'basicConstraints digitalSignature extKeyUsage keyCertSign serverAuth', 'patchMergeKey'].flatMap(
+    (line) => line.split(' '),
+  ),
+);
+
+const sources = readSources('{src,workers}/**/*.ts');
+const others = readSources('{test,bench}/**/*.ts');
+const all = [...sources, ...others];
+const documents = readSources('*.md', 'docs/*.md').filter(({ path }) => path !== 'CHANGELOG.md');
+const paths = readSources('{src,workers,test,bench,docs}/**/*.{ts,md}', '*.md').map(({ path }) => path);
+
+/** Every word of code, strings included: the names of fields and flags are strings. */
+const wordsByFile = new Map(
+  all.map(({ path, text }) => [path, new Set(withoutComments(text).match(/[A-Za-z_$][\w$]*/g))]),
+);
+/** In how many files each stands. */
+const files = new Map<string, number>();
+for (const each of wordsByFile.values()) for (const word of each) files.set(word, (files.get(word) ?? 0) + 1);
+
+describe('tidy', () => {
+  it('the program reaches every source, so that no file is for tests alone', () => {
+    const bySource = new Map(sources.map((source) => [source.path, source]));
+    const reached = new Set<string>();
+    const follow = (path: string): void => {
+      const source = bySource.get(path);
+      if (source === undefined || reached.has(path)) return;
+      reached.add(path);
+      for (const target of importedFiles(source)) follow(target);
+    };
+    for (const { path } of sources) if (ENTRIES.test(path)) follow(path);
+    assertNone(
+      sources.map(({ path }) => path).filter((path) => !reached.has(path) && !UNREACHED.has(path)),
+      'Neither src/main.ts nor a worker imports these files, yet they are shipped. Remove them, or move them to test/support:',
+    );
+  });
+
+  it('a value that a file exports is used by another', () => {
+    const unused = all.flatMap(({ path, text }) =>
+      [...withoutComments(text).matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)]
+        .map((match) => match[1]!)
+        .filter((name) => files.get(name) === 1)
+        .map((name) => `${path}: ${name}`),
+    );
+    assertNone(unused, 'No other file uses these exports. Take `export` away, or remove what nothing uses:');
+  });
+
+  it('names in comments and documents are names in the code', () => {
+    const unknown = [...sources.map(({ path, text }) => ({ path, text: commentsOf(text) })), ...documents].flatMap(
+      ({ path, text }) => {
+        const quoted = [...text.matchAll(/`([A-Za-z_]*[a-z][A-Z]\w*|[a-z]\w+)`/g)].map((match) => match[1]!);
+        const camelCase = path.endsWith('.ts') ? (text.match(/\b[a-z]+[a-z0-9]*[A-Z]\w*/g) ?? []) : [];
+        const named = [...new Set([...quoted, ...camelCase])];
+        return named.filter((name) => !files.has(name) && !NAMES_OF_OTHERS.has(name)).map((name) => `${path}: ${name}`);
+      },
+    );
+    assertNone(
+      unknown,
+      'Nothing in the code has these names. Name what there is; a name that others have given belongs to NAMES_OF_OTHERS:',
+    );
+  });
+
+  it('files that comments and documents name exist', () => {
+    const missing = [...all.map(({ path, text }) => ({ path, text: commentsOf(text) })), ...documents].flatMap(
+      ({ path, text }) =>
+        [...text.matchAll(/(?<![\w/.*<-])(?:\.\.\/)*((?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.(?:ts|md))\b/g)]
+          .map((match) => match[1]!)
+          .filter((name) => !paths.some((each) => each === name || each.endsWith(`/${name}`)))
+          .map((name) => `${path}: ${name}`),
+    );
+    assertNone(missing, 'There are no such files. Name the file that is meant, by the end of its path:');
+  });
+
+  it('a rule of lint that is switched off says why', () => {
+    const silent = all.flatMap(({ path, text }) =>
+      (text.match(/\/\/ oxlint-disable.*/g) ?? [])
+        .filter((comment) => !comment.includes(' -- '))
+        .map((comment) => `${path}: ${comment}`),
+    );
+    assertNone(silent, 'Write the reason behind the name of the rule, after two dashes:');
+  });
+});
