@@ -16,7 +16,6 @@ import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import {
   beginPlan,
   fail,
-  finish,
   isMoot,
   onEndpointsRead,
   onOrphanConfirmed,
@@ -241,7 +240,7 @@ function work(state: ControllerState, now: Now): number {
     }
     const held = slotsHeld(state);
     for (const { unit, failure } of flushShards(state, now)) {
-      if (failure === null) finish(state, unit, now);
+      if (failure === null) beginPlan(state, unit, now);
       else fail(state, unit, failure, now);
     }
     const tokenMs = flushWrites(state, now, isMoot, withdraw);

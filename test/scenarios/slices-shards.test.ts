@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { asked, createSliceSim, eventsOf, makeEndpoints, metric, slicesTable } from '../support/slice-sim.ts';
+import { asked, createSliceSim, eventsOf, makeEndpoints, metric, namesOf, slicesTable } from '../support/slice-sim.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;
@@ -90,6 +90,35 @@ describe('a service whose planning throws', () => {
     assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
     sim.run(60_000);
     assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
+  });
+
+  it('while another of its plans waits for a batch: that one begins with a look too', () => {
+    let batchMs = 1;
+    const options = { ...ALL, endpointsliceUpdatesBatchPeriodMs: 50 };
+    const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });
+    for (const [name, ip] of [
+      ['web', '10.0.0.1'],
+      ['other', '10.0.0.2'],
+    ] as const) {
+      createService(sim, { name, spec: { selector: { app: name } } });
+      createPod(sim, { name: `${name}-1`, ip, labels: { app: name } });
+    }
+    sim.start();
+    sim.run(5000);
+    batchMs = 100;
+    sim.planner(0).services.get('default/web')!.stored.uncertain = true;
+    const from = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(20);
+    // With it two batches are under way, which is all that a shard takes.
+    setPodStatus(sim, { name: 'other-1', ready: false });
+    sim.run(5000);
+    const ofWeb = sim.exchanges
+      .slice(from)
+      .filter(({ path }) => path.includes('endpointslices') && path.includes('web'))
+      .map(({ method }) => method);
+    assert.deepEqual(ofWeb, ['GET', 'PUT']);
+    assert.equal(namesOf(sim).length, 2);
   });
 });
 

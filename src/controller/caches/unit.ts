@@ -6,7 +6,7 @@ import { shouldMirror } from '../../core/mirroring/plan.ts';
 import { labelsGet } from '../../kube/labels.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import type { OutputRecord } from '../../kube/types.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR } from '../../shard/protocol.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
 
 export function createUnit(controller: Controller, service: ServiceState): Unit {
   const unit: Omit<Unit, 'item'> & { item: null } = {
@@ -82,6 +82,16 @@ export function fateOfObjects({ controller, service: { record } }: Unit): 'stay'
   if (controller.output === OUTPUT_MIRROR) return 'go';
   if (record === null) return controller.output === OUTPUT_ENDPOINTS ? 'orphaned' : 'stay';
   return controller.options.cleanUpUnselected ? 'go' : 'stay';
+}
+
+/** The unit plans from the Endpoints object, and only the server knows what that is. */
+export function readsEndpoints({ controller, service: { endpoints } }: Unit): boolean {
+  return controller.output !== OUTPUT_SLICES && (endpoints.uncertain || !endpoints.known);
+}
+
+/** The unit writes slices, and only the server knows which there are. */
+export function readsSlices({ controller, known }: Unit): boolean {
+  return controller.output !== OUTPUT_ENDPOINTS && !known;
 }
 
 /** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */

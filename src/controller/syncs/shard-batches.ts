@@ -7,7 +7,7 @@ import type { Now } from '../event.ts';
 import { allServices, getUnit, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { log, type ControllerState, type ShardState, type Asked } from '../state.ts';
-import { awaitsAcks, isWanted } from '../caches/unit.ts';
+import { awaitsAcks, isWanted, readsEndpoints, readsSlices } from '../caches/unit.ts';
 import { forgetSlices } from '../caches/outputs.ts';
 import { takeZones, tellAllZones } from '../caches/mirror-zones.ts';
 import type { Member } from '../../core/member.ts';
@@ -58,7 +58,7 @@ export function unitsOf(service: ServiceState, outputs: number): Unit[] {
 
 export interface RefusedPlan {
   readonly unit: Unit;
-  /** null = while it waited its Service went away, or ceased to be ours to plan. */
+  /** null = while it waited it ceased to be ours to plan, or its objects have to be read first: it starts over. */
   readonly failure: Failure | null;
 }
 
@@ -128,7 +128,7 @@ function postBatch(
       continue;
     }
     for (const unit of unitsOf(service, service.asked)) {
-      if (isWanted(unit)) continue;
+      if (isWanted(unit) && !readsEndpoints(unit) && !readsSlices(unit)) continue;
       service.asked &= ~unit.controller.output;
       refused.push({ unit, failure: null });
     }

@@ -24,7 +24,7 @@ import { keyOf, type ServiceState, type Failure, type Unit, type OutputState } f
 import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { log, type ControllerState, type QueuedWrite } from '../state.ts';
 import { noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isOwnEndpoints, isWanted } from '../caches/unit.ts';
+import { fateOfObjects, isOwnEndpoints, isWanted, readsEndpoints, readsSlices } from '../caches/unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
@@ -94,13 +94,12 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  const { controller, service } = unit;
   sync.stage = 'reading';
-  if (controller.output !== OUTPUT_SLICES && (service.endpoints.uncertain || !service.endpoints.known)) {
+  if (readsEndpoints(unit)) {
     sync.open++;
     readEndpoints(state, unit);
   }
-  if (controller.output !== OUTPUT_ENDPOINTS && !unit.known) {
+  if (readsSlices(unit)) {
     sync.open++;
     readSlices(state, unit);
   }
