@@ -103,7 +103,7 @@ test('installed, it answers --help and --version', async () => {
   assert.equal(version.stdout, `${PACKAGE.version}\n`);
 });
 
-test('installed, it runs with a thread, names itself to the server, and stops with status 0', async () => {
+test('installed, it runs with a thread, names itself, and stops with status 0', async () => {
   let userAgent = '';
   const server = createServer((request, response) => {
     userAgent = request.headers['user-agent'] ?? '';

@@ -23,6 +23,10 @@ const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(
   ),
 );
 
+const TITLE_MAX = 79;
+/** What stands for a part of a title that is known when the test runs. */
+const PLACEHOLDER = 'x'.repeat(10);
+
 const sources = readSources('{src,workers}/**/*.ts');
 const others = readSources('{test,bench}/**/*.ts');
 const all = [...sources, ...others];
@@ -88,6 +92,16 @@ describe('tidy', () => {
           .map((name) => `${path}: ${name}`),
     );
     assertNone(missing, 'There are no such files. Name the file that is meant, by the end of its path:');
+  });
+
+  it(`titles of tests have at most ${TITLE_MAX} characters`, () => {
+    const long = others.flatMap(({ path, text }) =>
+      [...text.matchAll(/\b(?:test|it|describe|suite)(?:\.\w+)?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g)]
+        .map((match) => match[2]!)
+        .filter((title) => title.replaceAll(/\$\{[^}]*\}/g, PLACEHOLDER).length > TITLE_MAX)
+        .map((title) => `${path}: ${title}`),
+    );
+    assertNone(long, 'These titles are too long. State the rule; what explains it is a comment:');
   });
 
   it('a rule of lint that is switched off says why', () => {

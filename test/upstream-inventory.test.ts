@@ -74,7 +74,7 @@ const RECONCILER: readonly Row[] = [
 
 const UTILS: readonly Row[] = [
   ['TestNewEndpointSlice', OBJECT, 'a new slice'],
-  ['TestNewEndpointSlice: annotations', OBJECT, 'those of the service are not copied'],
+  ['TestNewEndpointSlice: annotations', OBJECT, 'without a trigger time there is no annotation'],
   ['TestPodToEndpoint', POD, 'conditions: ${'],
   ['TestPodToEndpoint: node', POD, 'zone and node are left out where there are none'],
   ['TestPodToEndpoint: hostname', POD, 'a hostname counts within the service that is its subdomain'],
@@ -102,8 +102,8 @@ const HINTS_AND_CACHES: readonly Row[] = [
   ['TestAddHints: no shares', AUTO, 'no slices, no shares: a failure'],
   ['TestAddHints: too few', AUTO, 'two endpoints are too few for three zones'],
   ['TestAddHints: two zones', AUTO, 'two endpoints in two zones each serve their own'],
-  ['TestAddHints: unready, unknown', AUTO, 'endpoints that are not ready, or of which that is not known'],
-  ['TestAddHints: several slices', AUTO, 'existing slices of a,a,c,c and a,a,b,b,b'],
+  ['TestAddHints: unready, unknown', AUTO, 'endpoints that are not ready are not counted'],
+  ['TestAddHints: several slices', AUTO, 'slices of a,a,c,c and a,a,b,b,b'],
   ['TestSetNodes', SHARES, 'a node that is not ready does not make its zone count'],
   ['TestSetNodes: three zones', SHARES, 'three zones with 5000 m, 4500 m and 500 m'],
   [
@@ -175,10 +175,10 @@ const MIRRORING_CONTROLLER: readonly Row[] = [
   ['TestReconcile: last-applied-configuration', MIRRORED, 'last-applied-configuration beside the same annotations'],
   ['TestSyncEndpoints: skip label', MIRRORING, 'those labelled skip-mirror=true, to the letter'],
   ['TestSyncEndpoints: Service missing', MIRRORING, 'without a Service wait for it, and lose their slices with it'],
-  ['TestSyncEndpoints: with selector', MIRRORING, 'those of a Service with a selector'],
+  ['TestSyncEndpoints: with selector', MIRRORING, 'those of a Service that gets a selector'],
   ['TestSyncEndpoints: 1000 addresses', MIRROR, '1,000 addresses are one slice'],
   ['TestSyncEndpoints: 1001 addresses', MIRROR, 'of 1,001 addresses 1,000 are mirrored, and there is one event'],
-  ['TestShouldMirror', MIRROR, 'what is mirrored: all but skip-mirror "true", to the letter, and leader election'],
+  ['TestShouldMirror', MIRROR, 'all is mirrored but skip-mirror "true", to the letter, and leader election'],
   [
     'TestEndpointSlicesMirroredForService',
     'scenarios/slices-ownership.test.ts',
@@ -192,7 +192,7 @@ const MIRRORING_CONTROLLER: readonly Row[] = [
 const CLUSTER: readonly Row[] = [
   ['TestEndpointSliceMirroring', MIRRORING, 'become a slice that names their makers, labels and annotations'],
   ['TestEndpointSliceMirroringUpdates', MIRRORING, 'are followed through every edit, by one write of the same slice'],
-  ['TestEndpointSliceMirroringSelectorTransition', MIRRORING, 'when it comes mirrored slices go and planned ones'],
+  ['TestEndpointSliceMirroringSelectorTransition', MIRRORING, 'planned slices replace the mirrored'],
   ['TestEndpointSliceTerminating', IN_SIM, 'of a pod that terminates shows in its conditions'],
   ['TestEndpointsControllersLabelSemantics', IN_SIM, 'has its labels on every slice, but no reserved ones'],
   ['TestEndpointsHeadlessLabel', LABELS, 'no headless label because the service has one'],

@@ -36,8 +36,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Address and family', 'What the API server validates', 'Defects: robustness'],
     defects: [],
-    shownBy:
-      'core/pod-endpoint.test.ts: an address without a node, a valid node or a valid hostname is written without them',
+    shownBy: 'core/pod-endpoint.test.ts: an invalid node or hostname is left out, and the address is written',
   },
   {
     id: 'bad-host-or-node-name',
@@ -47,8 +46,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['What the API server validates'],
     defects: [],
-    shownBy:
-      'core/pod-endpoint.test.ts: an address without a node, a valid node or a valid hostname is written without them',
+    shownBy: 'core/pod-endpoint.test.ts: an invalid node or hostname is left out, and the address is written',
   },
   {
     id: 'empty-subset',
@@ -69,8 +67,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#127370'],
     rules: ['When nothing is written', 'Defects: cost'],
     defects: [],
-    shownBy:
-      'scenarios/hostile.test.ts: more pods than an object may hold: 1,000 are written, the rest is counted and told',
+    shownBy: 'scenarios/hostile.test.ts: more pods than an object may hold: 1,000 are written, the rest is counted',
   },
   {
     id: 'etcd-restore',
@@ -110,8 +107,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Trigger time', 'Defects: robustness'],
     defects: [],
-    shownBy:
-      'scenarios/annotations.test.ts: of a change whose write failed is told by the write that succeeds, with what came meanwhile',
+    shownBy: 'scenarios/annotations.test.ts: of a change whose write failed is told by the write that succeeds',
   },
   {
     id: 'pod-phase',
@@ -131,8 +127,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#89679', '#117193'],
     rules: ['Defects: stale or wrong', 'Defects: robustness'],
     defects: [],
-    shownBy:
-      'scenarios/fights.test.ts: as soon as it is right: repaired within a second, then ever later, half a minute at most',
+    shownBy: 'scenarios/fights.test.ts: as soon as it is right: repaired within a second, later half a minute at most',
   },
   {
     id: 'repeated-deletions',
@@ -142,8 +137,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Defects: stale or wrong'],
     defects: [],
-    shownBy:
-      'scenarios/fights.test.ts: Endpoints are made again nearly at once, then after ever more seconds, ten at most',
+    shownBy: 'scenarios/fights.test.ts: Endpoints are made again at once, then ever later, ten seconds at most',
   },
   {
     id: 'never-dropped',
@@ -163,8 +157,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#125638', '#126578'],
     rules: ['The stale-cache tracker', 'Defects: stale or wrong'],
     defects: [],
-    shownBy:
-      'scenarios/upstream.test.ts: TestMultiplePodChanges: an own write that the watch has not shown yet does not lead to another',
+    shownBy: 'scenarios/upstream.test.ts: TestMultiplePodChanges: an unseen own write does not lead to another',
   },
   {
     id: 'sweep',
@@ -174,8 +167,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#57794', '#78933', '#104062'],
     rules: ['The sweep at start', 'Defects: deleting too much'],
     defects: [],
-    shownBy:
-      'scenarios/ownership.test.ts: are deleted after the start if the label says that they are ours, after asking for the Service once more',
+    shownBy: 'scenarios/ownership.test.ts: are deleted after the start if they are ours and have no Service',
   },
   {
     id: 'delete-calls',
@@ -216,8 +208,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#108020'],
     rules: ['Readiness'],
     defects: [],
-    shownBy:
-      'scenarios/annotations.test.ts: with the flag overrides publishNotReadyAddresses in both directions, terminating pods included',
+    shownBy: 'scenarios/annotations.test.ts: with the flag overrides publishNotReadyAddresses in both directions',
   },
 ];
 
@@ -230,8 +221,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#141592', '#141593', '#92928', '#99345'],
     rules: ['The slice tracker'],
     defects: ['D1'],
-    shownBy:
-      'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go, by us or by the garbage collector (D1, D2, D3)',
+    shownBy: 'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go (D1, D2, D3)',
   },
   {
     id: 'slices-recreated-service',
@@ -241,8 +231,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#141593'],
     rules: ['The placeholder'],
     defects: ['D2'],
-    shownBy:
-      'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go, by us or by the garbage collector (D1, D2, D3)',
+    shownBy: 'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go (D1, D2, D3)',
   },
   {
     id: 'slices-delete-gone',
@@ -263,7 +252,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['The slice tracker'],
     defects: ['D4'],
     shownBy:
-      'scenarios/slices-ownership.test.ts: gives to another service is that one’s, which removes it; the first gets another (D4)',
+      'scenarios/slices-ownership.test.ts: gives to another service is removed by that one; the first gets another (D4)',
   },
   {
     id: 'slices-deleted-untouched',
@@ -284,8 +273,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['The slice tracker'],
     defects: ['D39'],
-    shownBy:
-      'scenarios/fights.test.ts: as soon as it is right: repaired within a second, then ever later, half a minute at most',
+    shownBy: 'scenarios/fights.test.ts: as soon as it is right: repaired within a second, later half a minute at most',
   },
   {
     id: 'slices-gauges',
@@ -306,8 +294,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#107927', '#110639'],
     rules: ['Nodes'],
     defects: ['D9'],
-    shownBy:
-      'scenarios/topology.test.ts: is left out and named once, without a failed sync, until the node appears: then it is in at once (D9)',
+    shownBy: 'scenarios/topology.test.ts: is left out and named once until the node appears, then is in at once (D9)',
   },
   {
     id: 'slices-recycled-metadata',
@@ -318,7 +305,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Writing'],
     defects: ['D10'],
     shownBy:
-      'scenarios/slices-ownership.test.ts: annotates, or holds by a finalizer, keeps that through every write, recycled or not (D10)',
+      'scenarios/slices-ownership.test.ts: annotates, or holds by a finalizer, keeps that through every write (D10)',
   },
   {
     id: 'slices-conflict-events',
@@ -328,8 +315,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#92928', '#99345'],
     rules: ['Events'],
     defects: ['D12'],
-    shownBy:
-      'scenarios/slices-writes.test.ts: is no event: the slices are listed, and written on top of the other writer (D12)',
+    shownBy: 'scenarios/slices-writes.test.ts: is no event: the slices are listed, and written on top (D12)',
   },
   {
     id: 'slices-bad-pod-ip',
@@ -339,8 +325,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#109152'],
     rules: ['From a pod to an endpoint'],
     defects: ['D13'],
-    shownBy:
-      'scenarios/slices.test.ts: to an address that the API server would refuse leaves that out, with an event; the others are written (D13)',
+    shownBy: 'scenarios/slices.test.ts: to an address that the API server would refuse leaves that out alone (D13)',
   },
   {
     id: 'slices-refused-write',
@@ -350,8 +335,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#93908'],
     rules: ['Writing'],
     defects: ['D13'],
-    shownBy:
-      'scenarios/slices-writes.test.ts: of one of several adds holds back the deletes alone: nothing that serves goes away (D13)',
+    shownBy: 'scenarios/slices-writes.test.ts: of one of several adds holds back the deletes alone (D13)',
   },
   {
     id: 'slices-hints-return',
@@ -372,8 +356,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment', 'Failure and switching off'],
     defects: ['D14', 'D15'],
-    shownBy:
-      'scenarios/topology.test.ts: of one family fail without those of the other, and without an event for each sync (D15)',
+    shownBy: 'scenarios/topology.test.ts: of one family fail alone, and without an event for each sync (D15)',
   },
   {
     id: 'slices-hints-no-share',
@@ -383,8 +366,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment'],
     defects: ['D41'],
-    shownBy:
-      'scenarios/topology.test.ts: of an endpoint in a zone without share are its own zone’s, and written once (D41)',
+    shownBy: 'scenarios/topology.test.ts: of an endpoint in a zone without share are its own zone’s (D41)',
   },
   {
     id: 'slices-zone-change',
@@ -414,8 +396,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['From a pod to services'],
     defects: ['D28'],
-    shownBy:
-      'scenarios/slices.test.ts: of a pod that terminates shows in its conditions; later changes of its status cost nothing (D28)',
+    shownBy: 'scenarios/slices.test.ts: of a pod that terminates shows in its conditions; later ones are free (D28)',
   },
   {
     id: 'slices-pod-phase',
@@ -445,8 +426,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Writing'],
     defects: ['D33'],
-    shownBy:
-      'scenarios/slices-writes.test.ts: of creates in a terminating namespace skips them alone: updates and deletes are done (D33)',
+    shownBy: 'scenarios/slices-writes.test.ts: of creates in a terminating namespace skips them alone (D33)',
   },
   {
     id: 'slices-hints-forgotten',
@@ -466,8 +446,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Names of new slices'],
     defects: [],
-    shownBy:
-      'scenarios/slices-writes.test.ts: to a create leaves no duplicate: the slices are listed, and that one is known by its name',
+    shownBy: 'scenarios/slices-writes.test.ts: to a create leaves no duplicate: the slices are listed',
   },
   {
     id: 'slices-trigger-time-retry',
@@ -477,8 +456,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Trigger time'],
     defects: [],
-    shownBy:
-      'scenarios/controllers.test.ts: of one controller survives its own failures, and does not depend on when the other has written',
+    shownBy: 'scenarios/controllers.test.ts: of one controller does not depend on what the other writes, or fails to',
   },
   {
     id: 'slices-bad-host-or-node-name',
@@ -499,7 +477,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Labels'],
     defects: [],
     shownBy:
-      'core/slices/upstream-differences.test.ts: a label with an empty value comes to the placeholder too; upstream takes it for one that is missing',
+      'core/slices/upstream-differences.test.ts: a label with an empty value comes to the placeholder too, unlike upstream',
   },
   {
     id: 'slices-headless-label',
@@ -510,7 +488,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Labels'],
     defects: [],
     shownBy:
-      'core/slices/upstream-differences.test.ts: a slice that takes new endpoints gets the headless label that it lacks; from upstream it does not',
+      'core/slices/upstream-differences.test.ts: a slice that takes new endpoints gets the headless label that it lacks',
   },
   {
     id: 'slices-hints-no-zone',
@@ -521,7 +499,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Assignment', 'Failure and switching off'],
     defects: [],
     shownBy:
-      'core/slices/upstream-differences.test.ts: hints that an endpoint without a zone makes impossible are taken away once; upstream writes on and on',
+      'core/slices/upstream-differences.test.ts: hints that an endpoint without a zone makes impossible are taken away once',
   },
   {
     id: 'slices-hints-of-nodes',
@@ -531,8 +509,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment'],
     defects: [],
-    shownBy:
-      'core/slices/topology-hints.test.ts: hints for nodes, of a time with PreferSameNode, do not stay beside those for zones',
+    shownBy: 'core/slices/topology-hints.test.ts: hints for nodes do not stay beside those for zones',
   },
   {
     id: 'slices-hints-start',
@@ -575,8 +552,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: writing'],
     defects: ['D24'],
-    shownBy:
-      'scenarios/mirroring.test.ts: whose ports and families change all at once take over the slices that there are (D24)',
+    shownBy: 'scenarios/mirroring.test.ts: whose ports and families change all at once take over existing slices (D24)',
   },
   {
     id: 'mirror-reserved-labels',
@@ -618,7 +594,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     rules: ['Retries', 'Events'],
     defects: ['D32'],
     shownBy:
-      'scenarios/mirroring.test.ts: that are refused make the Endpoints stuck, named in a metric, an event and the log, hold up no other, and are tried for ever (D32)',
+      'scenarios/mirroring.test.ts: that are refused make the Endpoints stuck, hold up no other, are tried on (D32)',
   },
   {
     id: 'mirror-foreign-edits',
@@ -639,7 +615,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     rules: ['What the API server validates', 'Mirroring: content'],
     defects: ['D13'],
     shownBy:
-      'core/mirroring/upstream.test.ts: an address that the server would refuse is left out; upstream fails with the whole slice (D13)',
+      'core/mirroring/upstream.test.ts: an address that the server would refuse is left out; upstream fails (D13)',
   },
   {
     id: 'mirror-ports-of-one-name',
@@ -650,7 +626,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     rules: ['What the API server validates', 'Mirroring: content'],
     defects: [],
     shownBy:
-      'core/mirroring/upstream.test.ts: two ports of one name for the same address are mirrored apart; upstream writes what the server refuses',
+      'core/mirroring/upstream.test.ts: two ports of one name for one address are mirrored apart; upstream fails',
   },
   {
     id: 'mirror-equal-ports',
@@ -661,7 +637,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     rules: ['Mirroring: content'],
     defects: [],
     shownBy:
-      'core/mirroring/upstream.test.ts: subsets of equal ports above the limit together have several slices; upstream draws what to leave out',
+      'core/mirroring/upstream.test.ts: subsets above the limit have several slices; upstream draws what to leave out',
   },
   {
     id: 'mirror-metadata',
@@ -671,8 +647,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: one group'],
     defects: [],
-    shownBy:
-      'core/mirroring/plan.test.ts: updates, recycled ones too, and deletes carry uid and resourceVersion; finalizers and generateName stay',
+    shownBy: 'core/mirroring/plan.test.ts: updates and deletes carry uid and resourceVersion, and keep finalizers',
   },
 ];
 
@@ -783,20 +758,17 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D23',
     title: 'Mirroring copies annotations, but not those of kubectl (#98026, #98116)',
-    shownBy:
-      'scenarios/mirroring.test.ts: become a slice that names their makers, labels and annotations (D23), but has no zones and one condition',
+    shownBy: 'scenarios/mirroring.test.ts: become a slice that names their makers, labels and annotations (D23)',
   },
   {
     id: 'D27',
     title: 'Many Services in a namespace do not slow the changes of a pod (#134739)',
-    shownBy:
-      'scenarios/slices.test.ts: is looked at by its services alone, however many there are in the namespace (D27)',
+    shownBy: 'scenarios/slices.test.ts: is looked at by its services alone, however many there are (D27)',
   },
   {
     id: 'D37',
     title: 'Endpoints and slices end alike after rapid changes (#117193, #125638)',
-    shownBy:
-      'scenarios/controllers.test.ts: ends alike in both, however fast pods change and however late answers and watches come (D37)',
+    shownBy: 'scenarios/controllers.test.ts: ends alike in both, however late answers and watches come (D37)',
   },
   {
     id: 'D38',

@@ -84,7 +84,7 @@ test('in a pod it takes the token from where the kubelet mounts it', { skip: exi
   assert.ok(stderr.includes(MOUNTED), stderr);
 });
 
-test('without a place to write to, as in an image with a read-only root, it starts all the same', async () => {
+test('it starts without a place to write to, as with a read-only root', async () => {
   // A file, for the superuser may write to any directory.
   const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
   const { status, stderr } = await untilReady(

@@ -150,7 +150,7 @@ function podsOn({ table, pods }: ReturnType<typeof createWorld>, nodeName: strin
 }
 
 suite('the pods of a node', () => {
-  test('from the moment that they are bound until they are gone, also if the node is not known', () => {
+  test('from their binding until they are gone, also if the node is not known', () => {
     const world = createWorld();
     world.set('web-0', makePod('web-0', { nodeName: '' }));
     assert.deepEqual(podsOn(world, ''), []);

@@ -157,7 +157,7 @@ for (const [name, pod, kind, field, message] of faults) {
   });
 }
 
-test('an address without a node, a valid node or a valid hostname is written without them', () => {
+test('an invalid node or hostname is left out, and the address is written', () => {
   const keys = (pod: Parameters<typeof makePod>[1]): string[] =>
     Object.keys(podEndpoint(makeService(), 'IPv4', makePod('p', pod)).address!);
   assert.deepEqual(keys({ nodeName: '' }), ['ip', 'targetRef']);
@@ -165,7 +165,7 @@ test('an address without a node, a valid node or a valid hostname is written wit
   assert.deepEqual(keys({ hostname: '-a', subdomain: 'web' }), ['ip', 'nodeName', 'targetRef']);
 });
 
-test('the longest hostname and node name that the API server takes are written, longer ones are not', () => {
+test('the longest hostname and node name that the server takes are written', () => {
   const lengths = (nodeName: string, hostname: string): (number | undefined)[] => {
     const { address } = podEndpoint(makeService(), 'IPv4', makePod('p', { nodeName, hostname, subdomain: 'web' }));
     return [address!.nodeName?.length, address!.hostname?.length];

@@ -73,7 +73,7 @@ test('namespaces do not mix', () => {
   assert.deepEqual(podNames(index, 'web'), []);
 });
 
-test('a changed pod: the record before, and the very same list when the labels are the same', () => {
+test('a changed pod gives the record before, and the same list for the same labels', () => {
   const index = indexOf({ web: { app: 'web' } });
   const first = pod('p', { app: 'web' });
   putPod(index, first);

@@ -152,7 +152,7 @@ describe('bad input on a real API server', () => {
     await expectNotStuck('large');
   });
 
-  it('a pod on a node that nobody knows and one with an address that no server takes are left out and named', async () => {
+  it('an unknown node and an impossible address: both pods are left out and named', async () => {
     await createService(world, 'odd');
     await createPod(world, 'odd-1', { ip: '10.1.5.1', labels: { app: 'odd' } });
     await createPod(world, 'odd-2', { ip: '10.1.5.2', labels: { app: 'odd' }, node: 'no-such-node' });

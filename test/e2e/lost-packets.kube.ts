@@ -105,7 +105,7 @@ async function untilItListens(server: ChildProcess): Promise<void> {
   }
 }
 
-test(`a watch whose server's packets are lost ends within ${NOTICED_SECONDS_MAX} s, on every way`, async (context) => {
+test(`a watch whose packets are lost ends within ${NOTICED_SECONDS_MAX} s, on every way`, async (context) => {
   try {
     makeNamespace();
   } catch (error) {

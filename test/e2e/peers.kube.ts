@@ -123,7 +123,7 @@ describe('beside the real kube-controller-manager', () => {
     shown.add('delete-calls');
   });
 
-  it('starts on what kube-controller-manager has left: it repairs the listed differences and writes nothing else', async () => {
+  it('repairs the listed differences of what it takes over, and writes nothing else', async () => {
     await manager.stop();
     const wanted = SCRIPT.flatMap(({ name, difference }) => (difference === undefined ? [] : [`${name}/web`]));
     const successor = await startEndpointd(theirs.cluster, FLAGS);
@@ -134,7 +134,7 @@ describe('beside the real kube-controller-manager', () => {
     assert.deepEqual(written, wanted.toSorted());
   });
 
-  it('hands over to kube-controller-manager, which writes only what it also writes when it starts on its own', async () => {
+  it('hands over to kube-controller-manager, which writes what any start of it writes', async () => {
     await endpointd.term();
     const runs: string[][] = [];
     for (let seen = 0; runs.length < 2;) {

@@ -114,7 +114,7 @@ describe('429 from a real API server', () => {
     }
   }
 
-  it('of an admission webhook carries the header of priority and fairness too, and makes its object wait alone', async () => {
+  it('of an admission webhook makes its object wait alone, flow-control header or not', async () => {
     const { port } = webhook.address() as AddressInfo;
     const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['endpoints'] };
     const config = {

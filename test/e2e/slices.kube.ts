@@ -240,7 +240,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     }
   });
 
-  it('starts on what kube-controller-manager has left, and writes only what that could not', async () => {
+  it('starts on what kube-controller-manager left, and writes what that could not', async () => {
     const hindered = await hinderedOf(theirs);
     await manager.stop();
     const seen = await Promise.all(RESOURCES.map((resource) => writesOf(theirs.cluster, OURS, resource)));
@@ -259,7 +259,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     }
   });
 
-  it('hands over to kube-controller-manager, which writes only what it also writes when it starts on its own', async () => {
+  it('hands over to kube-controller-manager, which writes what any start of it writes', async () => {
     await endpointd.term();
     const runs: string[][] = [];
     const seen = new Map<string, number>();

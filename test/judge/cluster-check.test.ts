@@ -141,7 +141,7 @@ test('what is wrong is told with its first difference', () => {
   ]);
 });
 
-test('what is left over: Endpoints and mirrored slices always, slices of a Service once it has been collected', () => {
+test('leftovers: Endpoints and mirrored slices always, other slices once collected', () => {
   const gone = { services: [] };
   const leftOver = ['Endpoints shop/web: is there without a Service', 'EndpointSlice shop/hand-abc: mirrors nothing'];
   assert.deepEqual(wrong(gone), leftOver);
@@ -152,7 +152,7 @@ test('what is left over: Endpoints and mirrored slices always, slices of a Servi
   ]);
 });
 
-test('a Service that lost its selector keeps what it had, and its Endpoints are mirrored', () => {
+test('a Service that lost its selector keeps what it had, and is mirrored', () => {
   const services = [service('web'), HAND];
   const endpoints = [{ ...WEB_ENDPOINTS, metadata: { ...WEB_ENDPOINTS.metadata, uid: 'w' } }, HAND_ENDPOINTS];
   assert.deepEqual(wrong({ services, endpoints }), [
@@ -160,7 +160,7 @@ test('a Service that lost its selector keeps what it had, and its Endpoints are 
   ]);
 });
 
-test('slices that are going, of a Service that is going, of nobody or of others are not looked at', () => {
+test('slices that are going, or are of nobody or of others, are not looked at', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const going = { ...WEB_SLICE, metadata: { ...WEB_SLICE.metadata, name: 'going', deletionTimestamp } };
   const others = slice('theirs', WEB, 'theirs', [], []);

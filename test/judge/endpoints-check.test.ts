@@ -58,7 +58,7 @@ test('a missing object is wrong', () => {
   assert.deepEqual(wrongEndpoints(EXPECTED, []), ['shop/web']);
 });
 
-test('of the objects without a Service only those with the mark of this controller are wrong', () => {
+test('without a Service only objects with the mark of this controller are wrong', () => {
   const web = endpoints('web', [{ addresses: [ADDRESS], ports: PORTS }]);
   assert.deepEqual(wrongEndpoints(EXPECTED, [web, endpoints('mine', []), endpoints('theirs', [], {})]), ['shop/mine']);
 });

@@ -19,7 +19,7 @@ function node(zone: string, allocatableCpu: string, fields: Partial<NodeRecord> 
 
 const CONTROL_PLANE = labelsFromRecord({ 'node-role.kubernetes.io/control-plane': '' });
 
-test('shares of CPU by zone; nodes of the control plane and those not ready do not count', () => {
+test('shares of CPU by zone leave out the control plane and nodes not ready', () => {
   const nodes = [
     node('a', '1'),
     node('a', '500m'),
@@ -113,7 +113,7 @@ test('none where they cannot be given', () => {
   );
 });
 
-test('a zone without CPU only for an endpoint of its own, and no endpoint without zone', () => {
+test('a zone without CPU is for its own endpoints only', () => {
   assert.equal(judgeCpuHints(hinted({ b: 2, c: 8, d: 1 }), SHARES), '8 hints for zone c, at most 3 are allowed');
   assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }), SHARES), 'hints for zone d, which has no CPU');
   assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }, 'd'), SHARES), null);

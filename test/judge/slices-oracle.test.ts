@@ -103,7 +103,7 @@ describe('what there should be', () => {
     ]);
   });
 
-  test('no pod that is over or has no IP; one on an unknown node only if not ready ones are published', () => {
+  test('no pod is there that is over or has no IP', () => {
     const pods = [makePod('p', { phase: 'Succeeded' }), makePod('q', { podIPs: [] }), makePod('r', { nodeName: 'x' })];
     assert.deepEqual(endpoints(makeService(), pods), []);
     assert.deepEqual(endpoints(makeService({ publishNotReadyAddresses: true }), pods.slice(2)), [
@@ -120,7 +120,7 @@ describe('what there should be', () => {
     assert.deepEqual([...ask(makeService(), [makePod('p', { namespace: 'other' })]).families[0]!.groups], []);
   });
 
-  test('hostname only under the own subdomain, zone only if the node has one, canonical addresses', () => {
+  test('a hostname only under the own subdomain, a zone only if the node has one', () => {
     const pod = { hostname: 'h', podIPs: ['010.0.0.1', 'fd00::1', '169.254.0.1'] };
     const pods = [makePod('p', { ...pod, subdomain: 'web' }), makePod('q', { ...pod, subdomain: 'other' })];
     const common = { addresses: ['10.0.0.1'], conditions: ENDPOINT.conditions, nodeName: 'node-1' };

@@ -60,7 +60,7 @@ describe('an object that is encoded again', () => {
     check([whole, endpoints({ ready: all, notReady: [] }), endpoints({ ready: [...all], notReady: [] })]);
   });
 
-  it('has the bytes of its new state when an address goes, comes or changes, first, in the middle or last', () => {
+  it('has the bytes of its new state, wherever an address comes, goes or changes', () => {
     for (const at of [0, 1, 150, 298, 299]) {
       const without = all.toSpliced(at, 1);
       const changed = all.with(at, address(1000 + at));

@@ -103,7 +103,7 @@ test('only the first Ready condition counts, and only a status of exactly True',
   check([{ type: 'ContainersReady', status: 'True' }], false);
 });
 
-test('a pod that its kubelet is ending counts as deleting where that is asked for (D30)', () => {
+test('a pod that its kubelet is ending counts as deleting where asked for (D30)', () => {
   const end = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'node shutdown' };
   const check = (condition: object, deleting: boolean): void => {
     // The order of the conditions says nothing; the Ready one is still found.
@@ -144,7 +144,7 @@ test('a deletion timestamp means deleting', () => {
   checkPod({ ...POD, metadata }, { ...POD_RECORD, deleting: true });
 });
 
-test('any pod: JSON and protobuf give the same record, whatever the interner held before', () => {
+test('any pod: JSON and protobuf give the same record', () => {
   const shared = createInterner(16);
   fc.assert(
     fc.property(fc.nat(), (seed) => {

@@ -93,7 +93,7 @@ const UPSTREAM_WITHOUT_TOTAL = new Set([
   'endpoint_slice_mirroring_controller_changes',
 ]);
 
-test('the metrics of slices and mirroring have the names, types, labels and bounds of upstream', () => {
+test("metrics of slices and mirroring have upstream's names, types and buckets", () => {
   const counts = '2 … 32768';
   assert.deepEqual(
     CATALOGUE.filter(({ name }) => name.startsWith('endpoint_slice_')).map(({ name, type, labelNames, bounds }) =>
@@ -124,7 +124,7 @@ test('the metrics of slices and mirroring have the names, types, labels and boun
   );
 });
 
-test('the catalogue: no name twice, units and suffixes as Prometheus wants them, help for everyone', () => {
+test('no name stands twice in the catalogue, and each has a unit and help', () => {
   const names = CATALOGUE.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const { name, type, help, bounds } of CATALOGUE) {

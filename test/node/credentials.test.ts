@@ -116,7 +116,7 @@ test('basic authentication and impersonation', async () => {
   });
 });
 
-test('--master goes before the server of the kubeconfig, and alone is without credentials', async () => {
+test("--master goes before the kubeconfig's server, and alone has no credentials", async () => {
   const path = kubeconfig({}, { token: 't' });
   const both = await access({ kubeconfig: path, master: 'https://10.9.9.9/prefix/' });
   assert.equal(both.origin, 'https://10.9.9.9');

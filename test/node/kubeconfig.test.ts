@@ -32,7 +32,7 @@ users:
       example.com/Scope: [x, y]
 `;
 
-test('the current context is resolved, relative paths against the directory of the file', async () => {
+test('the current context is resolved, with paths from the directory of the file', async () => {
   const { path, cluster, user } = await parseKubeconfig('/etc/endpointd/kubeconfig', YAML);
   assert.equal(path, '/etc/endpointd/kubeconfig');
   assert.deepEqual(cluster, {

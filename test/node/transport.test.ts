@@ -91,7 +91,7 @@ test('credentials that cannot be read again leave the last ones in use', async (
   assert.equal(world.events[0]!.type, 'response');
 });
 
-test('changed connection material makes new connections while a stream ends on its old one', async () => {
+test('changed credentials open new connections while a stream ends on its old one', async () => {
   let ca: string | null = null;
   await using world = await disposable(
     socketWorld(

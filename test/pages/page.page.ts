@@ -97,7 +97,7 @@ describe('a page in a browser', () => {
     });
   });
 
-  it('opens a difference: what is there and what would be, each with its sign and colour', async () => {
+  it('opens a difference: what is there and what would be, by sign and colour', async () => {
     await withPage({ width: 1200, colorScheme: 'light' }, async (page) => {
       await page.click('summary >> nth=0');
       const look = async (element: string): Promise<string[]> =>

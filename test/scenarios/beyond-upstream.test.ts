@@ -59,7 +59,7 @@ describe('--clean-up-unselected', () => {
     ['loses its selector', unselect],
     ['becomes an ExternalName', becomeExternalName],
   ] as const) {
-    it(`a Service that ${how} loses what was written for it: one delete each, nothing mirrored`, () => {
+    it(`a Service that ${how} loses what was written for it`, () => {
       const sim = settled(CLEAN_UP);
       const from = sim.exchanges.length;
       change(sim);
@@ -104,7 +104,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('such Endpoints are not mirrored either where another program is the endpoints controller', () => {
+  it('such Endpoints are not mirrored where another program is their controller', () => {
     const sim = settled(CLEAN_UP);
     sim.kill();
     unselect(sim);
@@ -167,7 +167,7 @@ describe('--opt-out-label', () => {
   const OPT_OUT = { optOutLabel: KEY };
   const label = (sim: Sim, name: string): void => editService(sim, name, {}, { labels: { [KEY]: 'them' } });
 
-  it('a Service with the label keeps what it has, whatever happens to its pods and objects', () => {
+  it('a Service with the label keeps what it has, whatever its pods do', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');
     const from = sim.exchanges.length;
@@ -213,7 +213,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/ours 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('Endpoints made by hand for it are not mirrored any more, nor is what was mirrored removed', () => {
+  it('Endpoints made by hand for it are not mirrored, and their slices stay', () => {
     const sim = createSliceSim({ options: { ...ALL, ...OPT_OUT } });
     createService(sim, { name: 'hand', spec: { selector: null } });
     makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);
@@ -243,7 +243,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('with --clean-up-unselected it is cleaned up when the label goes, also by a process that never knew it otherwise', () => {
+  it('with --clean-up-unselected it is cleaned up when the label goes', () => {
     const sim = settled({ ...OPT_OUT, cleanUpUnselected: true });
     label(sim, 'web');
     editService(sim, 'web', { selector: null });
@@ -283,7 +283,7 @@ describe('--mirroring-zones', () => {
   const zonesOf = (sim: Sim): (string | undefined)[] =>
     slicesOf(sim).flatMap(({ endpoints }) => endpoints!.map(({ zone }) => zone));
 
-  it('mirrored endpoints are in the zone of their node from the first write on; without the flag in none', () => {
+  it('mirrored endpoints are in the zone of their node; without the flag in none', () => {
     const sim = onNodes(['node-1', 'node-2']);
     assert.deepEqual(zonesOf(sim), ['zone-a', undefined]);
     assert.deepEqual(asked(sim), ['POST endpointslices 201']);
@@ -380,7 +380,7 @@ describe('--adaptive-batch-period-max', () => {
   const writesTo = (sim: Sim, resource: string): number =>
     asked(sim).filter((line) => line === `PUT ${resource} 200`).length;
 
-  it('a roll-out costs both objects a write a second, and a few at its beginning; without it a write for each pod', () => {
+  it('a roll-out costs a write a second for each object, not one for each pod', () => {
     const adaptive = rollOut(1000);
     const fixed = rollOut(0);
     // At 0, 100, 200, ... ms each, once 62, 125, 250, 500 and then 1000 ms have passed since a change.
@@ -440,7 +440,7 @@ describe('--kubelet-shutdown-is-termination', () => {
     sim.run(1000);
   }
 
-  it('a pod that its kubelet is ending is terminating in slices, still serving, and not in Endpoints', () => {
+  it('a pod that its kubelet is ending is terminating in slices, and still serving', () => {
     const sim = settled({ kubeletShutdownIsTermination: true });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(1000);
@@ -490,7 +490,7 @@ describe('--compact-slices', () => {
   }
   const ALL_EIGHT = 8;
 
-  it('after ten quiet seconds the slices of a service that has shrunk are merged, step by step', () => {
+  it('after ten quiet seconds the slices of a shrunk service are merged in steps', () => {
     const sim = shrunk({});
     const from = sim.exchanges.length;
     sim.run(10_000);
@@ -527,7 +527,7 @@ describe('--compact-slices', () => {
     assert.deepEqual(sizesOf(sim), [4, 4]);
   });
 
-  it('deletes that fail leave endpoints in two slices, never in none, and are tried again', () => {
+  it('deletes that fail leave endpoints in two slices, never in none', () => {
     const sim = shrunk({});
     sim.refuse = ({ method }) => (method === 'DELETE' ? 500 : 0);
     sim.run(20_000);

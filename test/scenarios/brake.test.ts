@@ -97,7 +97,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(metric(sim, 'endpointd_mass_removals_total'), 0);
   });
 
-  it('because another cluster is behind the address for a moment: nothing is taken away', () => {
+  it('because the address leads to another cluster: nothing is taken away', () => {
     const sim = settled();
     const ours = sim.backup();
     const other = createSim();

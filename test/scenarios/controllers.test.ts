@@ -154,7 +154,7 @@ describe('a cache that does not fill', () => {
     ['endpointslices', 404, true, ['endpoints']],
     ['endpoints', 403, true, ['endpointslice']],
   ] as const) {
-    it(`of ${resource}, a ${watchList ? 'WatchList' : 'page'} answered ${status}, holds up no controller that does without it`, () => {
+    it(`of ${resource}, a ${watchList ? 'WatchList' : 'page'} answered ${status}, holds up only who needs it`, () => {
       const sim = world(ALL);
       sim.refuse = ({ path }) => (path.includes(`/${resource}?`) ? status : 0);
       sim.start({ watchList });
@@ -182,7 +182,7 @@ describe('a cache that does not fill', () => {
     assert.ok(metric(sim, 'workqueue_adds_total', { name: 'endpoint' }) > before);
   });
 
-  it('of either output, both refused, leaves the inputs unread: they are never older than what is written', () => {
+  it('of either output, both refused, leaves the inputs unread', () => {
     const sim = world(ALL);
     sim.refuse = ({ path }) => (/\/endpoint(s|slices)\?/.test(path) ? 403 : 0);
     sim.start();
@@ -211,7 +211,7 @@ describe('the queues', () => {
     }
   });
 
-  it('of slices do not repair sooner than their batch period, but mirroring follows Endpoints at once', () => {
+  it('of slices repair no sooner than their batch period; mirroring follows at once', () => {
     const sim = settled({
       ...ALL,
       endpointsliceUpdatesBatchPeriodMs: 4000,
@@ -303,7 +303,7 @@ describe('the trigger time', () => {
   /** Virtual time starts on the first of January 2026. */
   const second = (s: number): string => new Date(Date.UTC(2026, 0, 1) + s * 1000).toISOString().replace('.000', '');
 
-  it('of one controller survives its own failures, and does not depend on when the other has written', () => {
+  it('of one controller does not depend on what the other writes, or fails to', () => {
     const sim = settled();
     const slice = `${SLICES}/${slicesOf(sim).find(({ metadata }) => metadata.generateName === 'web-')!.metadata.name}`;
     sim.run(8000);
@@ -352,7 +352,7 @@ describe('what changes in both outputs', () => {
     assert.equal(metric(sim, 'endpointd_shard_batches_total'), before + 1);
   });
 
-  it('ends alike in both, however fast pods change and however late answers and watches come (D37)', () => {
+  it('ends alike in both, however late answers and watches come (D37)', () => {
     for (let seed = 1; seed <= 6; seed++) {
       const sim = createSliceSim({ seed, options: { ...ALL, kubeApiQps: 100 } });
       createService(sim, { name: 'web' });

@@ -83,7 +83,7 @@ describe('an update that is refused', () => {
   });
 
   for (const status of [422, 403]) {
-    it(`with ${status} is not tried again within two seconds, whatever changes; a change then is`, () => {
+    it(`with ${status} is not tried again within two seconds, whatever changes`, () => {
       const sim = refusing(status);
       flip(sim, false);
       sim.run(1000);
@@ -120,7 +120,7 @@ it('a conflict is expected: its line shows only where much is asked for', () => 
   assert.deepEqual([line?.level, line?.v, line?.fields['class']], ['info', 3, 'conflict']);
 });
 
-it('a sync that went well says in its line what there is, what it wrote and how long it took', () => {
+it('a sync that went well says in its line what it wrote and how long it took', () => {
   const sim = refusing(200);
   sim.refuse = () => 0;
   sim.logLines.length = 0;

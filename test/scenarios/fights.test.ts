@@ -94,19 +94,19 @@ function warnings(sim: Sim): LogEffect[] {
 }
 
 describe('objects that somebody deletes as soon as they are there', () => {
-  it('Endpoints are made again nearly at once, then after ever more seconds, ten at most', () => {
+  it('Endpoints are made again at once, then ever later, ten seconds at most', () => {
     const waits = rounded(fight(settled(), ENDPOINTS_KIND, ENDPOINTS_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 7), [0.1, 1.8, 3.6, 7.2, 10, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 
-  it('a slice is made again within a second, whatever its new name, then ever later, ten seconds at most', () => {
+  it('a slice is made again within a second, then ever later, ten seconds at most', () => {
     const waits = rounded(fight(settled(), SLICES_KIND, SLICES_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 7), [0.9, 1.8, 3.6, 7.2, 10, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 
-  it('a mirrored slice likewise, and its Endpoints that go and come again are no fight', () => {
+  it('a mirrored slice likewise; Endpoints that go and come again are no fight', () => {
     const sim = settled({ options: { slices: false, mirroring: true } });
     createService(sim, { name: 'hand', spec: { selector: null } });
     const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }];
@@ -145,7 +145,7 @@ describe('objects that somebody deletes as soon as they are there', () => {
 
 for (const kind of KINDS) {
   describe(`${kind.title} that somebody edits`, () => {
-    it('as soon as it is right: repaired within a second, then ever later, half a minute at most', () => {
+    it('as soon as it is right: repaired within a second, later half a minute at most', () => {
       const waits = rounded(fight(settled(), kind, kind.edit, 300));
       assert.deepEqual(waits.slice(0, 8), [0.9, 1.8, 3.6, 7.2, 14.4, 28.8, 30, 30]);
       assert.equal(waits.length, 14, 'writes in 300 s');

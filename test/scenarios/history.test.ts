@@ -128,7 +128,7 @@ for (const watchList of [true, false]) {
         assert.ok(resets(sim) > 0);
       });
 
-      it(`after ${what}, the revision bumped: the same, and no list is below what was reached`, () => {
+      it(`after ${what}, the revision bumped: the same, and no list is too old`, () => {
         const sim = settled({ options: { watchList } });
         sim.restore(livedOn(sim, since), { bump: BUMP });
         expectRight(sim, 10_000);
@@ -280,7 +280,7 @@ describe('an object that is made after the backup', () => {
   }
 
   for (const streams of ['cut', 'mute'] as const) {
-    it(`is made again where only the answer to its write has told of it, connections ${streams}`, () => {
+    it(`is made again where only its write’s answer told of it, connections ${streams}`, () => {
       const sim = settled();
       sim.muteWatches = true;
       makeEndpoints(sim, 'no-service', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }]);

@@ -46,7 +46,7 @@ describe('unreasonable sizes', () => {
     assert.equal(endpointsTable(sim).filter((line) => line.endsWith('10.0.0.1 : http:8080/TCP')).length, 300);
   });
 
-  it('more pods than an object may hold: 1,000 are written, the rest is counted and told', () => {
+  it('more pods than an object may hold: 1,000 are written, the rest is counted', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     for (let i = 0; i < 1030; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
@@ -79,7 +79,7 @@ describe('an object that is too large', () => {
   const stuck = (sim: Sim): string[] =>
     samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => `${labels['service']} ${labels['class']}`);
 
-  it('for a batch, by what others have written on it: its service is stuck until that is gone, no other', () => {
+  it('for a batch, by what others wrote on it: its service alone is stuck', () => {
     const sim = createSim({ options: { maxBatchBytes: 65_536 } });
     const note = 'x'.repeat(200_000);
     sim.request('POST', '/api/v1/namespaces/default/endpoints', {
@@ -112,7 +112,7 @@ describe('an object that is too large', () => {
     assert.deepEqual(stuck(sim), []);
   });
 
-  it('for etcd, which the server passes on as a bare 500: named at once, tried again rarely, no other waits', () => {
+  it('for etcd, which the server calls a bare 500: named at once, tried rarely', () => {
     const sim = createSim();
     createService(sim, { name: 'huge' });
     createService(sim, { name: 'other' });

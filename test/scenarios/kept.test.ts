@@ -27,7 +27,7 @@ describe('nothing is kept', () => {
     checkNothingKept(sim, 'the slice and the Endpoints are gone');
   });
 
-  it('of mirrored slices when it is a GET that finds the Endpoints gone, and the watch has no news any more', () => {
+  it('of mirrored slices when it is a GET that finds the Endpoints gone', () => {
     const sim = mirroredWorld(['198.51.100.1', '2001:db8::1']);
     assert.equal(namesOf(sim).length, 2);
     for (let shard = 0; shard < sim.shards!.count; shard++) sim.shards!.kill(shard, 'simulated death');
@@ -41,7 +41,7 @@ describe('nothing is kept', () => {
 });
 
 describe('nothing is forgotten', () => {
-  it('of a slice that somebody gives to another Service while its next content is planned', () => {
+  it('of a slice given to another Service while its next content is planned', () => {
     const sim = createSliceSim({ options: { minResyncPeriodMs: 20_000 }, batchMs: () => 200 });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

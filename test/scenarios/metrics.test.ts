@@ -231,7 +231,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     });
   });
 
-  it('follow a node that appears: a pod more in each family, each in a slice of its own', async () => {
+  it('follow a node that appears: a pod more in each family', async () => {
     const sim = slicesMorning();
     assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 1);
     const before = await counted(sim);

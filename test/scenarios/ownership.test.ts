@@ -60,7 +60,7 @@ describe('foreign edits', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
   });
 
-  it('keep annotations, finalizers and owner references that others have put on the object', () => {
+  it('keep annotations, finalizers and owner references of others', () => {
     const sim = settled();
     const object = sim.request('GET', `${ENDPOINTS}/web`);
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u-1' }];
@@ -109,7 +109,7 @@ describe('an Endpoints object that goes away', () => {
 });
 
 describe('leftovers without a Service', () => {
-  it('are deleted after the start if the label says that they are ours, after asking for the Service once more', () => {
+  it('are deleted after the start if they are ours and have no Service', () => {
     const sim = createSim();
     sim.request('POST', ENDPOINTS, orphan('old', OURS));
     sim.start();
@@ -122,7 +122,7 @@ describe('leftovers without a Service', () => {
     ]);
   });
 
-  it('are asked for where a Service without a selector goes and the API server has not removed them', () => {
+  it('are asked for where a Service without a selector goes and they stay', () => {
     const sim = createSim();
     createService(sim, { name: 'old', spec: { selector: null } });
     // A finalizer keeps them there, and what becomes of them is known before their Service is.
@@ -173,7 +173,7 @@ describe('what upstream leaves alone', () => {
     assert.deepEqual(writesOf(sim), []);
   });
 
-  it('the object stays when the selector is removed, and is taken up again when one comes back', () => {
+  it('the object stays without the selector, and is taken up again with one', () => {
     const sim = settled();
     const service = (): object => sim.request('GET', '/api/v1/namespaces/default/services/web');
     const without = structuredClone(service()) as { spec: { selector?: object } };

@@ -75,7 +75,7 @@ describe('a page that is too big', () => {
     assert.equal(cachedPods(sim), 600);
   });
 
-  it('leaves the lists after it with the number that fitted, and that grows while full pages are small', () => {
+  it('leaves the next lists with the number that fitted, which grows again', () => {
     const sim = withPods(600, 20_000);
     sim.run(5000);
     assert.equal(cachedPods(sim), 600);
@@ -86,7 +86,7 @@ describe('a page that is too big', () => {
     assert.equal(cachedPods(sim), 600);
   });
 
-  it('with one object on it is tried again with pauses, and the reason says the request', () => {
+  it('with one object on it is tried again with pauses, and says so', () => {
     const sim = withPods(3, 10);
     sim.run(60_000);
     assert.ok(podPages(sim).length < 20, `${podPages(sim).length} pages in a minute`);

@@ -40,7 +40,7 @@ function isWrite({ method, path }: HttpRequest): boolean {
   return method !== 'GET' && path.startsWith(ENDPOINTS);
 }
 
-describe('what is deleted while its Service is not planned, and the slots are taken so that nobody looks', () => {
+describe('what is deleted while its Service is not planned and no slot is free', () => {
   /** One service whose writes take long holds the only slot. */
   function occupied(options: SimConfig['options']): Sim {
     const sim = createSim({ options });
@@ -86,7 +86,7 @@ describe('an object that others delete while no watch tells', () => {
     sim.compact();
   }
 
-  it('is made again when a list misses it while our write is under way, which is then refused and not needed', () => {
+  it('is made again when a list misses it while a write of it is under way', () => {
     const sim = settled();
     sim.refuse = (request) => (isWrite(request) ? 503 : 0);
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);

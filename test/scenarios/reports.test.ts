@@ -119,7 +119,7 @@ function live(config: SimConfig): { readonly sim: Sim; readonly writes: readonly
   return { sim, writes };
 }
 
-it('with all reports taken out each write is the same, to the byte and the millisecond', () => {
+it('with all reports taken out each write is the same, byte and time', () => {
   const told = live({});
   const silent = live({ reports: () => SILENT });
   assert.deepEqual(silent.writes, told.writes);

@@ -31,7 +31,7 @@ function metric(sim: Sim, name: string): number {
 }
 
 describe('a thread that dies', () => {
-  it('at rest costs nothing until a service changes: one GET of its object, then as if nothing had been', () => {
+  it('at rest costs one GET once a service changes, and no more', () => {
     const sim = settled(3);
     sim.shards!.kill(0, 'out of memory');
     sim.run(60_000);

@@ -56,7 +56,7 @@ describe('an answer that is none of the API server', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : http:8080/TCP']);
   });
 
-  it('does not say that a Service is gone: what looks like an orphan stays until the API server says so', () => {
+  it('does not say that a Service is gone: an orphan stays until the API says so', () => {
     const sim = createSim();
     const subsets = [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }];
     const metadata = { name: 'orphan', labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } };

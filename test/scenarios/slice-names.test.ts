@@ -29,7 +29,7 @@ describe('a create of a slice whose reply is lost', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('and that somebody has taken from us since: tried again by its name, which is taken, then by another', () => {
+  it('and that somebody has taken since: its name is tried again, then another', () => {
     const sim = lostReply();
     const path = `${SLICES}/${namesOf(sim)[0]}`;
     const { labels } = sim.request('GET', path).metadata;

@@ -73,7 +73,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('edits again and again waits ever longer to be put right, but pods are followed at once', () => {
+  it('edits again and again waits ever longer; pods are followed at once', () => {
     const sim = settled();
     for (let i = 0; i < 100; i++) {
       sim.run(1000);
@@ -97,7 +97,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('takes over by its managed-by label is his: the service gets another, and goes on (D4)', () => {
+  it('takes over by its managed-by label is his: the service gets another (D4)', () => {
     const sim = settled();
     const taken = onlySlice(sim);
     edit(sim, taken, { labels: { ...LABELS, 'endpointslice.kubernetes.io/managed-by': 'somebody' } });
@@ -111,7 +111,7 @@ describe('a slice that somebody else', () => {
     ]);
   });
 
-  it('gives to another service is that one’s, which removes it; the first gets another (D4)', () => {
+  it('gives to another service is removed by that one; the first gets another (D4)', () => {
     const sim = settled();
     createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
     sim.run(1000);
@@ -121,7 +121,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/other IPv4 -', RIGHT[0]]);
   });
 
-  it('strips of its service-name label is nobody’s: left alone, and the service gets another', () => {
+  it('strips of its service-name label is nobody’s: the service gets another', () => {
     const sim = settled();
     edit(sim, onlySlice(sim), { labels: { 'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE } });
     sim.run(5000);
@@ -138,7 +138,7 @@ describe('a slice that somebody else', () => {
     assert.notEqual(onlySlice(sim), path);
   });
 
-  it('annotates, or holds by a finalizer, keeps that through every write, recycled or not (D10)', () => {
+  it('annotates, or holds by a finalizer, keeps that through every write (D10)', () => {
     const sim = settled();
     const path = onlySlice(sim);
     const { annotations } = sim.request('GET', path).metadata;
@@ -155,7 +155,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(metadata.finalizers, ['example.com/f']);
   });
 
-  it('deletes while a finalizer holds it counts as gone: the service goes on with another (D11)', () => {
+  it('deletes while a finalizer holds it counts as gone (D11)', () => {
     const sim = settled();
     const held = onlySlice(sim);
     edit(sim, held, { finalizers: ['example.com/f'] });
@@ -209,7 +209,7 @@ describe('slices of somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('in our name for a Service without selector, or for none: left to whoever made them', () => {
+  it('in our name for no Service with a selector: left to whoever made them', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeSlice(sim, 'web-hand', { labels: LABELS });
@@ -220,7 +220,7 @@ describe('slices of somebody else', () => {
     assert.deepEqual(asked(sim), []);
   });
 
-  it('that cannot be read is named and left alone: the service has another beside it, and no other is harmed', () => {
+  it('that cannot be read is named and left alone: the service has another', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createService(sim, { name: 'other' });
@@ -248,7 +248,7 @@ describe('slices of somebody else', () => {
 });
 
 describe('a Service that is deleted and made again at once', () => {
-  it('gets slices of its own; those of its predecessor go, by us or by the garbage collector (D1, D2, D3)', () => {
+  it('gets slices of its own; those of its predecessor go (D1, D2, D3)', () => {
     // From at once to after all has settled.
     for (const collectedAfterMs of [0, 3, 6, 9, 12, 100, 5000]) {
       for (const pods of [0, 1]) {
@@ -299,7 +299,7 @@ describe('a Service that is deleted and made again at once', () => {
 });
 
 describe('a Service that is deleted', () => {
-  it('leaves its slices to the garbage collector, and when that has been nothing is kept', () => {
+  it('leaves its slices to the garbage collector, and then nothing is kept', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     deleteObject(sim, `${SERVICES}/web`);

@@ -177,7 +177,7 @@ describe('at every moment of a sync', () => {
 });
 
 describe('a watch that lags', () => {
-  it('tells nothing new of a slice that was written and then deleted: no request, no edit by others', () => {
+  it('tells nothing new of a slice that was written and then deleted', () => {
     const sim = settled();
     sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream && path.includes('endpointslices') ? 5000 : 0 });
     const web = namesOf(sim).filter((name) => name.startsWith('web-'));

@@ -32,7 +32,7 @@ const stuck = (sim: Sim): string[] =>
 describe('a service that ends every thread on which it is planned', () => {
   const OTHERS = ['default/hand (mirror) IPv4 10.9.0.1 : :80/TCP', 'default/web IPv4 10.0.0.1 : http:8080/TCP'];
 
-  it('is set aside by all controllers that plan it, and named in an event of each; the others go on', () => {
+  it('is set aside by all its controllers, each with an event; the others go on', () => {
     const sim = world(() => true);
     sim.run(10_000);
     assert.deepEqual(slicesTable(sim), OTHERS);
@@ -72,7 +72,7 @@ describe('a service that ends every thread on which it is planned', () => {
 });
 
 describe('a service whose planning throws', () => {
-  it('while another of its plans is under way: that one begins with a look at what there is, and makes no duplicate', () => {
+  it('while another of its plans is under way: that one reads first, no duplicate', () => {
     let batchMs = 1;
     const options = { ...ALL, endpointsliceUpdatesBatchPeriodMs: 50 };
     const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });

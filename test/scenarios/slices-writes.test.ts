@@ -57,7 +57,7 @@ const writes =
     method === wanted && path.startsWith(SLICES);
 
 describe('a reply that is lost', () => {
-  it('to a create leaves no duplicate: the slices are listed, and that one is known by its name', () => {
+  it('to a create leaves no duplicate: the slices are listed', () => {
     const sim = world();
     sim.start();
     loseOneReply(sim, writes('POST'));
@@ -68,7 +68,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to a create that comes late, after it was asked for again, leaves no duplicate either', () => {
+  it('to a create that comes after it was asked for again leaves no duplicate', () => {
     const sim = world();
     sim.start();
     // The first is on its way for longer than anybody waits for it.
@@ -112,7 +112,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to any of the writes of a service that is growing, shrinking and changing its ports, leaves it right', () => {
+  it('to any of the writes of a growing and shrinking service leaves it right', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const sim = world({ seed, options: { maxEndpointsPerSlice: 3 } });
       sim.faults.loseReply = 0.4;
@@ -137,7 +137,7 @@ describe('a reply that is lost', () => {
 });
 
 describe('a conflict', () => {
-  it('is no event: the slices are listed, and written on top of the other writer (D12)', () => {
+  it('is no event: the slices are listed, and written on top (D12)', () => {
     const sim = settled();
     const path = `${SLICES}/${namesOf(sim)[0]}`;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -199,7 +199,7 @@ describe('a refusal', () => {
     ['a bare 500 of etcd', makeStatus(500, '', 'etcdserver: request is too large')],
     ['413', makeStatus(413, 'RequestEntityTooLarge', 'limit is 3145728')],
   ] as const) {
-    it(`for good (${title}) names service and slice in an event, a metric and the log, and holds up no other`, () => {
+    it(`for good (${title}) is named in event, metric and log, and holds up no other`, () => {
       const sim = world({
         refuse: ({ method, path, body }) =>
           method === 'POST' && path === SLICES && Buffer.from(body!).includes('bad-') ? answer : 0,
@@ -229,7 +229,7 @@ describe('a refusal', () => {
     });
   }
 
-  it('of the slices does not hold up the Endpoints of the same service, nor the other way round', () => {
+  it('of the slices does not hold up the Endpoints of its service, nor they them', () => {
     for (const [refused, other] of [
       [SLICES, ENDPOINTS],
       [ENDPOINTS, SLICES],
@@ -253,7 +253,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of one of several adds holds back the deletes alone: nothing that serves goes away (D13)', () => {
+  it('of one of several adds holds back the deletes alone (D13)', () => {
     const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
@@ -276,7 +276,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of one slice does not make another wait, whose conflict the next try settles, whichever answer comes last', () => {
+  it('of one slice does not make another wait, whose conflict the next try settles', () => {
     for (const lastName of [0, 1]) {
       const sim = world({ options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 } });
       createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -302,7 +302,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of creates in a terminating namespace skips them alone: updates and deletes are done (D33)', () => {
+  it('of creates in a terminating namespace skips them alone (D33)', () => {
     const sim = createSliceSim({
       serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
       options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 },
@@ -352,7 +352,7 @@ describe('a refusal', () => {
 });
 
 describe('a thread that is lost', () => {
-  it('at rest costs one list of the slices of a service that changes, then as if nothing had been', () => {
+  it('at rest costs one list of the slices of a service that changes', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'out of memory');
     sim.run(60_000);
@@ -362,7 +362,7 @@ describe('a thread that is lost', () => {
     assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
   });
 
-  it('has the slices listed: one that is deleted while that list, which still has it, is on its way, is made again', () => {
+  it('has the slices listed: one that is deleted meanwhile is made again', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'exit code 1');
     sim.run(1000);

@@ -120,7 +120,7 @@ describe('a service', () => {
     );
   });
 
-  it('with another appProtocol, and nothing else, has it in the same slices and in the Endpoints', () => {
+  it('with another appProtocol alone has it in the same slices and the Endpoints', () => {
     const sim = settled({ options: { endpoints: true } });
     const port = { name: 'http', port: 80, targetPort: 'http' };
     const stated = (): (string | undefined)[] => {
@@ -159,7 +159,7 @@ describe('a service', () => {
     assert.ok(!('team' in labels()));
   });
 
-  it('without a selector any more, or of type ExternalName, keeps the slices that it has', () => {
+  it('without a selector any more, or of type ExternalName, keeps its slices', () => {
     for (const spec of [{ selector: null }, { type: 'ExternalName', externalName: 'example.com', clusterIP: '' }]) {
       const sim = settled();
       const from = sim.exchanges.length;
@@ -175,7 +175,7 @@ describe('a service', () => {
     }
   });
 
-  it('that gets its selector back finds its slices again, brings them up to date and makes no others', () => {
+  it('that gets its selector back finds its slices again, and makes no others', () => {
     const sim = settled();
     const names = namesOf(sim);
     editService(sim, 'web', { selector: null });
@@ -201,7 +201,7 @@ describe('a flip of a pod', () => {
     assert.equal(slicesTable(sim).filter((line) => line.includes('| 10.0.0.5 ')).length, 1);
   });
 
-  it('has its slice written before its Endpoints where the bucket lets one write go at a time', () => {
+  it('has its slice written before its Endpoints when writes go one at a time', () => {
     // Of the two controllers together: one token, and another after half a second.
     const sim = settled({ options: { ...BOTH, kubeApiQps: 1, kubeApiBurst: 0.5 } });
     sim.run(10_000);
@@ -225,7 +225,7 @@ describe('a flip of a pod', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('of a pod that terminates shows in its conditions; later changes of its status cost nothing (D28)', () => {
+  it('of a pod that terminates shows in its conditions; later ones are free (D28)', () => {
     const sim = settled({}, 2);
     edit(sim, `${PODS}/web-1`, { finalizers: ['example.com/f'] });
     deletePod(sim, 'web-1');
@@ -245,7 +245,7 @@ describe('a flip of a pod', () => {
 });
 
 describe('a change of a pod', () => {
-  it('is looked at by its services alone, however many there are in the namespace (D27)', () => {
+  it('is looked at by its services alone, however many there are (D27)', () => {
     const sim = createSliceSim({ options: { kubeApiQps: 1000, kubeApiBurst: 1000 } });
     for (let i = 1; i <= 300; i++) createService(sim, { name: `s-${i}`, spec: { selector: { app: `s-${i}` } } });
     createPod(sim, { name: 'pod', ip: '10.0.0.1', labels: { app: 's-7' } });
@@ -268,7 +268,7 @@ describe('a change of a pod', () => {
     }
   });
 
-  it('to an address that the API server would refuse leaves that out, with an event; the others are written (D13)', () => {
+  it('to an address that the API server would refuse leaves that out alone (D13)', () => {
     const sim = settled();
     createPod(sim, { name: 'local', ip: '169.254.7.7' });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -381,7 +381,7 @@ describe('a restart', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('on slices of another make, with ports in another order, under other names, writes nothing', () => {
+  it('on slices of another make, with ports in another order, writes nothing', () => {
     const sim = createSliceSim({ options: { maxEndpointsPerSlice: 2 } });
     const ports = ['a', 'b', 'c', 'd'].map((name, i) => ({ name, port: i + 1, protocol: 'TCP' }));
     createService(sim, { name: 'web', spec: { ports } });
@@ -434,7 +434,7 @@ describe('a restart', () => {
     assert.ok(metric(sim, 'endpointd_syncs_total', { result: 'unchanged' }) >= 4);
   });
 
-  it('with a lower --max-endpoints-per-slice splits nothing, and fills no slice above it', () => {
+  it('with a lower --max-endpoints-per-slice splits nothing, and fills none above', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 10 } }, 8);
     sim.kill();
     const from = sim.exchanges.length;

@@ -126,7 +126,7 @@ describe('a pod on a node that is not known', () => {
     return sim;
   }
 
-  it('is left out and named once, without a failed sync, until the node appears: then it is in at once (D9)', () => {
+  it('is left out and named once until the node appears, then is in at once (D9)', () => {
     const sim = oneUnknown();
     sim.run(600_000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
@@ -263,7 +263,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(toldOfHints(sim), [`2 x ${ENABLED}`, `1 x ${INSUFFICIENT}`]);
   });
 
-  it('come for services that wanted them from the start, when the nodes do only later (D14)', () => {
+  it('come for services that wanted them before the nodes were known (D14)', () => {
     const sim = twoZones({}, { ready: false });
     createAuto(sim);
     pods(sim, 1, 4);
@@ -275,7 +275,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.ok(slicesTable(sim)[0]!.includes('>zone-b'));
   });
 
-  it('come when there are no more zones than endpoints, without any change of a pod (D14)', () => {
+  it("come when there are no more zones than endpoints, without a pod's change (D14)", () => {
     const sim = twoZones();
     createNode(sim, { name: 'node-3', zone: 'zone-c' });
     createAuto(sim);
@@ -288,7 +288,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
-  it('come when the same zones get other shares that allow them, without any change of a pod (D14)', () => {
+  it('come when other shares of the same zones allow them, without a change (D14)', () => {
     const sim = twoZones({}, { cpu: '8' });
     createAuto(sim);
     pods(sim, 1, 2);
@@ -316,7 +316,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     }
   });
 
-  it('of one family fail without those of the other, and without an event for each sync (D15)', () => {
+  it('of one family fail alone, and without an event for each sync (D15)', () => {
     const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
     createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
     pods(sim, 1, 8);
@@ -336,7 +336,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     ]);
   });
 
-  it('of an endpoint in a zone without share are its own zone’s, and written once (D41)', () => {
+  it('of an endpoint in a zone without share are its own zone’s (D41)', () => {
     const sim = twoZones();
     createNode(sim, {
       name: 'node-3',

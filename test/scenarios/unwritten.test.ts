@@ -51,7 +51,7 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('counts a change that comes during a write from its own time, once that write is done', () => {
+  it('counts a change that comes during a write from its own time', () => {
     const sim = settled();
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'PUT' && path.startsWith(ENDPOINTS) ? 5000 : 0 });
     setPodStatus(sim, { name: 'web-1', ready: false });

@@ -131,7 +131,7 @@ describe('objects and Services that come and go', () => {
     assert.equal(writesOf(sim).at(-1), `POST ${NAMESPACE}/endpoints 201`);
   });
 
-  it('TestMultipleServiceChanges: deleted and made again before any watch tells, the object comes back', () => {
+  it('TestMultipleServiceChanges: deleted and made again unseen, it comes back', () => {
     const sim = settled();
     sim.lag = ({ stream }) => ({ toMs: 0, backMs: stream ? 500 : 0 });
     deleteObject(sim, `${NAMESPACE}/services/web`);
@@ -140,7 +140,7 @@ describe('objects and Services that come and go', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('TestMultiplePodChanges: an own write that the watch has not shown yet does not lead to another', () => {
+  it('TestMultiplePodChanges: an unseen own write does not lead to another', () => {
     const sim = settled();
     // Endpoints are seen late, pods at once.
     sim.lag = ({ path, stream }) => ({ toMs: 0, backMs: stream && path.startsWith('/api/v1/endpoints') ? 5000 : 0 });
@@ -158,7 +158,7 @@ describe('objects and Services that come and go', () => {
     );
   });
 
-  it('TestExternalNameToClusterIPTransition: the object appears with the selector and the addresses', () => {
+  it('TestExternalNameToClusterIPTransition: the object comes with the selector', () => {
     const sim = createSim();
     createService(sim, {
       name: 'web',
@@ -198,7 +198,7 @@ describe('objects and Services that come and go', () => {
     );
   });
 
-  it('TestEndpointWithTerminatingPod: leaves its Service as soon as it is deleted gracefully', () => {
+  it('TestEndpointWithTerminatingPod: leaves its Service as soon as it is deleted', () => {
     const sim = settled();
     sim.request('DELETE', `${NAMESPACE}/pods/web-1`, {
       apiVersion: 'v1',
@@ -347,7 +347,7 @@ describe('TestEndpointUpdates: what of a Service leads to a write', () => {
 });
 
 describe('labels', () => {
-  it('TestEndpointsControllersLabelSemantics: follow those of the Service and disappear with them', () => {
+  it('TestEndpointsControllersLabelSemantics: follow those of the Service', () => {
     const sim = settled();
     assert.deepEqual(labelsOf(sim, 'web'), MANAGED_BY);
     const steps: readonly Record<string, string>[] = [{ foo: 'bar' }, { foo: 'baz', more: 'x' }, {}];
@@ -385,7 +385,7 @@ describe('labels', () => {
 });
 
 describe('TestEndpointTruncate', () => {
-  it('1,001 pods give 1,000 addresses and the annotation, through flips; with 500 it is gone', () => {
+  it('1,001 pods give 1,000 addresses and the annotation; with 500 it is gone', () => {
     const sim = createSim();
     const name = (i: number): string => `web-${String(i).padStart(4, '0')}`;
     createService(sim, { name: 'web' });
@@ -414,7 +414,7 @@ describe('TestEndpointTruncate', () => {
 });
 
 describe('selectors', () => {
-  it('TestSyncEndpointsItemsPreserveNoSelector, TestSyncServiceExternalNameType: no request', () => {
+  it('TestSyncEndpointsItemsPreserveNoSelector, and for ExternalName: no request', () => {
     const sim = createSim();
     createService(sim, { name: 'none', spec: { selector: undefined } });
     const external = { type: 'ExternalName', externalName: 'example.com' };

@@ -233,7 +233,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     );
   });
 
-  it('that was asked for and not answered within 30 s is a failure, and is asked for again', () => {
+  it('that was asked for and not answered within 30 s fails, and is asked for again', () => {
     let asked = 0;
     const sim = createSim();
     createService(sim, { name: 'web' });

@@ -31,7 +31,7 @@ describe('a watch that ends', () => {
     assert.deepEqual(podRequests(sim, from), ['watch 200']);
   });
 
-  it('counts as down until the next one runs: a server that is silent then must not look ready', () => {
+  it('counts as down until the next one runs', () => {
     const sim = settled();
     const up = (): number[] => samples(sim.metrics!, 'endpointd_watch_up', 0).map(({ value }) => value);
     sim.cutWatches();
@@ -70,7 +70,7 @@ describe('a watch that ends', () => {
     );
   });
 
-  it('and is too old to go on (410) lists again, and misses neither a deletion nor a change', () => {
+  it('and is too old to go on (410) lists again, and misses nothing', () => {
     const sim = settled();
     sim.down();
     deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
@@ -82,7 +82,7 @@ describe('a watch that ends', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.3 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('because the server is gone again, having run well in between, does not wait the longer for it', () => {
+  it('because the server is gone again after a good time does not wait longer', () => {
     const sim = settled();
     for (let outage = 0; outage < 8; outage++) {
       sim.down();
@@ -169,7 +169,7 @@ describe('an error instead of a stream', () => {
     return podRequests(sim, from);
   }
 
-  it('429 in plain text on the start of a watch: tried again from where it was, after a look at the version', () => {
+  it('429 in plain text on the start of a watch: tried again from where it was', () => {
     assert.deepEqual(refusedOnce(429, 'watch'), ['watch 429', 'look 200', 'watch 200']);
   });
 
@@ -177,7 +177,7 @@ describe('an error instead of a stream', () => {
     assert.deepEqual(refusedOnce(429, 'watch-list'), ['watch-list 429', 'watch-list 200']);
   });
 
-  it('504 ResourceVersionTooLarge on the start of a WatchList: tried again in the same way', () => {
+  it('504 ResourceVersionTooLarge on the start of a WatchList: tried again likewise', () => {
     assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
   });
 
@@ -202,7 +202,7 @@ describe('an error instead of a stream', () => {
 });
 
 describe('an error in the middle of a list', () => {
-  it('410 on a later page: the list begins anew, and what the first page brought stays', () => {
+  it('410 on a later page: the list begins anew, and the first page stays', () => {
     let expired = 0;
     const sim = createSim({ options: { watchList: false } });
     sim.refuse = ({ path }) =>
@@ -219,7 +219,7 @@ describe('an error in the middle of a list', () => {
     assert.equal(writesOf(sim).length, 1, 'nothing is written before a list is complete');
   });
 
-  it('410 among the initial events of a WatchList: begun anew, and nothing is written before it is complete', () => {
+  it('410 among the initial events of a WatchList: begun anew, nothing is written', () => {
     let sent = 0;
     const sim = createSim();
     sim.tamper = (bytes, { path }) =>
@@ -289,7 +289,7 @@ describe('a server that answers in JSON alone', () => {
 describe('bytes that are no Kubernetes', () => {
   const garbage = (): Uint8Array => Buffer.from('0000000affffffffffffffffffff', 'hex');
 
-  it('in a watch restart that stream; a metric and one line name the resource; nothing is emptied', () => {
+  it('in a watch restart that stream and name the resource; nothing is emptied', () => {
     const sim = settled();
     const writes = writesOf(sim).length;
     let broken = 0;
@@ -315,7 +315,7 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('in all that is said of a resource leave what was known as it is, until the server is mended', () => {
+  it('in all that is said of a resource leave what was known as it is', () => {
     const sim = settled();
     sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') ? garbage() : bytes);
     setPodStatus(sim, { name: 'web-1', ready: false });

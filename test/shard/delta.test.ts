@@ -124,7 +124,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 );
 
 suite('a planner told by deltas', () => {
-  test('plans the Endpoints that one with a full snapshot plans, and a settled world plans nothing', () => {
+  test('plans the Endpoints that a full snapshot plans, and in rest nothing', () => {
     check(ENDPOINTS_ONLY, 30, 200);
   });
 

@@ -18,7 +18,7 @@ const BOTH = { ...ALL_OUTPUTS, outputs: OUTPUT_MIRROR | OUTPUT_ENDPOINTS };
 const SELECTORLESS = serviceRecord({ selector: null });
 
 suite('mirroring in a planner', () => {
-  test('Endpoints of a selectorless service become a slice, name drawn from the seed of the batch', () => {
+  test('Endpoints without a selector become a slice, its name drawn from the seed', () => {
     const { write, result } = planned();
     const { name } = write;
     assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
@@ -85,7 +85,7 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, change(news))), []);
   });
 
-  test('unknown, then observed as not there: it is created by the same name, should the first still come', () => {
+  test('unknown, then observed as not there: it is created by the same name', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs(OUTPUT_MIRROR, null, write.name)] };
     assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
@@ -146,7 +146,7 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
   });
 
-  test('an applied delete says nothing of a slice that somebody has made since under the same name', () => {
+  test('an applied delete says nothing of a later slice of the same name', () => {
     const { planner, name, slice } = settled();
     const gone = send(planner, change({ observed: [observedAs(OUTPUT_ENDPOINTS, null, 'web')] }));
     const foreign = { ...slice, metadata: { ...slice.metadata, uid: 'foreign-uid', resourceVersion: '20' } };
@@ -173,7 +173,7 @@ suite('mirroring in a planner', () => {
     assert.equal(sliceOf(back.writes[0]).endpoints?.length, 2);
   });
 
-  test('Endpoints that we made while there was a selector are mirrored once there is none', () => {
+  test('Endpoints that we made are mirrored once there is no selector', () => {
     const planner = createPlanner(BOTH);
     const upserts = [member(1)];
     const made = send(planner, { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts });

@@ -43,7 +43,7 @@ suite('writes of slices', () => {
     assert.deepEqual([encoded[3]?.body.length, encoded[3]?.uid, encoded[3]?.resourceVersion], [0, 'old-uid', '7']);
   });
 
-  test('are encoded as Go does it, so that what the watch brings back compares byte by byte', () => {
+  test('are encoded as Go does it, so that the watch brings back the same bytes', () => {
     const full: Endpoint = {
       addresses: ['10.0.0.1'],
       conditions: { ready: true, serving: true, terminating: false },

@@ -99,7 +99,7 @@ suite('slices in a planner', () => {
     assert.deepEqual(ips(write), ['10.0.0.2', '10.0.0.3']);
   });
 
-  test('the zone of a node travels with its pods; a pod without a known node is left out', () => {
+  test("a node's zone travels with its pods; a pod on an unknown node is left out", () => {
     const { planner } = settled();
     const upserts = [member(1, {}, 'zone-b'), member(2, {}, null)];
     const result = send(planner, change({ upserts }));
@@ -116,7 +116,7 @@ suite('slices in a planner', () => {
     assert.deepEqual(ips(send(planner, { ...snapshot(), upserts: [member(2)] }).writes[0]), ['10.0.0.2']);
   });
 
-  test('a change that builds on something else needs a snapshot, and nothing of it is taken', () => {
+  test('a change that builds on something else needs a snapshot, and is not taken', () => {
     const { planner } = settled();
     const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
     assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, 0, []]);
@@ -132,7 +132,7 @@ suite('slices in a planner', () => {
     assert.deepEqual(ips(on.writes[0]), ['10.0.0.4']);
   });
 
-  test('a service that is gone takes nothing with it: who deletes is the garbage collector', () => {
+  test('a service that is gone takes nothing with it: the garbage collector deletes', () => {
     const { planner } = settled();
     assert.deepEqual(outlineOf(send(planner, { spec: null })), []);
     assert.equal(planner.services.size, 0);
@@ -187,13 +187,13 @@ suite('acks of slices', () => {
     assert.deepEqual(outlineOf(send(planner, change(news))), []);
   });
 
-  test('unknown, then observed as not there: the same again, should the first still come', () => {
+  test('unknown, then observed as not there: the same again', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs(OUTPUT_SLICES, null, write.name)] };
     assert.deepEqual(send(planner, change(news), { seed: 2 }).writes, [{ ...write, id: 2 }]);
   });
 
-  test('of a part of the writes: the rest is planned again, with the trigger time of all', () => {
+  test('of a part of the writes: the rest is planned again, with its trigger time', () => {
     const planner = createPlanner(SLICES_ONLY);
     const upserts = [1, 2, 3, 4].map((n) => member(n));
     const { writes } = send(planner, { ...snapshot(), upserts });
@@ -293,7 +293,7 @@ suite('observed slices', () => {
     assert.equal('managedFields' in metadata, false);
   });
 
-  test('that cannot be read are a problem, and as if they were not there; nothing else is harmed', () => {
+  test('that cannot be read are a problem, as if they were not there', () => {
     const { planner, slice } = settled();
     const bad: Observed = {
       output: OUTPUT_SLICES,

@@ -47,7 +47,7 @@ describe('a restore of the simulated server', () => {
     assert.deepEqual(sim.request('GET', '/api/v1/namespaces/default/pods/a'), pod);
   });
 
-  it('frees the addresses of Services that are gone, and takes those of the ones that are back', () => {
+  it('frees addresses of Services that are gone, and takes those that are back', () => {
     const sim = createSim();
     const backup = sim.backup();
     createService(sim, { name: 'web', spec: { clusterIP: '10.96.0.77' } });

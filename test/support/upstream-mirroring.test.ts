@@ -72,7 +72,7 @@ test('two addresses of one port share a slice', () => {
   expectSlices([subset('10.0.0.1'), subset('10.0.0.2')], '1 create', [2]);
 });
 
-test('a port with appProtocol is another one in each subset, so that it leaves the ports that are shared', () => {
+test('a port with appProtocol is another one in each subset, and leaves the shared', () => {
   const ports = [...HTTP, { ...HTTPS[0]!, appProtocol: 'h2c' }];
   const [one, two, three] = addresses(3);
   // http at all three, https at all three.

@@ -62,7 +62,7 @@ describe('serve with a controller', () => {
     spec: { containers: [{ name: 'main', image: 'main:1' }] },
   });
 
-  it('a service and its pods become Endpoints, a deleted pod leaves them, a deleted Service takes its slices along, a deleted namespace goes', async () => {
+  it('pods become Endpoints, and leave; what is deleted takes its objects along', async () => {
     await post(core, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
     await post(`${core}/shop/services`, {
       apiVersion: 'v1',

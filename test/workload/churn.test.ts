@@ -34,7 +34,7 @@ function apply(known: Known, { method, path, body }: WorkloadRequest): void {
 }
 
 for (const [name, mix] of Object.entries(CHURN_MIXES)) {
-  test(`${name}: every request is valid after those before it, and model and server agree at the end`, () => {
+  test(`${name}: every request is valid, and model and server agree at the end`, () => {
     for (const profile of ['tiny', 'small']) {
       const cluster = makeCluster(findProfile(profile), 1);
       const known: Known = new Map();
@@ -74,7 +74,7 @@ test('the same seed gives the same changes, another seed gives others', () => {
   assert.notEqual(text(1), text(2));
 });
 
-test('a flip turns the two readiness conditions, at the time it is told, and later back', () => {
+test('a flip turns the two readiness conditions, and later back', () => {
   const cluster = makeCluster({ ...findProfile('tiny'), notReadyShare: 0 }, 1);
   const flips = changes({ readiness: 1 }, 200, 1, cluster);
   const first = flips[0]!;
@@ -116,7 +116,7 @@ test('a selector edit removes the labels that it no longer names', () => {
   assert.ok(selectors.some((selector) => JSON.stringify(selector) === '{"group":"app-0000","app":null}'));
 });
 
-test('a node goes to another zone or out of all and comes back, ceases to be ready and is so again', () => {
+test('a node changes its zone or readiness, and comes back', () => {
   const steps = (kind: 'node-zone' | 'node-readiness' | 'node-replace'): Change[] =>
     changes({ [kind]: 1 }, 2, 1, makeCluster({ ...findProfile('tiny'), nodes: 1 }, 1));
   assert.deepEqual(

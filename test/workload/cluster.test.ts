@@ -84,7 +84,7 @@ test('half-way through a roll-out a named port has two numbers', () => {
   assert.equal((spec as { ports: { targetPort: string }[] }).ports[0]!.targetPort, 'http');
 });
 
-test('Services without a selector are there beside the others, with Endpoints of both families', () => {
+test('Services without a selector have Endpoints of both families', () => {
   const profile = { ...tiny, namespaces: 1, handMadeShare: 0.4 };
   const selectorless = objectsOf('Service', profile).filter(({ spec }) => !('selector' in (spec as object)));
   assert.deepEqual(

@@ -75,7 +75,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'Running 10.128.0.1 on disk, ready');
   });
 
-  it('stay as they are on a node that does not exist, with a gate, or for another scheduler', () => {
+  it('stay as they are on an unknown node, with a gate, or for another scheduler', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'elsewhere', { nodeName: 'node-2' });
@@ -142,7 +142,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.deepEqual(cluster.steps.slice(2), ['stop default/web', 'end default/web']);
   });
 
-  it('of a namespace that is left alone are only ended when they outstay their grace period', () => {
+  it('of a namespace left alone end only when they outstay their grace period', () => {
     const cluster = livingCluster({ leftAlone: new Set(['default']) });
     addNode(cluster, 'node-1');
     addPod(cluster, 'web', { nodeName: 'node-1' });

@@ -33,7 +33,7 @@ test('what will not help soon is not tried soon, a conflict is', () => {
   assert.ok(first('forbidden') >= 5000);
 });
 
-test('an API server that cannot be reached is tried again within 5 s, however long it was away', () => {
+test('an unreachable API server is tried again within 5 s, however long it was away', () => {
   assert.ok(waits('unreachable', 1000).every((waitMs) => waitMs <= 5000));
 });
 

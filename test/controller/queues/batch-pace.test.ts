@@ -24,7 +24,7 @@ test('a pause longer than the bound ends it', () => {
   assert.deepEqual(periods([0, 100, 200, 1201, 1300]), [0, 62.5, 125, 0, 62.5]);
 });
 
-test('what joins a window takes its period and does not lengthen it, but keeps the burst alive', () => {
+test('what joins a window does not lengthen it, but keeps the burst alive', () => {
   const pace = createPace();
   const note = (isFirst: boolean, ms: number): number => noteChange(pace, isFirst, ms, 1000);
   assert.deepEqual([note(true, 0), note(true, 500), note(false, 560), note(true, 1540)], [0, 62.5, 62.5, 125]);

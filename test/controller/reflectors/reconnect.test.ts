@@ -4,7 +4,7 @@ import { createReconnect, nextReconnectMs, noteWatch } from '../../../src/contro
 import { createPrng } from '../../../src/lib/prng.ts';
 
 describe('the pause before a watch is tried again', () => {
-  it('lies between a base and twice the base, and the base doubles from 0.8 s up to 30 s', () => {
+  it('lies between a base and its double, and the base doubles from 0.8 s to 30 s', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     let nowMs = 0;
@@ -15,7 +15,7 @@ describe('the pause before a watch is tried again', () => {
     }
   });
 
-  it('stays below 8 s after a try that cost the server nothing, however long the outage', () => {
+  it('stays below 8 s after a try that cost the server nothing', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     let nowMs = 0;

@@ -175,7 +175,7 @@ test('ten minutes of quiet end the combining', () => {
   assert.equal(w.drain()[0]!.body.message, 'Failed to update endpoint shop/web: error 11');
 });
 
-test('an object has 25 events and one more every five minutes, of any reason; the others are counted only', () => {
+test('an object has 25 events and one more every five minutes; others are counted', () => {
   const w = world();
   for (let n = 0; n < 40; n++) w.record('web', 'no quota', n % 2 === 0 ? 'FailedToCreateEndpoint' : 'EndpointsStuck');
   assert.equal(w.recorder.suppressedTotal, 15);
@@ -232,7 +232,7 @@ test('one at a time, on a budget of its own: 10 at once, then 5 a second', () =>
   assert.equal(w.dueInMs(), 200);
 });
 
-test('a server that does not answer is asked 12 times, ten seconds apart but for a random first wait', () => {
+test('a silent server is asked 12 times, ten seconds apart after a random wait', () => {
   const w = world();
   w.record('web', 'x');
   const waits: number[] = [];
@@ -280,7 +280,7 @@ test('a very long message is cut at a character', () => {
   assert.match(message, /ä\.\.\.$/);
 });
 
-test('names of events are unique within a millisecond, and never too long for the server', () => {
+test('names of events are unique within a millisecond, and never too long', () => {
   const w = world();
   const long = `${'a'.repeat(236)}-.${'b'.repeat(15)}`;
   w.record(long, 'x');

@@ -54,7 +54,7 @@ test('a rate of 0 or less means no limit', () => {
   assert.equal(tokenUse(bucket, 0), 0);
 });
 
-test('property: the time that is named is the time that works, and never more than burst + rate is given', () => {
+test('property: a request at the named time passes, and none above burst and rate', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 0.01, max: 5000, noNaN: true }),

@@ -36,7 +36,7 @@ test('equal IPs are in the order of the uids, one that is missing first', () => 
   assert.equal(compareAddresses(onOneNode[59]!, { ip: '10.0.0.2' }), -1, 'IPs count first');
 });
 
-test('equal IPs with different uids: few or many changes at a time, in the order of the uids', () => {
+test('equal IPs stand in the order of their uids, after few changes or many', () => {
   const uids = (list: readonly EndpointAddress[]): string[] => list.map(({ targetRef }) => targetRef!.uid!);
   const sorted = uids(onOneNode);
   for (const perLook of [1, 15, 16, 30]) {

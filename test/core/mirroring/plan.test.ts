@@ -571,7 +571,7 @@ test('a new slice, whole', () => {
   ]);
 });
 
-test('updates, recycled ones too, and deletes carry uid and resourceVersion; finalizers and generateName stay', () => {
+test('updates and deletes carry uid and resourceVersion, and keep finalizers', () => {
   const { writes } = planMirrorWith({
     endpoints: mirroredEndpoints(['10.0.0.1 -> 80/TCP', '10.0.0.9 -> 90/TCP']),
     stored: deepFreeze([
@@ -626,7 +626,7 @@ test('a maximum below one is refused', () => {
   );
 });
 
-test('what is mirrored: all but skip-mirror "true", to the letter, and leader election', () => {
+test('all is mirrored but skip-mirror "true", to the letter, and leader election', () => {
   const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
   assert.equal(shouldMirror([], false), true);
   assert.equal(shouldMirror(['a', 'b', SKIP, 'true'], false), false);
@@ -636,7 +636,7 @@ test('what is mirrored: all but skip-mirror "true", to the letter, and leader el
   assert.equal(shouldMirror([], true), false);
 });
 
-test('endpoints have the zones of their nodes where that is asked for, and the nodes are told (D26)', () => {
+test('endpoints have the zones of their nodes where that is asked for (D26)', () => {
   const zones = new Map([['node-1', 'zone-a']]);
   const endpoints = mirroredEndpoints([]);
   endpoints.subsets = [

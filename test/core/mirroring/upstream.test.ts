@@ -205,7 +205,7 @@ function startScene(): Scene {
 
 const limits = fc.constantFrom(2, 3, 1000);
 
-test('step by step from one state: same slices, never more writes, at rest on what either wrote', () => {
+test('step by step: the same slices, never more writes, at rest on what either wrote', () => {
   fc.assert(
     fc.property(story, limits, (steps, endpointsPerSubsetMax) => {
       const config = { endpointsPerSubsetMax, all: false };
@@ -265,7 +265,7 @@ const ONE_ADDRESS: Step = {
 };
 const UNLIMITED = { endpointsPerSubsetMax: 1000, all: false };
 
-test('reserved labels on the Endpoints are nothing to write for; upstream writes with every sync (D25)', () => {
+test('reserved labels on Endpoints are no reason to write; to upstream they are (D25)', () => {
   let scene = startScene();
   play(scene, ONE_ADDRESS);
   play(scene, { kind: 'metadata', metadata: { labels: { [SERVICE_NAME_LABEL]: 'other' } } });
@@ -273,7 +273,7 @@ test('reserved labels on the Endpoints are nothing to write for; upstream writes
   assert.deepEqual([ours(scene, UNLIMITED).length, theirs(scene, UNLIMITED, 1).length], [0, 1]);
 });
 
-test('a slice that is being deleted does not count; to upstream it does, until it is gone (D11)', () => {
+test('a slice that is being deleted does not count; to upstream it does (D11)', () => {
   let scene = startScene();
   play(scene, ONE_ADDRESS);
   scene = after(scene, ours(scene, UNLIMITED));
@@ -289,7 +289,7 @@ test('a slice that is being deleted does not count; to upstream it does, until i
   assert.deepEqual(theirs(scene, UNLIMITED, 1), []);
 });
 
-test('an address that the server would refuse is left out; upstream fails with the whole slice (D13)', () => {
+test('an address that the server would refuse is left out; upstream fails (D13)', () => {
   const scene = startScene();
   const addresses = [{ ip: '10.0.0.1' }, { ip: '127.0.0.1' }];
   play(scene, { kind: 'subsets', subsets: [{ addresses, ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }] });
@@ -299,7 +299,7 @@ test('an address that the server would refuse is left out; upstream fails with t
   assert.deepEqual(mirrored(theirs(scene, UNLIMITED, 1)), ['10.0.0.1', '127.0.0.1']);
 });
 
-test('two ports of one name for the same address are mirrored apart; upstream writes what the server refuses', () => {
+test('two ports of one name for one address are mirrored apart; upstream fails', () => {
   const scene = startScene();
   const at = (port: number): EndpointSubset => ({
     addresses: [{ ip: '10.0.0.1' }],
@@ -321,7 +321,7 @@ const offering = (octets: readonly number[]): EndpointSubset => ({
   ],
 });
 
-test('a port with appProtocol that subsets give the same addresses is one; upstream writes it twice, and is refused', () => {
+test('a port with appProtocol and equal addresses is one; upstream writes it twice', () => {
   const scene = startScene();
   play(scene, { kind: 'subsets', subsets: [offering([1]), offering([1])] });
   assert.throws(() => after(scene, theirs(scene, UNLIMITED, 1)), /422: port names/);
@@ -333,7 +333,7 @@ test('a port with appProtocol that subsets give the same addresses is one; upstr
   assert.deepEqual(ours(settled, UNLIMITED), []);
 });
 
-test('subsets of equal ports above the limit together have several slices; upstream draws what to leave out', () => {
+test('subsets above the limit have several slices; upstream draws what to leave out', () => {
   const config = { endpointsPerSubsetMax: 2, all: false };
   const held = ({ server }: Scene): number[] =>
     [...server.slices.values()].filter(({ ports }) => ports!.some(({ name }) => name === 'grpc')).map(sizeOf);

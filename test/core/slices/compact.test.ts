@@ -124,11 +124,8 @@ test('facts say while there is something to merge', () => {
   assert.deepEqual(sizes(world), [20]);
 });
 
-for (const [fragmented, other] of [
-  ['IPv4', 'IPv6'],
-  ['IPv6', 'IPv4'],
-] as const) {
-  test(`facts say so when ${fragmented} alone has something to merge, and ${other} has not`, () => {
+for (const fragmented of ['IPv4', 'IPv6'] as const) {
+  test(`facts say so when ${fragmented} alone has something to merge`, () => {
     const pods = manyPods(4).map((pod, i) => Object.assign({}, pod, { podIPs: [pod.podIP, `fd00::${i + 1}`] }));
     const world = createSlicesWorld({
       service: makeService({ ipFamilies: ['IPv4', 'IPv6'] }),
@@ -150,7 +147,7 @@ for (const [fragmented, other] of [
   });
 }
 
-test('facts of a merge: its writes and the slices after it; no endpoint counts as added or removed', () => {
+test('facts of a merge: its writes and slices, no endpoint added or removed', () => {
   const world = start([10, 10, 10, 10, 10]);
   const common = {
     family: 'IPv4',
@@ -211,7 +208,7 @@ test('hints asked for are on what was moved, too', () => {
   );
 });
 
-test('whatever the sizes: it ends, with few writes a step, no endpoint ever nowhere, and nothing left to merge', () => {
+test('whatever the sizes: few writes a step, no endpoint nowhere, an end', () => {
   // One takes from three; to undo a failed step costs at most a write for each of the four.
   const WRITES_MAX = 4;
   const counts = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 12 });

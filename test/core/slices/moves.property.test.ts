@@ -191,7 +191,7 @@ test('this test sees what it is for', () => {
   assert.throws(() => checkNeverNowhere(before, writes(2, 1)));
 });
 
-test('two slices that exchange their pods cannot be written so; it takes no more writes for that', () => {
+test('two slices that exchange their pods take no more writes for that', () => {
   const world = createSlicesWorld({ service: byName, pods: [podAt(0, 1), podAt(1, 1), podAt(2, 2), podAt(3, 2)] });
   sync(world);
   putPod(world, podAt(0, 2));

@@ -77,7 +77,7 @@ test('two slices change at once: each keeps its own', () => {
   check(world, '2 update', ['x 2: a b', 'y 2: c d']);
 });
 
-test('but all are full but the last, which gives what is too much, as upstream lays them out', () => {
+test('all are full but the last, which gives what is too much, as with upstream', () => {
   const world = worldOf(4, ['x 1: a b c', 'y 1: d e f']);
   move(world, '2: a b c d e f');
   check(world, '2 update', ['x 2: a b c f', 'y 2: d e']);
@@ -130,7 +130,7 @@ test('a slice without any of its pods left is recycled for others', () => {
   check(world, '1 update', ['x 2: b']);
 });
 
-test('slices above a maximum that was lowered keep their pods; when recycled they give away what is too much', () => {
+test('slices above a lowered maximum keep their pods until they are recycled', () => {
   const world = worldOf(2, ['x 1: a b c d e']);
   move(world, '2: a b c d e');
   check(world, '2 create, 1 update', ['new 2: c d', 'new 2: e', 'x 2: a b']);

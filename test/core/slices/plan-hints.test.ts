@@ -82,7 +82,7 @@ test('the annotation goes before trafficDistribution', () => {
   assert.equal(hintsOf(world), 'zone a 2, zone b 2, zone c 2');
 });
 
-test('trafficDistribution is switched on, changed and off: every slice is written once each time', () => {
+test('trafficDistribution comes, changes and goes: each slice is written once a time', () => {
   const world = zonedWorld(makeService(), 2);
   sync(world);
   for (const trafficDistribution of ['PreferClose', 'PreferSameNode', '']) {
@@ -149,7 +149,7 @@ test('Auto without shares: no hints, and the reason', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('Auto with other shares: only slices whose hints are no more possible are written', () => {
+test('Auto with other shares: only slices whose hints became impossible are written', () => {
   const world = zonedWorld(AUTO, 2);
   sync(world);
   world.shares = { version: 2, zones: THIRDS.map(({ zone }) => ({ zone, share: zone === 'b' ? 0.38 : 0.31 })) };
@@ -162,7 +162,7 @@ test('Auto with other shares: only slices whose hints are no more possible are w
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('families are judged each by itself (#126004 for gauges, and the mark that both share upstream)', () => {
+test('families are judged each by itself (#126004)', () => {
   const world = createSlicesWorld({ service: { ...AUTO, ipFamilies: ['IPv4', 'IPv6'] } });
   world.shares = { version: 1, zones: THIRDS };
   ['a', 'b', 'c'].forEach((zone, i) => {
@@ -194,7 +194,7 @@ test('hints that somebody else sets are taken off where none are wanted', () => 
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('a write for hints alone leaves labels and the order of endpoints, and tells its trigger time', () => {
+test('a write for hints alone leaves labels and order, and tells its trigger time', () => {
   const world = zonedWorld(makeService());
   sync(world);
   const [before] = [...world.server.values()];

@@ -204,7 +204,7 @@ test('P23: but a slice is recycled', () => {
   check(world, '1 update', [1]);
 });
 
-test('P24: exactly one slice full makes a new slice, though an empty one could take it', () => {
+test('P24: exactly one full slice makes a new one, though an empty one could take it', () => {
   const world = createSlicesWorld({ pods: manyPods(100), stored: [slice('web-empty', [])] });
   check(world, '1 create', [100, 0]);
 });

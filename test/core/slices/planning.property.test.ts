@@ -236,7 +236,7 @@ test('what is planned change by change is what is planned from nothing', () => {
   );
 });
 
-test('when all writes succeed there is nothing left to do, and each pod is where it should be', () => {
+test('after all writes nothing is left to do, and each pod is where it should be', () => {
   fc.assert(
     fc.property(changes, max, (story, maxEndpointsPerSlice) => {
       const scene = startScene(maxEndpointsPerSlice);

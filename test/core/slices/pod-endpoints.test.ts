@@ -28,7 +28,7 @@ test('only wanted families', () => {
   assert.deepEqual(ofPod({}, ['IPv6']), { ipv4: null, ipv6: { ...WHOLE, addresses: [V6] }, problem: null });
 });
 
-test('a pod without an address of a family has no endpoint there, which is nothing wrong', () => {
+test('a pod without an address of a family has no endpoint there; nothing is wrong', () => {
   assert.deepEqual(ofPod({ podIPs: [V4] }), { ipv4: WHOLE, ipv6: null, problem: null });
   assert.deepEqual(ofPod({ podIPs: [V4] }, ['IPv6']), { ipv4: null, ipv6: null, problem: null });
 });

@@ -146,7 +146,7 @@ test('changes that come to nothing are none', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('ports that a pod does not offer: it stands in a slice without ports (ingress-nginx #9141)', () => {
+test('a pod that offers no port stands in a slice without ports (ingress-nginx #9141)', () => {
   const service = makeService({ ports: [makeServicePort({ targetPort: 'http' })] });
   const { object } = plan(createSlicesWorld({ service, pods: [makePod('p')] })).writes[0]!;
   assert.deepEqual([object!.ports, object!.endpoints!.length], [[], 1]);
@@ -418,7 +418,7 @@ test('what somebody deletes, a slice or an endpoint, comes back (#85353)', () =>
   assert.deepEqual(sizes(world), [2, 2]);
 });
 
-test('a slice with a deletionTimestamp is as good as gone, and stays away from (#108779)', () => {
+test('a slice with a deletionTimestamp is as good as gone (#108779)', () => {
   const pods = manyPods(1);
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const stored = [slice('web-x', [endpointOf(pods[0]!)], { metadata: { deletionTimestamp } })];
@@ -435,7 +435,7 @@ test('a slice that leaves our labels is nobody`s, and another takes its place', 
   assert.equal(world.server.size, 2);
 });
 
-test('labels that somebody puts on a slice are taken off, which keeps its hints and its order', () => {
+test('labels that somebody puts on a slice go, and hints and order stay', () => {
   const pods = manyPods(3);
   const labels = sliceLabelsOf('web', { mine: 'yes' });
   const endpoints = pods.map((pod) => endpointOf(pod)).toReversed();
@@ -510,7 +510,7 @@ test('a duplicate that cannot be deleted stays a duplicate', () => {
   }
 });
 
-test('a duplicate made by somebody under an earlier name is found, though the other slice has not changed', () => {
+test('a duplicate that somebody makes under an earlier name is found', () => {
   const world = createSlicesWorld({ pods: manyPods(2) });
   sync(world);
   const [mine] = [...world.server.keys()];
@@ -566,7 +566,7 @@ test('facts: each port group has its own fewest slices; a service has at least o
   assert.equal(plan(createSlicesWorld()).facts.families[0]!.slicesDesired, 1);
 });
 
-test('facts: added and removed count what was placed and dropped, not what a vanished group held', () => {
+test('added and removed count what was placed and dropped, not a vanished group', () => {
   const world = createSlicesWorld({ pods: manyPods(4), max: 2 });
   sync(world);
   removePod(world, 'p000');

@@ -75,7 +75,7 @@ test('a placeholder has no endpoints and no ports', () => {
   assert.deepEqual([endpoints, ports, metadata.labels], [[], [], sliceLabelsOf('web')]);
 });
 
-test('without a trigger time there is no annotation; those of the service are not copied', () => {
+test("without a trigger time there is no annotation, not the service's either", () => {
   assert.equal('annotations' in created({ service: makeService({ annotations: { mine: 'yes' } }) }).metadata, false);
 });
 
@@ -118,7 +118,7 @@ test('a family that no pod has gets a placeholder', () => {
   );
 });
 
-test('a new slice has the ports as the service says them, not as a slice of others that has no names', () => {
+test('a new slice has the ports as the service names them, not as another slice', () => {
   const stored = slice('web-x', [endpointOf(pod)], { ports: [{ port: 8080 }] });
   const another = makePod('q', { podIPs: ['10.0.0.2'] });
   const world = createSlicesWorld({ stored: [stored], pods: [pod, another], max: 1 });

@@ -54,7 +54,7 @@ suite('whether hints are possible at all (9.3)', () => {
     assert.deepEqual(possible(3), [3, 6, 7, 9, 10, 12, 13]);
   });
 
-  test('a zone with a twentieth of the CPU needs ten endpoints, or two that are too many', () => {
+  test('a zone with a twentieth of the CPU needs ten endpoints, or two too many', () => {
     const shares = sharesOf({ a: 0.5, b: 0.45, c: 0.05 });
     for (const ready of [3, 4, 5, 6]) assert.equal(typeof allocateZones(ready, shares), 'string');
     assert.deepEqual(allocateZones(10, shares), [
@@ -117,7 +117,7 @@ suite('who gives and who receives (9.4, step 3)', () => {
     });
   });
 
-  test('half an endpoint on both sides and a whole one on one of them is enough to move it', () => {
+  test('half an endpoint on both sides and a whole one on one is enough to move it', () => {
     assert.deepEqual(exchange({ a: 5, b: 5.5 }, { a: 6, b: 5 }), { give: { a: 1 }, receive: { b: 1 } });
     assert.deepEqual(exchange({ a: 5, b: 5.45 }, { a: 6, b: 5 }), { give: {}, receive: {} });
     assert.deepEqual(exchange({ a: 5.55, b: 6 }, { a: 6, b: 5 }), { give: {}, receive: {} });
@@ -162,7 +162,7 @@ suite('slices that are written anyway (9.4)', () => {
     assert.deepEqual(allot(shares, { created: ['a b'] }), { written: ['a>a b>b'], hints: 'a1 b1', failure: '' });
   });
 
-  test('endpoints that are not ready, or of which that is not known, are not counted and left as they are', () => {
+  test('endpoints that are not ready are not counted, and left as they are', () => {
     const shares = sharesOf({ a: 0.45, b: 0.55 });
     const { written, hints } = allot(shares, { created: ['a b !b ?b !b>a'] });
     assert.deepEqual(written, ['a>a b>b !b ?b !b>a']);
@@ -198,7 +198,7 @@ suite('slices that are written anyway (9.4)', () => {
     assert.deepEqual(allot(THIRDS, { updated: ['a a a', '', 'a a a'] }).written, ['a>b a>c a>b', '', 'a>c a>a a>a']);
   });
 
-  test('pods 1, 3 and 2 in three equal zones: two hints each, one for another zone (16.3)', () => {
+  test('1, 3 and 2 pods in equal zones: two hints each, one for another zone (16.3)', () => {
     assert.deepEqual(allot(THIRDS, { created: ['a b b b c c'] }), {
       written: ['a>a b>a b>b b>b c>c c>c'],
       hints: 'a2 b2 c2',
@@ -235,7 +235,7 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     });
   });
 
-  test('existing slices of a,a,c,c and a,a,b,b,b: three each, with one endpoint for another zone', () => {
+  test('slices of a,a,c,c and a,a,b,b,b: three each, one endpoint for another zone', () => {
     assert.deepEqual(allot(THIRDS, { unchanged: ['a a c c', 'a a b b b'] }), {
       written: ['a>c a>a c>c c>c', 'a>a a>a b>b b>b b>b'],
       hints: 'a3 b3 c3',
@@ -273,7 +273,7 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     });
   });
 
-  test('an endpoint in a zone without a share, hinted for it, does not have its slice written again and again', () => {
+  test('an endpoint hinted for its zone without a share is not written again', () => {
     const first = allot(HALVES, { created: ['a b x'] });
     assert.match(first.failure, /^Unable to allocate/);
     const { written } = allot(HALVES, { created: ['a a b x'] });
@@ -291,7 +291,7 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['a>x a>a b>b x>x'] }).written, ['a>a a>a b>b x>x']);
   });
 
-  test('hints for nodes, of a time with PreferSameNode, do not stay beside those for zones', () => {
+  test('hints for nodes do not stay beside those for zones', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['a/n>a@n', 'b/m>b !a/n>a@n'] }), {
       written: ['a/n>a'],
       hints: 'a1 b1',
@@ -316,7 +316,7 @@ suite('slices that could stay as they are (9.4, step 1)', () => {
     assert.notEqual(a1!.hints, b1!.hints);
   });
 
-  test('a ready endpoint without zone but with a hint does not matter while its slice stays', () => {
+  test('a ready endpoint with a hint but no zone does not matter while its slice stays', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['>a b>b'] }), { written: [], hints: 'a1 b1', failure: '' });
   });
 });
@@ -396,7 +396,7 @@ suite('over random slices', () => {
     ];
   }
 
-  test('the counts are those of the hints; nobody is sent to a zone without share but its own; the rest is untouched', () => {
+  test('counts are those of the hints; a zone without share has none but its own', () => {
     fc.assert(
       fc.property(worlds, shareTables, (world, shares) => {
         const slices = hintSlices(world);
@@ -447,7 +447,7 @@ suite('over random slices', () => {
     );
   });
 
-  test('beside a port of upstream: the same failures and totals, and no slice written that upstream leaves', () => {
+  test('beside a port of upstream: the same failures and totals, no more writes', () => {
     const slice = (text: string, name: string): EndpointSlice => ({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',

@@ -55,7 +55,7 @@ function settled(changes: readonly Change[], maxEndpointsPerSlice = 100, asUpstr
 const NO_PODS: Change = ({ pods }) => pods.clear();
 const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
 
-test('a label with an empty value comes to the placeholder too; upstream takes it for one that is missing', () => {
+test('a label with an empty value comes to the placeholder too, unlike upstream', () => {
   const scene = settled([], 100, true);
   play(scene, [setService({ labels: labelsFromRecord({ team: '' }) })]);
   const { writes, theirWrites, slices, theirSlices } = sync(scene);
@@ -64,7 +64,7 @@ test('a label with an empty value comes to the placeholder too; upstream takes i
   assert.equal(theirSlices[0]!.metadata.labels!['team'], undefined);
 });
 
-test('a slice that takes new endpoints gets the headless label that it lacks; from upstream it does not', () => {
+test('a slice that takes new endpoints gets the headless label that it lacks', () => {
   const scene = settled([
     setService({ clusterIP: 'None' }),
     ({ pods }) => void pods.set('a', makePod('a', { podIPs: ['10.0.0.1'] })),
@@ -83,7 +83,7 @@ test('a slice that takes new endpoints gets the headless label that it lacks; fr
   assert.equal(theirSlices[0]!.metadata.labels!['service.kubernetes.io/headless'], undefined);
 });
 
-test('a recycled slice keeps finalizers and the annotations of others; from upstream it does not (D10)', () => {
+test('a recycled slice keeps finalizers and the annotations of others (D10)', () => {
   const scene = settled([TEN_PODS]);
   const marked = { annotations: { mine: 'yes' }, finalizers: ['mine/finalizer'] };
   editSlice(scene, { at: 0, edit: (slice) => withMetadata(slice, marked) });
@@ -95,7 +95,7 @@ test('a recycled slice keeps finalizers and the annotations of others; from upst
   assert.deepEqual(marks(theirSlices[0]!), [undefined, undefined]);
 });
 
-test('an endpoint in a zone without a share costs one write; upstream writes its slice with every sync (D41)', () => {
+test('an endpoint in a zone without a share costs one write, not one a sync (D41)', () => {
   const scene = settled([
     AUTO,
     ({ nodes }) => void nodes.set('node-3', makeNode('node-3', 'd', { ready: false })),
@@ -105,7 +105,7 @@ test('an endpoint in a zone without a share costs one write; upstream writes its
   assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
 });
 
-test('hints that an endpoint without a zone makes impossible are taken away once; upstream writes on and on', () => {
+test('hints that an endpoint without a zone makes impossible are taken away once', () => {
   const scene = settled([
     AUTO,
     ({ nodes }) => void nodes.set('node-3', makeNode('node-3', '', { ready: false })),
@@ -115,7 +115,7 @@ test('hints that an endpoint without a zone makes impossible are taken away once
   assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
 });
 
-test('an address that the server would refuse is left out; upstream fails with the whole slice (D13)', () => {
+test('an address that the server would refuse is left out; upstream fails (D13)', () => {
   const scene = startScene(100);
   play(scene, [TEN_PODS, ({ pods }) => void pods.set('bad', makePod('bad', { podIPs: ['169.254.1.1'] }))]);
   const addresses = (slice: EndpointSlice | null): string[] =>

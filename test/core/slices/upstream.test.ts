@@ -271,11 +271,11 @@ test('beside other writers: what upstream might do, and at rest on what either w
 
 const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
 
-test('with hints by CPU, beside other writers: what upstream might do, and at rest on what either wrote', () => {
+test('hints by CPU, beside other writers: as upstream might, and it comes to rest', () => {
   checkBesideOthers([AUTO], withTopology, foreignEdits);
 });
 
-test('after writes that failed: what upstream might do from there, and at rest on what either wrote', () => {
+test('after writes that failed: as upstream might go on, and it comes to rest', () => {
   const steps = fc.array(
     fc.record({
       before: fc.array(fc.oneof(...withDistribution), { minLength: 1, maxLength: 3 }),
