@@ -64,6 +64,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     recorder,
     reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, sums }),
     replan: createReplan(),
+    outrun: new Map(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };

@@ -52,6 +52,8 @@ export interface ControllerState {
   readonly recorder: EventRecorder;
   readonly reports: Reports;
   readonly replan: Replan;
+  /** Objects that somebody else has written first (409), by the version that was known of them: until they are seen. */
+  readonly outrun: Map<OutputState, string>;
   /** Objects whose `expected` is set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */

@@ -571,6 +571,14 @@ const BY_HAND: Record<string, string> = {
     4 contentType string`,
   RawExtension: `
     1 raw skip`,
+  ManagedFieldsEntry: `
+    1 manager string
+    2 operation string
+    3 apiVersion string
+    4 time Time?
+    6 fieldsType string
+    7 fieldsV1 skip
+    8 subresource string`,
   WatchEvent: `
     1 type string
     2 object skip`,

@@ -167,7 +167,11 @@ export const CATALOGUE = [
     'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
   ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
-  counter('endpointd_foreign_edits_total', 'Changes and deletions of our objects by somebody else, admission included'),
+  counter(
+    'endpointd_foreign_edits_total',
+    'Changes and deletions of our objects by somebody else, by field manager: ten at most, then `other`; `admission`, and `unknown` where the object does not tell, as after a deletion',
+    ['manager'],
+  ),
   counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),
   counter('endpointd_problems_total', 'Parts of objects that planning had to leave out, by kind', ['kind']),
 

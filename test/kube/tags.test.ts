@@ -10,7 +10,7 @@ const SRC = join(import.meta.dirname, '../../src');
 
 /** Parts of objects that the schema passes over whole, in kube.proto for the sake of whole pods. */
 const ONLY_IN_ORACLE: ReadonlySet<string> = new Set(
-  `MicroTime FieldsV1 ManagedFieldsEntry ObjectFieldSelector EnvVarSource HTTPGetAction ProbeHandler Probe SecurityContext
+  `MicroTime FieldsV1 ObjectFieldSelector EnvVarSource HTTPGetAction ProbeHandler Probe SecurityContext
   EmptyDirVolumeSource VolumeSource Volume`.split(/\s+/),
 );
 

@@ -27,7 +27,7 @@ import { endNamespace } from '../../src/workload/end-namespace.ts';
 
 const RIGHT = 'default/web 10.0.0.1 : http:8080/TCP';
 const RIGHT_SLICE = 'default/web IPv4 10.0.0.1 : http:8080/TCP';
-const WARNING = 'another writer keeps undoing what is written for a service';
+const WARNING = 'Another writer changes the same objects';
 
 function settled(config: SimConfig = {}): Sim {
   const sim = createSim({ ...config, options: { slices: true, ...config.options } });
@@ -193,7 +193,7 @@ for (const kind of KINDS) {
       assert.ok(kind.isRight(sim));
     });
 
-    it('is one warning an hour, which names the service and the kind', () => {
+    it('is one warning an hour, which names the service and the controller', () => {
       const sim = settled();
       kind.edit(sim);
       sim.run(5000);
@@ -204,7 +204,7 @@ for (const kind of KINDS) {
       const [warning, ...more] = warnings(sim);
       assert.deepEqual(more, []);
       assert.equal(warning!.fields['service'], 'default/web');
-      assert.equal(warning!.fields['kind'], kind === SLICES_KIND ? 'EndpointSlice' : 'Endpoints');
+      assert.equal(warning!.fields['controller'], kind === SLICES_KIND ? 'endpointslice' : 'endpoints');
       fight(sim, kind, kind.edit, 300, 1000);
       assert.equal(warnings(sim).length, 2);
     });

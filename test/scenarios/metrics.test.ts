@@ -137,7 +137,7 @@ describe('a scrape', () => {
     for (const line of [
       'endpointd_history_resets_total{resource="pods"} 1',
       'endpointd_write_conflicts_total 1',
-      'endpointd_foreign_edits_total 1',
+      'endpointd_foreign_edits_total{manager="unknown"} 1',
       'endpointd_orphans_kept_total 1',
       'endpointd_stuck_service{controller="endpoints",namespace="default",service="bad-one",class="poison"} 1',
       'endpointd_decode_errors_total{resource="pods"} 1',

@@ -219,7 +219,13 @@ describe('admission that changes what we write', () => {
     sim.run(600_000);
     const writes = writesOf(sim).length;
     assert.ok(writes >= 3 && writes <= 14, `${writes} writes in ten minutes`);
-    const [edits] = samples(sim.metrics!, 'endpointd_foreign_edits_total', 0);
+    const [edits, ...more] = samples(sim.metrics!, 'endpointd_foreign_edits_total', 0);
+    assert.deepEqual([edits!.labels, more], [{ manager: 'admission' }, []]);
     assert.ok(edits!.value >= 3, 'edits are counted');
+    const warnings = sim.logLines.filter(({ level }) => level === 'warning');
+    assert.deepEqual(
+      warnings.map(({ message }) => message),
+      ['Admission changes what is written'],
+    );
   });
 });

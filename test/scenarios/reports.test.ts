@@ -30,6 +30,7 @@ const SILENT: Reports = {
   problems() {},
   failedWrite() {},
   stuck() {},
+  otherWriter() {},
   synced() {},
 };
 

@@ -7,9 +7,10 @@
  * may have overtaken the reply.
  */
 import type { Now } from '../event.ts';
-import { firstRepairMs, forgetFight, noteDamage } from '../queues/fights.ts';
+import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
+import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
   allSlices,
@@ -231,7 +232,9 @@ export function ownWrite(
   output: OutputState,
   record: OutputRecord | null,
   body: Uint8Array,
+  now: Now,
 ): void {
+  output.wroteAtSeconds = Math.floor(now.wallMs / 1000);
   const deletedUid = record === null ? (output.record?.uid ?? '') : '';
   settle(state, output, record, null);
   output.deletedUid = deletedUid;
@@ -284,7 +287,7 @@ function compareEcho(state: ControllerState, output: OutputState, event: HeldEve
   if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
   output.content = content;
   noteNews(output);
-  noteAltered(state, output, 'what was written came back changed', now);
+  noteAltered(state, output, 'What was written came back changed', now);
 }
 
 /** The server's answer to what it holds: null = the object does not exist. Settles what was uncertain. */
@@ -293,10 +296,12 @@ export function readOutput(
   output: OutputState,
   record: OutputRecord | null,
   source: ObjectSource | null,
+  now: Now,
 ): void {
   dropExpected(state, output);
   output.uncertain = false;
   settle(state, output, record, source === null ? null : contentOf(source));
+  noteWhoOutran(state, output, now);
   // Of slices the planner forgets all that is not among the news.
   output.gone = record === null && output.unit === null;
 }
@@ -324,10 +329,27 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   output.gone = deleted;
   output.known = true;
   noteNews(output);
+  if (event.content !== AS_SENT) noteWhoOutran(state, output, now);
   if (output.unit === null) takeEndpoints(state, output.service, known, deleted, now);
   else takeSlice(state, output, output.unit, known, deleted, now);
   // Somebody else has changed its metadata since: only the server knows how.
   if (event.content === AS_SENT) becomeUncertain(output);
+}
+
+/** A write was refused with 409: somebody else was faster. What the object is now will tell who. */
+export function noteOutrun(state: ControllerState, output: OutputState): void {
+  state.outrun.set(output, output.record?.resourceVersion ?? '');
+}
+
+function noteWhoOutran(state: ControllerState, output: OutputState, now: Now): void {
+  const version = state.outrun.get(output);
+  if (version === undefined) return;
+  state.outrun.delete(output);
+  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  // One of the same version was told, and counted, before the write was sent.
+  if (output.record === null || output.record.resourceVersion === version || unit === undefined || !isWanted(unit))
+    return;
+  state.reports.otherWriter(unit, writerOf(output.content, output.wroteAtSeconds, now.wallMs), 1, now);
 }
 
 /** The server may hold something that nobody told us: the next plan begins with a look at it. */
@@ -359,8 +381,8 @@ function takeEndpoints(
       } else if (deleted) {
         // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR
         // #93030).
-        noteDamage(state, unit, output, 'missing', 'endpoints were deleted by another writer', now);
-      } else noteDamage(state, unit, output, 'wrong', 'endpoints were changed by another writer', now);
+        noteDamage(state, unit, output, deedOf(output, 'Endpoints', now), now);
+      } else noteDamage(state, unit, output, deedOf(output, 'Endpoints', now), now);
     } else if (isLeftBehind(service, state.options)) {
       lookLater(ensureUnit(service, controller), now);
     }
@@ -424,9 +446,15 @@ function takeSlice(
     // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
-  } else if (deleted) {
-    noteDamage(state, unit, output, 'missing', 'a slice was deleted by another writer', now);
-  } else noteDamage(state, unit, output, 'wrong', 'a slice was changed by another writer', now);
+  } else noteDamage(state, unit, output, deedOf(output, 'EndpointSlice', now), now);
+}
+
+/** What has become of the object, as it has just been told. */
+function deedOf(output: OutputState, kind: string, now: Now): Deed {
+  const writer = writerOf(output.content, output.wroteAtSeconds, now.wallMs);
+  return output.record === null
+    ? { damage: 'missing', writer, message: `${kind} deleted by another writer` }
+    : { damage: 'wrong', writer, message: `${kind} changed by another writer` };
 }
 
 /** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
@@ -442,7 +470,7 @@ export function forgetSlices(state: ControllerState, unit: Unit): void {
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
 export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
-  noteAltered(state, output, 'an update changed nothing on the server', now);
+  noteAltered(state, output, 'An update changed nothing on the server', now);
 }
 
 /**
@@ -459,12 +487,12 @@ export function compareLabels(
   const sent = projectMeta(readObject(PROTOBUF, body));
   if (labelsEqual(sent.labels, applied.labels)) return;
   becomeUncertain(output);
-  noteAltered(state, output, 'what was written was given other labels', now);
+  noteAltered(state, output, 'What was written was given other labels', now);
 }
 
 function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
-  if (unit !== undefined) noteDamage(state, unit, output, 'altered', message, now);
+  if (unit !== undefined) noteDamage(state, unit, output, { damage: 'altered', writer: ADMISSION, message }, now);
 }
 
 /** An object of somebody else's making, or whose making cannot be told: no repair, but a look. */

@@ -155,6 +155,8 @@ export interface OutputState {
   held: HeldEvent | null;
   /** An applied write whose echo on the watch has not been compared with it yet. */
   expected: ExpectedEcho | null;
+  /** Of the last own write that was applied: seconds since the epoch; 0 = none. */
+  wroteAtSeconds: number;
   /** uid of the object that an own write has deleted, until the watch says so too: what it still tells of it is no news. */
   deletedUid: string;
 }
@@ -183,18 +185,18 @@ export interface ExpectedEcho {
 export interface Fight {
   readonly serviceUid: string;
   readonly rounds: Readonly<Record<Damage, Rounds>>;
-  /** Monotonic ms, as all times here; -Infinity = never. */
-  warnedAtMs: number;
+  /** Changes that the next repair is queued for, by who made them (`writer-name.ts`); null = none. */
+  writers: Map<string, number> | null;
 }
 
 /** One kind of damage, over and over. What happens between two repairs is one round, however many objects it concerns. */
 export interface Rounds {
   /** Repairs that have begun, without a quiet minute between them. */
   count: number;
-  /** When the last one began. */
+  /** When the last one began: monotonic ms. */
   repairedAtMs: number;
-  /** Changes that the next one is queued for; 0 = none is. */
-  open: number;
+  /** The next one is queued. */
+  open: boolean;
 }
 
 /**

@@ -37,6 +37,7 @@ function createOutput(service: ServiceState, unit: Unit | null, name: string): O
     sent: null,
     held: null,
     expected: null,
+    wroteAtSeconds: 0,
     deletedUid: '',
   };
 }
@@ -115,6 +116,7 @@ export function releaseSlice(state: ControllerState, output: OutputState): void 
   const { unit, name, record, gone, inFlight, held, deletedUid } = output;
   if (unit === null || record !== null || gone || inFlight > 0 || held !== null || deletedUid !== '') return;
   dropExpected(state, output);
+  state.outrun.delete(output);
   unit.news?.delete(output);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
   const names = state.slices.get(unit.service.namespace);
@@ -158,6 +160,7 @@ export function releaseService(state: ControllerState, service: ServiceState): v
     forgetFacts(state, unit);
   }
   dropExpected(state, service.endpoints);
+  state.outrun.delete(service.endpoints);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

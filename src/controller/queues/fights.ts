@@ -25,41 +25,49 @@ const REPAIR_MS = 900;
 const ENDPOINTS_GONE_MS = 50;
 const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 300_000 };
 const QUIET_MS = 60_000;
-/** Repairs in a row that are worth a warning. */
-const WARN_REPAIRS = 3;
-const WARN_EVERY_MS = 3_600_000;
+/** Of one unit between two repairs; what further ones do is repaired, but not told. */
+const WRITERS_MAX = 10;
 
 const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
-const DAMAGE_TEXTS: Readonly<Record<Damage, string>> = {
-  missing: 'deleted',
-  wrong: 'changed',
-  altered: 'changed by admission',
-};
+
+/** What somebody else has done to an object that the unit is to keep. */
+export interface Deed {
+  readonly damage: Damage;
+  /** As `writerOf` gives it. */
+  readonly writer: string;
+  /** For the log. */
+  readonly message: string;
+}
 
 /** Until a controller looks at what somebody else has done to one of its objects, where nothing is counted. */
 export function firstRepairMs({ objectBatchPeriodMs }: Controller): number {
   return Math.max(REPAIR_MS, objectBatchPeriodMs);
 }
 
-/** Somebody else has damaged an object that the unit is to keep: its repair is queued. `message` says it in the log. */
+/** Queues the repair. */
 export function noteDamage(
   state: ControllerState,
   unit: Unit,
   { name, record }: OutputState,
-  damage: Damage,
-  message: string,
+  { damage, writer, message }: Deed,
   now: Now,
 ): void {
   const { service, controller } = unit;
-  const rounds = fightOf(unit).rounds[damage];
+  const fight = fightOf(unit);
+  const rounds = fight.rounds[damage];
+  const writers = (fight.writers ??= new Map());
+  if (writers.has(writer) || writers.size < WRITERS_MAX) writers.set(writer, (writers.get(writer) ?? 0) + 1);
   log(state, 'info', 2, message, {
+    controller: controller.name,
     service: keyOf(service),
     object: name,
+    manager: writer,
     resourceVersion: record?.resourceVersion ?? '',
     repairs: rounds.count,
   });
   // Its repair is queued already.
-  if (rounds.open++ > 0) return;
+  if (rounds.open) return;
+  rounds.open = true;
   if (now.nowMs - rounds.repairedAtMs >= QUIET_MS) rounds.count = 0;
   addWork(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
 }
@@ -72,9 +80,9 @@ function laneOf(damage: Damage): 'fresh' | 'chore' {
 function fightOf(unit: Unit): Fight {
   const serviceUid = unit.service.record?.uid ?? '';
   if (unit.fight?.serviceUid === serviceUid) return unit.fight;
-  const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, open: 0 });
+  const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, open: false });
   const rounds = { missing: none(), wrong: none(), altered: none() };
-  return (unit.fight = { serviceUid, rounds, warnedAtMs: -Infinity });
+  return (unit.fight = { serviceUid, rounds, writers: null });
 }
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
@@ -93,22 +101,13 @@ export function beginRepair(state: ControllerState, unit: Unit, now: Now): void 
   }
   for (const damage of DAMAGES) {
     const rounds = fight.rounds[damage];
-    if (rounds.open === 0) continue;
-    state.instruments.foreignEdits.inc(rounds.open);
-    rounds.open = 0;
+    if (!rounds.open) continue;
+    rounds.open = false;
     rounds.count++;
     rounds.repairedAtMs = now.nowMs;
-    if (rounds.count < WARN_REPAIRS || now.nowMs - fight.warnedAtMs < WARN_EVERY_MS) continue;
-    fight.warnedAtMs = now.nowMs;
-    log(state, 'warning', 0, 'another writer keeps undoing what is written for a service', {
-      service: keyOf(service),
-      controller: unit.controller.name,
-      kind: unit.controller.output === OUTPUT_ENDPOINTS ? 'Endpoints' : 'EndpointSlice',
-      objects: DAMAGE_TEXTS[damage],
-      repairs: rounds.count,
-      nextRepairMs: repairMs(unit, damage, rounds.count),
-    });
   }
+  for (const [writer, changes] of fight.writers ?? []) state.reports.otherWriter(unit, writer, changes, now);
+  fight.writers = null;
 }
 
 /** The objects have gone with their namespace, their Service or what they mirror: nobody has fought. */

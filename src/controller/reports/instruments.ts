@@ -9,6 +9,7 @@ type Verb = 'create' | 'update' | 'delete';
 export interface Instruments {
   rateLimiter(method: string): HistogramHandle;
   problems(kind: string): Counter;
+  foreignEdits(manager: string): Counter;
   watchRestarts(resource: string): Counter;
   historyResets(resource: string): Counter;
   decodeErrors(resource: string): Counter;
@@ -17,7 +18,6 @@ export interface Instruments {
   planSeconds(shard: number): HistogramHandle;
   readonly massRemovals: Counter;
   readonly conflicts: Counter;
-  readonly foreignEdits: Counter;
   readonly orphansKept: Counter;
   readonly quarantines: Counter;
 }
@@ -66,6 +66,7 @@ export function createInstruments(store: MetricStore, host: string): Instruments
   return {
     rateLimiter: kept((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),
     problems: (kind) => counter(store, 'endpointd_problems_total', { kind }),
+    foreignEdits: (manager) => counter(store, 'endpointd_foreign_edits_total', { manager }),
     watchRestarts: (resource) => counter(store, 'endpointd_watch_restarts_total', { resource }),
     historyResets: (resource) => counter(store, 'endpointd_history_resets_total', { resource }),
     decodeErrors: (resource) => counter(store, 'endpointd_decode_errors_total', { resource }),
@@ -74,7 +75,6 @@ export function createInstruments(store: MetricStore, host: string): Instruments
     planSeconds: kept((shard) => histogram(store, 'endpointd_shard_plan_duration_seconds', { shard: String(shard) })),
     massRemovals: counter(store, 'endpointd_mass_removals_total'),
     conflicts: counter(store, 'endpointd_write_conflicts_total'),
-    foreignEdits: counter(store, 'endpointd_foreign_edits_total'),
     orphansKept: counter(store, 'endpointd_orphans_kept_total'),
     quarantines: counter(store, 'endpointd_quarantines_total'),
   };

@@ -8,6 +8,7 @@ import { recordEvent, type EventRecorder } from './event-recorder.ts';
 import { replaceFacts, type FactSums } from './fact-sums.ts';
 import { hintEvents } from './hint-events.ts';
 import type { Instruments } from './instruments.ts';
+import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
 import type { MirrorFacts } from '../../core/mirroring/plan.ts';
@@ -32,6 +33,8 @@ export interface Reports {
   /** A write was refused. `silent`: it settles itself, such as a conflict. */
   failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, silent: boolean, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
+  /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */
+  otherWriter(unit: Unit, writer: string, changes: number, now: Now): void;
   /** The end of a sync. */
   synced(unit: Unit, sync: Sync, now: Now): void;
 }
@@ -45,6 +48,7 @@ export interface ReportHands {
 }
 
 export function createReports(hands: ReportHands): Reports {
+  const otherWriters: OtherWriters = new Map();
   return {
     planned: (unit, before, now) => reportPlan(hands, unit, before, now),
     unplanned: (unit, before) => replaceFacts(hands.sums, unit, before, undefined),
@@ -53,6 +57,7 @@ export function createReports(hands: ReportHands): Reports {
       if (!silent) reportFailedWrite(hands, unit, write, failure, now);
     },
     stuck: (unit, failure, now) => reportStuck(hands, unit, failure, now),
+    otherWriter: (unit, writer, changes, now) => noteOtherWriter(otherWriters, hands, unit, writer, changes, now),
     synced: (unit, sync, now) => reportSync(hands, unit, sync, now),
   };
 }

@@ -27,16 +27,21 @@ export function readEndpoints(state: ControllerState, unit: Unit): void {
 }
 
 /** Takes the answer. Returns why it is none. */
-export function takeEndpointsRead(state: ControllerState, output: OutputState, event: TransportEvent): Failure | null {
+export function takeEndpointsRead(
+  state: ControllerState,
+  output: OutputState,
+  event: TransportEvent,
+  now: Now,
+): Failure | null {
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
-    readOutput(state, output, null, null);
+    readOutput(state, output, null, null, now);
     return null;
   }
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = readObject(event.contentType, event.body);
-    readOutput(state, output, projectOutput(source, state.interner), source);
+    readOutput(state, output, projectOutput(source, state.interner), source, now);
     return null;
   } catch (error) {
     return undecodable(state, 'endpoints', error);
@@ -79,9 +84,10 @@ function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now):
     .map((source) => ({ source, record: projectOutput(source, state.interner) }))
     .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
   const listed = new Set(items.map(({ record }) => record.name));
-  for (const slice of unit.slices?.values() ?? []) if (!listed.has(slice.name)) readOutput(state, slice, null, null);
+  for (const slice of unit.slices?.values() ?? [])
+    if (!listed.has(slice.name)) readOutput(state, slice, null, null, now);
   for (const { record, source } of items) {
-    readOutput(state, sliceOf(state, unit, record, list.resourceVersion, now), record, source);
+    readOutput(state, sliceOf(state, unit, record, list.resourceVersion, now), record, source, now);
   }
   unit.known = true;
   unit.relisted = true;

@@ -12,6 +12,7 @@ import {
   dropContent,
   forgetSlices,
   noteNews,
+  noteOutrun,
   ownWrite,
   releaseHeld,
   tellMirroring,
@@ -113,7 +114,7 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const { service } = unit;
   const { endpoints } = service;
   const before = endpoints.record;
-  const failure = takeEndpointsRead(state, endpoints, event);
+  const failure = takeEndpointsRead(state, endpoints, event, now);
   // The watch will bring no news of what is known already.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
@@ -245,7 +246,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     undoneWrite(state, output, now);
   } else if (outcome.result === 'applied') {
     // Of a delete nothing is left to know.
-    ownWrite(state, output, outcome.applied, write.body);
+    ownWrite(state, output, outcome.applied, write.body, now);
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
@@ -255,6 +256,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   // The namespace goes away, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(output);
+  if (outcome.isOutrun) noteOutrun(state, output);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
@@ -463,7 +465,14 @@ export function isMoot({ unit, write }: QueuedWrite): boolean {
 
 /** What was planned but not sent, and will not be. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
-  const outcome: WriteOutcome = { result: 'not-sent', applied: null, uncertain: false, failure: null, silent: true };
+  const outcome: WriteOutcome = {
+    result: 'not-sent',
+    applied: null,
+    uncertain: false,
+    isOutrun: false,
+    failure: null,
+    silent: true,
+  };
   onWriteDone(state, queued, outcome, now);
 }
 

@@ -28,6 +28,8 @@ export interface WriteOutcome {
   readonly applied: OutputRecord | null;
   /** The server may hold something that nobody told us. */
   readonly uncertain: boolean;
+  /** 409: somebody else has written the object since. */
+  readonly isOutrun: boolean;
   readonly failure: Failure | null;
   /** The failure is no news for an operator: no event. */
   readonly silent: boolean;
@@ -40,10 +42,18 @@ const OVERTAKEN: WriteOutcome = {
   result: 'unknown',
   applied: null,
   uncertain: true,
+  isOutrun: false,
   failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
   silent: true,
 };
-const APPLIED: WriteOutcome = { result: 'applied', applied: null, uncertain: false, failure: null, silent: true };
+const APPLIED: WriteOutcome = {
+  result: 'applied',
+  applied: null,
+  uncertain: false,
+  isOutrun: false,
+  failure: null,
+  silent: true,
+};
 
 export function createWriteQueue(): WriteQueue {
   return { fresh: [], chore: [], share: createLaneShare(FRESH_WRITES_PER_CHORE), inFlight: 0 };
@@ -174,14 +184,16 @@ function writeOutcome(state: ControllerState, queued: QueuedWrite, event: Transp
         if (!(error instanceof DecodeError)) throw error;
         state.instruments.decodeErrors('endpoints').inc();
         const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };
-        return { result: 'unknown', applied: null, uncertain: true, failure, silent: true };
+        return { ...APPLIED, result: 'unknown', uncertain: true, failure };
       }
     }
   }
   const { failure, uncertain, silent } = classify(event, write.verb === 'create');
   // A create that finds its name taken has done nothing, and if the object is not ours it must not be tried again.
-  const isTaken = write.verb === 'create' && event.type === 'response' && event.status === 409;
-  return { result: uncertain && !isTaken ? 'unknown' : 'refused', applied: null, uncertain, failure, silent };
+  const isOutrun = event.type === 'response' && event.status === 409;
+  const isTaken = write.verb === 'create' && isOutrun;
+  const result = uncertain && !isTaken ? 'unknown' : 'refused';
+  return { result, applied: null, uncertain, isOutrun, failure, silent };
 }
 
 /**

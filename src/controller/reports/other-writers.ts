@@ -1,0 +1,71 @@
+/**
+ * Who else writes the objects that are kept here: counted by field manager, and told once an hour while it lasts. One
+ * line for each writer, however many services it concerns.
+ */
+import type { Now } from '../event.ts';
+import type { Instruments } from './instruments.ts';
+import { ADMISSION, UNKNOWN_WRITER } from './writer-name.ts';
+import { keyOf, type Unit } from '../caches/service-state.ts';
+import type { Log } from '../outbox.ts';
+import { formatDuration } from '../../lib/duration.ts';
+
+/** By name. */
+export type OtherWriters = Map<string, OtherWriter>;
+
+/** What was done since it was told of last. */
+interface OtherWriter {
+  changes: number;
+  /** Monotonic ms of the first of them. */
+  sinceMs: number;
+  /** Monotonic ms; -Infinity = never. */
+  toldAtMs: number;
+}
+
+const OTHER = 'other';
+/** Names of field managers come from outside: further ones are `other`. */
+const WRITERS_MAX = 10;
+/** One or two changes within an hour are somebody's correction, or the last writes of the process before. */
+const TOLD_FROM = 3;
+const TOLD_EVERY_MS = 3_600_000;
+/** Repairs of one service in a row. */
+const FIGHT_REPAIRS = 3;
+
+/** Counts `changes` that somebody else has made of the unit's objects. */
+export function noteOtherWriter(
+  writers: OtherWriters,
+  { log, instruments }: { readonly log: Log; readonly instruments: Instruments },
+  unit: Unit,
+  name: string,
+  changes: number,
+  now: Now,
+): void {
+  const manager = writers.has(name) || writers.size < WRITERS_MAX ? name : OTHER;
+  instruments.foreignEdits(manager).inc(changes);
+  let writer = writers.get(manager);
+  if (writer === undefined) writers.set(manager, (writer = { changes: 0, sinceMs: -Infinity, toldAtMs: -Infinity }));
+  if (name === UNKNOWN_WRITER && !isFight(unit)) return;
+  const isScarce = writer.changes < TOLD_FROM && now.nowMs - writer.sinceMs > TOLD_EVERY_MS;
+  if (isScarce) writer.changes = 0;
+  if (writer.changes === 0) writer.sinceMs = now.nowMs;
+  writer.changes += changes;
+  if (writer.changes < TOLD_FROM || now.nowMs - writer.toldAtMs < TOLD_EVERY_MS) return;
+  const message = name === ADMISSION ? 'Admission changes what is written' : 'Another writer changes the same objects';
+  log('warning', 0, message, {
+    manager,
+    changes: writer.changes,
+    within: formatDuration(Math.round((now.nowMs - writer.sinceMs) / 1000) * 1000),
+    // Of the last one.
+    controller: unit.controller.name,
+    service: keyOf(unit.service),
+  });
+  writer.changes = 0;
+  writer.toldAtMs = now.nowMs;
+}
+
+/**
+ * Most of what is done by nobody with a name are deletions that are no writer's: by the end of a namespace, by the
+ * garbage collector. Only what is done again after each repair is.
+ */
+function isFight({ fight }: Unit): boolean {
+  return fight !== null && Object.values(fight.rounds).some(({ count }) => count >= FIGHT_REPAIRS);
+}
