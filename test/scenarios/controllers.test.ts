@@ -100,8 +100,8 @@ describe('any subset of the controllers', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);
     const { services } = sim.planner(0);
-    assert.equal(services.get('default/web')!.stored.object, null);
-    assert.notEqual(services.get('default/hand')!.stored.object, null);
+    assert.equal(services.get('default/web')!.endpoints.object, null);
+    assert.notEqual(services.get('default/hand')!.endpoints.object, null);
   });
 
   it('a controller that is switched on later finds what the others have left', () => {
