@@ -5,19 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import {
-  asked,
-  createSliceSim,
-  edit,
-  ENDPOINTS,
-  makeEndpoints,
-  metric,
-  namesOf,
-  SERVICES,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { asked, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { asked, createSliceSim, eventsOf, makeEndpoints, metric, namesOf, slicesTable } from '../support/slice-sim.ts';
+import { makeEndpoints } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { samples } from '../../src/metrics/store.ts';
 import { OUTPUTS } from '../../src/shard/outputs.ts';
 
