@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { createPod, createService, deleteObject, setPodStatus, type Exchange, type Sim } from './support/sim.ts';
-import { edit, ENDPOINTS, makeEndpoints, SERVICES } from './support/sim-objects.ts';
-import { createSliceSim } from './support/sim-slices.ts';
+import { createSliceSim, edit, ENDPOINTS, makeEndpoints, SERVICES } from './support/slice-sim.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

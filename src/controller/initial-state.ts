@@ -1,4 +1,6 @@
 import { createBrake } from './reflectors/brake.ts';
+import { reflectorHands } from './reflectors/reflector-group.ts';
+import { countPublished } from './caches/published.ts';
 import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder } from './reports/event-recorder.ts';
 import { createFactSums } from './reports/fact-sums.ts';
@@ -36,13 +38,14 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const { options, metrics } = config;
   const controllers = createControllers(options, metrics);
   const instruments = createInstruments(metrics, config.host);
+  const prng = createPrng(seed);
   const outbox = createOutbox<Purpose>();
   // A generator of its own: what becomes of events draws nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const sums = createFactSums();
   const state: ControllerState = {
     options,
-    prng: createPrng(seed),
+    prng,
     interner: createInterner(),
     instruments,
     outbox,
@@ -50,7 +53,12 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     stopByMs: Infinity,
     controllers,
     reflectors: [],
-    brake: createBrake(),
+    reflectorHands: reflectorHands({ outbox, prng, metrics: instruments }, createBrake(options.confirmMassRemoval), {
+      reflectors: () => state.reflectors,
+      countPublished: (missed) => countPublished(state, missed),
+      metrics: instruments,
+      log: outbox.log,
+    }),
     index: createSelectorIndex<ServiceState>(),
     nodes: createNodeTable(),
     services: new Map(),

@@ -8,7 +8,7 @@ import type { Reports } from './reports/reports.ts';
 import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
 import type { TokenBucket } from './writes/rate-limit.ts';
-import type { Reflector } from './reflectors/reflector.ts';
+import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
 import type { Replan } from './caches/replan.ts';
 import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
 import type { WorkLane, LaneShare } from './queues/lane-share.ts';
@@ -34,7 +34,7 @@ export interface ControllerState {
   readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
-  readonly brake: Brake;
+  readonly reflectorHands: ReflectorHands;
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** Nodes, and which pods are on them: for slices only. */
@@ -62,30 +62,12 @@ export interface ControllerState {
 
 /** Why a request was sent: routes its answer. */
 export type Purpose =
-  | { readonly for: 'reflector'; readonly reflector: Reflector }
+  | ReflectorPurpose
   | { readonly for: 'write'; readonly queued: QueuedWrite }
   | { readonly for: 'read-endpoints'; readonly unit: Unit }
   | { readonly for: 'read-slices'; readonly unit: Unit }
   | { readonly for: 'confirm-orphan'; readonly unit: Unit }
   | { readonly for: 'event' };
-
-/** What `brake.ts` holds back. */
-export interface Brake {
-  /** What lists have missed and is not removed yet. */
-  readonly removals: Map<Reflector, Removal>;
-  /** Second lists that are not complete; null = nothing is to be confirmed. */
-  awaited: Set<Reflector> | null;
-  /** Lists that have begun and are not complete. */
-  readonly listing: Set<Reflector>;
-  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
-  readyBefore: number;
-}
-
-/** What is not marked and not newer than `upTo` is to be removed. */
-export interface Removal {
-  readonly marks: ReadonlySet<object>;
-  readonly upTo: string;
-}
 
 /** The pause of all writes (`write-pause.ts`). */
 export interface WritePause {

@@ -113,7 +113,7 @@ function start(state: ControllerState, startedAt: Now): void {
     ),
   ];
   state.reflectors = [...outputs, ...inputs];
-  for (const reflector of outputs) startReflector(state, reflector, startedAt);
+  for (const reflector of outputs) startReflector(state.reflectorHands, reflector, startedAt);
 }
 
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
@@ -127,7 +127,7 @@ function startInputs(state: ControllerState, now: Now): void {
   const outputs = state.reflectors.filter(({ resource }) => OUTPUTS.has(resource));
   if (!outputs.some(({ synced }) => synced) || !outputs.every(({ synced, refused }) => synced || refused)) return;
   for (const reflector of state.reflectors) {
-    if (!OUTPUTS.has(reflector.resource)) startReflector(state, reflector, now);
+    if (!OUTPUTS.has(reflector.resource)) startReflector(state.reflectorHands, reflector, now);
   }
 }
 
@@ -171,7 +171,7 @@ function stop(state: ControllerState, now: Now): void {
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
   state.resyncAtMs = Infinity;
   for (const { queue } of state.controllers) shutDownWork(queue);
-  for (const reflector of state.reflectors) stopReflector(state, reflector);
+  for (const reflector of state.reflectors) stopReflector(state.reflectorHands, reflector);
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
@@ -184,7 +184,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
-      onReflectorEvent(state, purpose.reflector, event, now);
+      onReflectorEvent(state.reflectorHands, purpose.reflector, event, now);
       if (purpose.reflector.refused) startInputs(state, now);
       return;
     case 'write':
@@ -211,14 +211,14 @@ function isStreamOpened(
   purpose: Purpose & { for: 'reflector' },
   event: TransportEvent & { type: 'response' },
 ): boolean {
-  return event.status === 200 && purpose.reflector.phase === 'opening';
+  return event.status === 200 && purpose.reflector.phase.name === 'opening';
 }
 
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = Infinity;
   for (const reflector of state.reflectors) {
-    wakeReflector(state, reflector, now);
+    wakeReflector(state.reflectorHands, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
   }
   resyncIfDue(state, now);

@@ -12,13 +12,13 @@ import {
   editService,
   ENDPOINTS,
   makeEndpoints,
+  metric,
   PODS,
   removeLabels,
   SERVICES,
   SLICES,
-} from '../support/sim-objects.ts';
-import { metric } from '../support/sim-reports.ts';
-import { slicesOf } from '../support/sim-slices.ts';
+  slicesOf,
+} from '../support/slice-sim.ts';
 import {
   createPod,
   createService,

@@ -10,8 +10,7 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
-import { syncInVain } from '../support/sim-objects.ts';
-import { metric } from '../support/sim-reports.ts';
+import { metric, syncInVain } from '../support/slice-sim.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 

@@ -13,14 +13,15 @@ import {
 import {
   changeNode,
   createNode,
+  createSliceSim,
   edit,
   editService,
   ENDPOINTS,
   makeEndpoints,
+  metric,
   SERVICES,
-} from '../support/sim-objects.ts';
-import { metric } from '../support/sim-reports.ts';
-import { createSliceSim, slicesOf } from '../support/sim-slices.ts';
+  slicesOf,
+} from '../support/slice-sim.ts';
 import type { Reports } from '../../src/controller/reports/reports.ts';
 
 const SILENT: Reports = {

@@ -15,8 +15,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { removeLabels } from '../support/sim-objects.ts';
-import { createSliceSim } from '../support/sim-slices.ts';
+import { createSliceSim, removeLabels } from '../support/slice-sim.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { samples } from '../../src/metrics/store.ts';
 

@@ -233,7 +233,7 @@ function unreadyWithoutReason({ sim }: Run, state: ControllerState): string | nu
   const streams = sim.streams();
   if (streams.length < state.reflectors.length) return null;
   if (streams.some(({ openedAtMs }) => sim.nowMs() - openedAtMs < STREAM_UP_MS)) return null;
-  if (state.reflectors.some(({ phase }) => phase !== 'watching')) return null;
+  if (state.reflectors.some(({ phase }) => phase.name !== 'watching')) return null;
   const failed = sim.loop!.readiness().find(({ ok }) => !ok);
   return failed === undefined ? null : `not ready though all streams are up: ${failed.name}: ${failed.message}`;
 }

@@ -251,7 +251,7 @@ function settle(
   output.record = record;
   if (record !== null) {
     output.deletedUid = '';
-    noteAnswered(state, output, record.resourceVersion);
+    noteAnswered(state.reflectors, output, record.resourceVersion);
   }
   output.content = content;
   output.gone = false;

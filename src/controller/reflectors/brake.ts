@@ -10,44 +10,75 @@
  * what has changed since has a later one, and stays.
  */
 import { givesWay } from './history.ts';
-import type { Reflector } from './reflector.ts';
-import { allServices } from '../caches/services.ts';
-import { isPlanned } from '../caches/service-state.ts';
-import { log, type ControllerState, type Brake, type Removal } from '../state.ts';
-import { podsOf } from '../../core/selector-index.ts';
+import type { Reflector, Removal } from './reflector.ts';
+import type { Log } from '../outbox.ts';
+import type { Instruments } from '../reports/instruments.ts';
 
 /** Fewer are never held back. */
 const ENDPOINTS_LOST_MAX = 100;
 
-export function createBrake(): Brake {
-  return { removals: new Map(), awaited: null, listing: new Set(), readyBefore: 0 };
+export interface Brake {
+  /** `--confirm-mass-removal`. */
+  readonly isOn: boolean;
+  /** What lists have missed and is not removed yet. */
+  readonly removals: Map<Reflector, Removal>;
+  /** Second lists that are not complete; null = nothing is to be confirmed. */
+  awaited: Set<Reflector> | null;
+  /** Lists that have begun and are not complete. */
+  readonly listing: Set<Reflector>;
+  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
+  readyBefore: number;
+}
+
+/** What the brake is given beside its own state. */
+export interface BrakeHands {
+  readonly reflectors: () => readonly Reflector[];
+  readonly countPublished: (missed: Missed) => Published;
+  readonly metrics: Pick<Instruments, 'massRemovals'>;
+  readonly log: Log;
+}
+
+/** What lists have missed; undefined = nothing. */
+export interface Missed {
+  readonly pods: Removal | undefined;
+  readonly services: Removal | undefined;
+}
+
+/** A pod counts once for each service that selects it. */
+export interface Published {
+  readonly ready: number;
+  /** Those of them that would go with what lists have missed. */
+  readonly lost: number;
+}
+
+export function createBrake(isOn: boolean): Brake {
+  return { isOn, removals: new Map(), awaited: null, listing: new Set(), readyBefore: 0 };
 }
 
 /** The resources without which there are no endpoints. */
-export function isBraked({ options }: ControllerState, { resource }: Reflector): boolean {
-  return options.confirmMassRemoval && (resource === 'pods' || resource === 'services');
+export function isBraked({ isOn }: Brake, { resource }: Reflector): boolean {
+  return isOn && (resource === 'pods' || resource === 'services');
 }
 
 /** A list begins: what the one before has missed is its business. */
-export function noteListBegins(state: ControllerState, reflector: Reflector): void {
-  const { brake } = state;
-  if (!isBraked(state, reflector)) return;
+export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Reflector): void {
+  if (!isBraked(brake, reflector)) return;
   brake.removals.delete(reflector);
-  if (brake.listing.size === 0 && brake.awaited === null) brake.readyBefore = countEndpoints(state).ready;
+  if (brake.listing.size === 0 && brake.awaited === null) brake.readyBefore = countPublished(brake, hands).ready;
   brake.listing.add(reflector);
 }
 
 /**
  * What to do at the end of a list of pods or Services, whose removal is among those of the brake: remove all of these;
- * wait for the other list; or list both again.
+ * wait for the other list; or list those that are awaited again.
  */
-export function judgeRemovals(state: ControllerState, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
-  const { brake } = state;
+export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
+  const { metrics, log } = hands;
   brake.awaited?.delete(reflector);
   brake.listing.delete(reflector);
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';
   if (brake.removals.size === 0 && brake.awaited === null) return 'remove';
-  const counted = countEndpoints(state);
+  const counted = countPublished(brake, hands);
   // Watches may have taken away others since.
   const ready = Math.min(counted.ready, brake.readyBefore);
   const { lost } = counted;
@@ -56,40 +87,27 @@ export function judgeRemovals(state: ControllerState, reflector: Reflector): 're
   if (brake.awaited !== null) {
     brake.awaited = null;
     if (isMass) {
-      state.instruments.massRemovals.inc();
-      log(state, 'warning', 0, 'second lists say the same: most ready endpoints are taken away', fields);
-    } else log(state, 'info', 0, 'second lists do not say the same: the endpoints stay', fields);
+      metrics.massRemovals.inc();
+      log('warning', 0, 'second lists say the same: most ready endpoints are taken away', fields);
+    } else log('info', 0, 'second lists do not say the same: the endpoints stay', fields);
     return 'remove';
   }
   if (!isMass) return 'remove';
-  log(state, 'warning', 0, 'a list would take away most ready endpoints: second lists are asked for first', fields);
-  brake.awaited = new Set(state.reflectors.filter((one) => isBraked(state, one)));
+  log('warning', 0, 'a list would take away most ready endpoints: second lists are asked for first', fields);
+  brake.awaited = new Set(hands.reflectors().filter((one) => isBraked(brake, one)));
   return 'list-again';
 }
 
-/** A pod counts once for each service that selects it. */
-function countEndpoints(state: ControllerState): { readonly ready: number; readonly lost: number } {
+function countPublished({ removals }: Brake, hands: BrakeHands): Published {
   let pods: Removal | undefined;
   let services: Removal | undefined;
-  for (const [{ resource }, removal] of state.brake.removals) {
+  for (const [{ resource }, removal] of removals) {
     if (resource === 'pods') pods = removal;
     else services = removal;
   }
-  let ready = 0;
-  let lost = 0;
-  for (const service of allServices(state)) {
-    const { record } = service;
-    if (record === null || !isPlanned(record, state.options)) continue;
-    const isGone = isMissed(services, record);
-    for (const pod of podsOf(state.index, service)) {
-      if (!pod.ready && !record.publishNotReadyAddresses) continue;
-      ready++;
-      if (isGone || isMissed(pods, pod)) lost++;
-    }
-  }
-  return { ready, lost };
+  return hands.countPublished({ pods, services });
 }
 
-function isMissed(removal: Removal | undefined, record: { readonly resourceVersion: string }): boolean {
+export function isMissed(removal: Removal | undefined, record: { readonly resourceVersion: string }): boolean {
   return removal !== undefined && !removal.marks.has(record) && givesWay(record.resourceVersion, removal.upTo);
 }

@@ -8,8 +8,7 @@
  * API servers one watch lags behind another, so neither a version of an object nor an event is a sign.
  */
 import type { Now } from '../event.ts';
-import type { Reflector } from './reflector.ts';
-import { log, type ControllerState } from '../state.ts';
+import type { Reflector, ReflectorHands } from './reflector.ts';
 import type { OutputState } from '../caches/service-state.ts';
 import { compareResourceVersions } from '../../kube/resource-version.ts';
 
@@ -25,14 +24,14 @@ export function givesWay(cachedVersion: string, upTo: string): boolean {
 }
 
 /** Whose lists and watch tell of the object. */
-export function reflectorOf(state: ControllerState, { unit }: OutputState): Reflector | undefined {
+export function reflectorOf(reflectors: readonly Reflector[], { unit }: OutputState): Reflector | undefined {
   const of = unit === null ? 'endpoints' : 'endpointslices';
-  return state.reflectors.find(({ resource }) => resource === of);
+  return reflectors.find(({ resource }) => resource === of);
 }
 
 /** To be told of the version of each object that the answer to a write or a read has brought. */
-export function noteAnswered(state: ControllerState, output: OutputState, resourceVersion: string): void {
-  const reflector = reflectorOf(state, output);
+export function noteAnswered(reflectors: readonly Reflector[], output: OutputState, resourceVersion: string): void {
+  const reflector = reflectorOf(reflectors, output);
   if (reflector === undefined || givesWay(resourceVersion, reflector.answeredVersion)) return;
   reflector.answeredVersion = resourceVersion;
 }
@@ -45,25 +44,26 @@ export function reachedVersion({ resourceVersion, answeredVersion }: Reflector):
 /**
  * Whether history went back, by the version of a consistent list. If so all versions in the cache are forgotten: it gives
  * way to the next list whatever that tells.
+ * @param reached when the list was asked for
  */
-export function wentBack(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): boolean {
-  const { resource, reachedBefore: reached, target } = reflector;
+export function noteListVersion(
+  { metrics, outbox }: ReflectorHands,
+  reflector: Reflector,
+  reached: string,
+  listVersion: string,
+  now: Now,
+): boolean {
+  const { resource, target } = reflector;
   if (compareResourceVersions(listVersion, reached) >= 0) return false;
-  state.instruments.historyResets(resource).inc();
-  log(
-    state,
+  metrics.historyResets(resource).inc();
+  outbox.log(
     'warning',
     0,
     `history of ${resource} went back, as etcd does when it is restored: the cache is replaced`,
-    {
-      resource,
-      reached,
-      resourceVersion: listVersion,
-    },
+    { resource, reached, resourceVersion: listVersion },
   );
   reflector.resourceVersion = '';
   reflector.answeredVersion = '';
-  reflector.reachedBefore = '';
   target.forgetVersions(now);
   return true;
 }

@@ -1,11 +1,9 @@
 /** What comes of a reflector's requests: pages, streams and their pieces, refusals, and time in which nothing comes. */
-import { isBraked, judgeRemovals } from './brake.ts';
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
-import { wentBack } from './history.ts';
-import { log, type ControllerState, type Removal } from '../state.ts';
+import { noteListVersion } from './history.ts';
 import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
@@ -15,16 +13,24 @@ import { compareResourceVersions } from '../../kube/resource-version.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { isResourceVersionTooLarge, readStatus, readStatusSource } from '../../kube/status.ts';
 import type { Status } from '../../kube/types.ts';
-import { createWatchReader, type WatchFrame } from '../../kube/watch-framing.ts';
-import type { Reflector, Versioned } from './reflector.ts';
+import { createWatchReader, type WatchFrame, type WatchReader } from '../../kube/watch-framing.ts';
+import { assert } from '../../lib/assert.ts';
 import {
-  abandon,
+  isStream,
+  listOf,
+  type ListUnderWay,
+  type Phase,
+  type PhaseOf,
+  type Reflector,
+  type ReflectorHands,
+  type Versioned,
+} from './reflector.ts';
+import {
   check,
+  enter,
   giveUpWatchList,
   goOn,
-  isStream,
   list,
-  listOthersAgain,
   noteRestart,
   page,
   retry,
@@ -40,105 +46,133 @@ const SET_ASIDE_MAX = 1000;
  */
 const SHORT_WATCH_MS = 1000;
 
+type Response = TransportEvent & { readonly type: 'response' };
+
 /**
  * Does what time alone brings: the next request, a line about a list that takes long, the end of a stream without life.
  */
-export function wakeReflector(state: ControllerState, reflector: Reflector, now: Now): void {
+export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
-  if (reflector.phase === 'waiting') {
-    if (reflector.next === 'list') list(state, reflector, now);
-    else check(state, reflector, now);
+  const { phase } = reflector;
+  if (phase.name === 'waiting') {
+    if (phase.next === 'list') list(hands, reflector, now);
+    else check(hands, reflector, now);
     return;
   }
-  sayProgress(state, reflector, now);
-  if (isStream(reflector) && lifeEndsAtMs(reflector.life, reflector.phase === 'initial') <= now.nowMs) {
-    endStream(state, reflector, now);
-    return;
-  }
-  scheduleWake(reflector);
+  sayProgress(hands, reflector, now);
+  if (isStream(phase) && lifeEndsAtMs(phase.life, phase.name === 'initial') <= now.nowMs) {
+    endStream(hands, reflector, phase, now);
+  } else scheduleWake(reflector);
 }
 
-const WAITS_FOR: Readonly<Partial<Record<Reflector['phase'], string>>> = {
+const WAITS_FOR: Readonly<Partial<Record<Phase['name'], string>>> = {
   paging: 'the next page',
   opening: 'an answer',
   initial: 'the bookmark at the end',
 };
 
-function sayProgress(state: ControllerState, reflector: Reflector, now: Now): void {
-  const due = reflector.progress === null ? null : takeProgress(reflector.progress, now.nowMs);
+function sayProgress({ outbox }: ReflectorHands, reflector: Reflector, now: Now): void {
+  const underWay = listOf(reflector);
+  const due = underWay === null ? null : takeProgress(underWay.progress, now.nowMs);
   if (due === null) return;
-  log(state, 'info', 0, `the list of ${reflector.resource} is under way`, {
+  outbox.log('info', 0, `the list of ${reflector.resource} is under way`, {
     resource: reflector.resource,
-    waitsFor: WAITS_FOR[reflector.phase] ?? '',
+    waitsFor: WAITS_FOR[reflector.phase.name] ?? '',
     ...due,
   });
 }
 
 /** Whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
-export function onReflectorEvent(state: ControllerState, reflector: Reflector, event: TransportEvent, now: Now): void {
-  switch (event.type) {
-    case 'response':
-      if (reflector.phase === 'paging') onPage(state, reflector, event, now);
-      else if (reflector.phase === 'checking') onChecked(state, reflector, event, now);
-      else if (event.status === 200) onOpened(state, reflector, event.contentType, now);
-      else onRefused(state, reflector, event, now);
+export function onReflectorEvent(hands: ReflectorHands, reflector: Reflector, event: TransportEvent, now: Now): void {
+  const { phase, resource } = reflector;
+  assert('request' in phase && phase.request === event.id, `${resource}: an answer to no request of ${phase.name}`);
+  if (event.type === 'failure') {
+    onFailure(hands, reflector, event, now);
+    return;
+  }
+  switch (phase.name) {
+    case 'paging':
+      assert(event.type === 'response', `${resource}: a page comes as ${event.type}`);
+      onPage(hands, reflector, phase, event, now);
       return;
-    case 'chunk':
-      onChunk(state, reflector, event.bytes, now);
+    case 'checking':
+      assert(event.type === 'response', `${resource}: a version comes as ${event.type}`);
+      onChecked(hands, reflector, phase, event, now);
       return;
-    case 'ended':
-      onEnded(state, reflector, event.error, now);
+    case 'opening':
+      assert(event.type === 'response', `${resource}: a stream begins with ${event.type}`);
+      if (event.status === 200) onOpened(hands, reflector, phase, event.contentType, now);
+      else onRefused(hands, reflector, phase, event, now);
       return;
-    case 'failure': {
-      if (event.kind === 'too-big' && reflector.phase === 'paging' && onPageTooBig(state, reflector)) return;
-      const wasList = reflector.phase === 'paging' || reflector.streamingList;
-      retry(state, reflector, wasList ? 'list' : 'watch', `${event.kind}: ${event.message}`, now);
-      return;
-    }
+    case 'initial':
+    case 'watching':
+      if (event.type === 'chunk') onChunk(hands, reflector, phase, event.bytes, now);
+      else if (event.type === 'ended') onEnded(hands, reflector, phase, event.error, now);
+      else assert(false, `${resource}: a second answer to a stream`);
   }
 }
 
+function onFailure(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  event: TransportEvent & { type: 'failure' },
+  now: Now,
+): void {
+  const { phase } = reflector;
+  if (event.kind === 'too-big' && phase.name === 'paging' && onPageTooBig(hands, reflector, phase)) return;
+  const next = listOf(reflector) === null ? 'watch' : 'list';
+  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now);
+}
+
 /** Asks for the same page with fewer items. Returns false when that does not help. */
-function onPageTooBig(state: ControllerState, reflector: Reflector): boolean {
-  if (reflector.progress !== null) reflector.progress.isAnswered = true;
-  const items = itemsAfterTooBig(reflector.pageItems);
-  if (items === 0) return false;
-  log(state, 'info', 0, `a page of ${reflector.resource} is too big, the list goes on with smaller ones`, {
-    resource: reflector.resource,
-    items: reflector.pageItems,
-    itemsNow: items,
+function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseOf<'paging'>): boolean {
+  const { resource, pageItems } = reflector;
+  phase.list.progress.isAnswered = true;
+  const itemsNow = itemsAfterTooBig(pageItems);
+  if (itemsNow === 0) return false;
+  hands.outbox.log('info', 0, `a page of ${resource} is too big, the list goes on with smaller ones`, {
+    resource,
+    items: pageItems,
+    itemsNow,
   });
-  reflector.pageItems = items;
-  page(state, reflector);
+  reflector.pageItems = itemsNow;
+  page(hands, reflector, phase.list, phase.continueToken);
   return true;
 }
 
 /** To be told of the version of each list before anything of it is taken. Returns whether history went back. */
-function checkHistory(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): boolean {
-  if (!wentBack(state, reflector, listVersion, now)) return false;
-  listOthersAgain(state, reflector, now);
+function checkHistory(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  reachedBefore: string,
+  listVersion: string,
+  now: Now,
+): boolean {
+  if (!noteListVersion(hands, reflector, reachedBefore, listVersion, now)) return false;
+  hands.wentBack(reflector, now);
   return true;
 }
 
 function onChecked(
-  state: ControllerState,
+  hands: ReflectorHands,
   reflector: Reflector,
-  event: TransportEvent & { type: 'response' },
+  phase: PhaseOf<'checking'>,
+  event: Response,
   now: Now,
 ): void {
   if (event.status !== 200) {
     const status = readStatus(event.contentType, event.status, event.body);
-    retry(state, reflector, isPassing(event.status) ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
+    retry(hands, reflector, isPassing(event.status) ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
     return;
   }
   try {
     const version = versionOf(readList(event.contentType, event.body));
-    if (checkHistory(state, reflector, version, now)) list(state, reflector, now);
-    else watch(state, reflector);
+    if (checkHistory(hands, reflector, phase.reachedBefore, version, now)) list(hands, reflector, now);
+    else watch(hands, reflector);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(state, reflector, 'list', error);
-    retry(state, reflector, 'list', error.message, now);
+    countUndecodable(hands, reflector, 'list', error);
+    retry(hands, reflector, 'list', error.message, now);
   }
 }
 
@@ -154,75 +188,91 @@ function isPassing(status: number): boolean {
 }
 
 function onPage(
-  state: ControllerState,
+  hands: ReflectorHands,
   reflector: Reflector,
-  event: TransportEvent & { type: 'response' },
+  phase: PhaseOf<'paging'>,
+  event: Response,
   now: Now,
 ): void {
   if (event.status !== 200) {
-    onListRefused(state, reflector, event, now);
+    onListRefused(hands, reflector, event, now);
     return;
   }
-  if (reflector.progress !== null) reflector.progress.isAnswered = true;
+  const { list: underWay } = phase;
+  underWay.progress.isAnswered = true;
+  let continueToken: string;
   try {
-    const list = readList(event.contentType, event.body);
-    const version = versionOf(list);
-    if (reflector.continueToken === '') checkHistory(state, reflector, version, now);
-    for (const item of list.items) applyListed(state, reflector, item, version, now);
+    const listed = readList(event.contentType, event.body);
+    const version = versionOf(listed);
+    if (phase.continueToken === '') checkHistory(hands, reflector, underWay.reachedBefore, version, now);
+    for (const item of listed.items) applyListed(hands, reflector, underWay, item, version, now);
     reflector.resourceVersion = version;
-    reflector.continueToken = list.continueToken;
+    ({ continueToken } = listed);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(state, reflector, 'list', error);
-    retry(state, reflector, 'list', error.message, now);
+    countUndecodable(hands, reflector, 'list', error);
+    retry(hands, reflector, 'list', error.message, now);
     return;
   }
-  if (reflector.continueToken !== '') {
+  if (continueToken !== '') {
     reflector.pageItems = itemsAfterFullPage(reflector.pageItems, event.body.byteLength);
-    page(state, reflector);
+    page(hands, reflector, underWay, continueToken);
     return;
   }
-  if (listed(state, reflector, now)) watch(state, reflector);
+  if (noteListed(hands, reflector, underWay, now)) watch(hands, reflector);
 }
 
 /** One bad object of a list is left out; what is cached of it stays, for it is not known to be gone. */
 function applyListed(
-  state: ControllerState,
+  hands: ReflectorHands,
   reflector: Reflector,
+  underWay: ListUnderWay,
   item: ObjectSource,
   listVersion: string,
   now: Now,
 ): void {
   try {
-    apply(reflector, reflector.target.project(item), item, listVersion, now);
+    apply(reflector, underWay, reflector.target.project(item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    reflector.listIncomplete = true;
-    countUndecodable(state, reflector, 'object', error);
+    underWay.isIncomplete = true;
+    countUndecodable(hands, reflector, 'object', error);
   }
 }
 
-function apply(reflector: Reflector, record: Versioned, source: ObjectSource, upTo: string, now: Now): void {
-  const mark = reflector.target.upsert(record, source, upTo, now);
-  reflector.marks?.add(mark);
-  if (reflector.progress !== null) {
-    reflector.progress.objects++;
-    reflector.progress.isAnswered = true;
-  }
+function apply(
+  { target }: Reflector,
+  { marks, progress }: ListUnderWay,
+  record: Versioned,
+  source: ObjectSource,
+  upTo: string,
+  now: Now,
+): void {
+  const mark = target.upsert(record, source, upTo, now);
+  marks?.add(mark);
+  progress.objects++;
+  progress.isAnswered = true;
 }
 
 /** An object of a WatchList: whether it replaces a newer one that is cached is known at the end of the list. */
-function applyInitial(state: ControllerState, reflector: Reflector, source: ObjectSource, now: Now): void {
-  const { target, aside } = reflector;
+function applyInitial(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { list: underWay, aside }: PhaseOf<'initial'>,
+  source: ObjectSource,
+  now: Now,
+): void {
+  const { target } = reflector;
   const record = target.project(source);
   const version = record.resourceVersion;
   if (compareResourceVersions(version, target.cachedVersion(record)) >= 0) {
-    apply(reflector, record, source, version, now);
+    apply(reflector, underWay, record, source, version, now);
     return;
   }
   aside.push({ record, source: copyOf(source) });
   if (aside.length <= SET_ASIDE_MAX) return;
-  giveUpWatchList(state, reflector, `more than ${SET_ASIDE_MAX} objects are older than their cached ones`, now);
+  const reason = `more than ${SET_ASIDE_MAX} objects are older than their cached ones`;
+  giveUpWatchList(hands, reflector, underWay, reason, now);
 }
 
 /** A source is a view into what it came in. */
@@ -231,28 +281,28 @@ function copyOf(source: ObjectSource): ObjectSource {
 }
 
 /** The end of a WatchList, whose version is now known. */
-function onInitialEnd(state: ControllerState, reflector: Reflector, listVersion: string, now: Now): void {
-  if (checkHistory(state, reflector, listVersion, now)) {
+function onInitialEnd(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { request, list: underWay, life, reader, aside }: PhaseOf<'initial'>,
+  listVersion: string,
+  now: Now,
+): void {
+  if (checkHistory(hands, reflector, underWay.reachedBefore, listVersion, now)) {
     // Objects that looked the same were not taken.
-    abandon(state, reflector);
-    list(state, reflector, now);
+    list(hands, reflector, now);
     return;
   }
-  for (const { record, source } of reflector.aside) apply(reflector, record, source, listVersion, now);
-  reflector.aside = [];
+  for (const { record, source } of aside) apply(reflector, underWay, record, source, listVersion, now);
   reflector.resourceVersion = listVersion;
-  reflector.phase = 'watching';
-  reflector.streamingList = false;
+  enter(reflector, { name: 'watching', request, life, reader });
   reflector.downSinceMs = -1;
-  listed(state, reflector, now);
+  noteListed(hands, reflector, underWay, now);
 }
 
 /** The end of a list. Returns whether its watch is to go on: not if it must be confirmed by another list first. */
-function listed(state: ControllerState, reflector: Reflector, now: Now): boolean {
-  const { marks, listIncomplete, resourceVersion } = reflector;
-  const removal = marks === null || listIncomplete ? null : { marks, upTo: resourceVersion };
-  reflector.marks = null;
-  reflector.progress = null;
+function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
+  const { marks, isIncomplete } = underWay;
   reflector.inPages = false;
   reflector.refused = false;
   reflector.undecodableInARow = 0;
@@ -260,194 +310,224 @@ function listed(state: ControllerState, reflector: Reflector, now: Now): boolean
     reflector.synced = true;
     reflector.target.synced(now);
   }
-  return removeMissed(state, reflector, removal, now);
+  const removal = marks === null || isIncomplete ? null : { marks, upTo: reflector.resourceVersion };
+  return hands.listEnds(reflector, removal, now);
 }
 
-/**
- * Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again.
- */
-function removeMissed(state: ControllerState, reflector: Reflector, removal: Removal | null, now: Now): boolean {
-  const { removals } = state.brake;
-  if (!isBraked(state, reflector)) {
-    if (removal !== null) reflector.target.removeUnmarked(removal.marks, removal.upTo, now);
-    return true;
-  }
-  if (removal !== null) removals.set(reflector, removal);
-  switch (judgeRemovals(state, reflector)) {
-    case 'wait':
-      return true;
-    case 'remove':
-      for (const [{ target }, { marks, upTo }] of removals) target.removeUnmarked(marks, upTo, now);
-      removals.clear();
-      return true;
-    case 'list-again':
-      for (const one of state.brake.awaited ?? []) {
-        if (state.outbox.requests.has(one.request)) abandon(state, one);
-        retry(state, one, 'list', 'what a list has missed is to be confirmed', now);
-      }
-      return false;
-  }
-}
-
-function onListRefused(
-  state: ControllerState,
-  reflector: Reflector,
-  event: TransportEvent & { type: 'response' },
-  now: Now,
-): void {
+function onListRefused(hands: ReflectorHands, reflector: Reflector, event: Response, now: Now): void {
   const status = readStatus(event.contentType, event.status, event.body);
   reflector.refused = isRefusal(event.status);
-  retry(state, reflector, 'list', describe(status), now, event.retryAfterSeconds);
+  retry(hands, reflector, 'list', describe(status), now, event.retryAfterSeconds);
 }
 
 function isRefusal(status: number): boolean {
   return status === 403 || status === 404;
 }
 
-function onOpened(state: ControllerState, reflector: Reflector, contentType: string, now: Now): void {
+function onOpened(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { request, list: underWay, life }: PhaseOf<'opening'>,
+  contentType: string,
+  now: Now,
+): void {
+  let reader: WatchReader;
   try {
-    reflector.reader = createWatchReader(contentType);
+    reader = createWatchReader(contentType);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(state, reflector, 'stream', error);
-    abandon(state, reflector);
-    retry(state, reflector, reflector.streamingList ? 'list' : 'watch', error.message, now);
+    countUndecodable(hands, reflector, 'stream', error);
+    retry(hands, reflector, underWay === null ? 'watch' : 'list', error.message, now);
     return;
   }
-  reflector.phase = reflector.streamingList ? 'initial' : 'watching';
-  noteOpened(reflector.life, now.nowMs);
-  scheduleWake(reflector);
-  if (reflector.phase === 'watching') reflector.downSinceMs = -1;
+  noteOpened(life, now.nowMs);
+  if (underWay === null) {
+    enter(reflector, { name: 'watching', request, life, reader });
+    reflector.downSinceMs = -1;
+  } else enter(reflector, { name: 'initial', request, list: underWay, life, reader, aside: [] });
 }
 
 function onRefused(
-  state: ControllerState,
+  hands: ReflectorHands,
   reflector: Reflector,
-  event: TransportEvent & { type: 'response' },
+  { list: underWay }: PhaseOf<'opening'>,
+  event: Response,
   now: Now,
 ): void {
   const status = readStatus(event.contentType, event.status, event.body);
   const later = isPassing(event.status);
-  if (reflector.streamingList && !later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
+  if (underWay === null) {
+    retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
+    return;
+  }
+  if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
     // A server without WatchList answers 422, other layers say it in their own way.
-    log(state, 'info', 1, 'no WatchList streaming, listing in pages', {
+    hands.outbox.log('info', 1, 'no WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
     });
     reflector.inPages = true;
-    list(state, reflector, now);
+    list(hands, reflector, now);
     return;
   }
-  if (reflector.streamingList) reflector.refused = isRefusal(event.status);
-  const next = reflector.streamingList || !later ? 'list' : 'watch';
-  retry(state, reflector, next, describe(status), now, event.retryAfterSeconds);
+  onListRefused(hands, reflector, event, now);
 }
 
-function onChunk(state: ControllerState, reflector: Reflector, bytes: Uint8Array, now: Now): void {
-  const { reader, request } = reflector;
-  if (reader === null) return;
+function onChunk(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { request, reader, life }: PhaseOf<'initial' | 'watching'>,
+  bytes: Uint8Array,
+  now: Now,
+): void {
   try {
     reader.push(bytes);
     for (let frame = reader.next(); frame !== null; frame = reader.next()) {
-      onFrame(state, reflector, frame, now);
-      // The frame was an error and the stream is given up.
-      if (reflector.request !== request) return;
-      noteFrame(reflector.life, now.nowMs);
+      onFrame(hands, reflector, frame, now);
+      // The stream was given up: the frame was an error, say.
+      if (!isOn(reflector, request)) return;
+      noteFrame(life, now.nowMs);
       reflector.undecodableInARow = 0;
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(state, reflector, 'stream', error);
-    abandon(state, reflector);
+    countUndecodable(hands, reflector, 'stream', error);
     reflector.undecodableInARow++;
+    const isWatchList = listOf(reflector) !== null;
     // The same bytes would come again from the same version: the second time a list goes around them.
-    const next = reflector.streamingList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
+    const next = isWatchList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
     // Stuck on one object, pages leave just that object out; a stream would stop at it again.
-    if (reflector.undecodableInARow > 1 || reflector.streamingList) reflector.inPages = true;
-    retry(state, reflector, next, error.message, now);
+    if (reflector.undecodableInARow > 1 || isWatchList) reflector.inPages = true;
+    retry(hands, reflector, next, error.message, now);
   }
 }
 
-function onFrame(state: ControllerState, reflector: Reflector, frame: WatchFrame, now: Now): void {
+function isOn({ phase }: Reflector, request: number): boolean {
+  return 'request' in phase && phase.request === request;
+}
+
+/** The end of a WatchList may stand among the frames: what follows is watched. */
+function onFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchFrame, now: Now): void {
+  const { phase } = reflector;
+  if (phase.name === 'initial') onInitialFrame(hands, reflector, phase, frame, now);
+  else onWatchFrame(hands, reflector, frame, now);
+}
+
+/** Objects come in any order: only the bookmark at the end says from where a watch may go on. */
+function onInitialFrame(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  phase: PhaseOf<'initial'>,
+  frame: WatchFrame,
+  now: Now,
+): void {
+  switch (frame.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+      applyInitial(hands, reflector, phase, frame.object, now);
+      return;
+    case 'DELETED':
+      reflector.target.remove(reflector.target.project(frame.object), now);
+      return;
+    case 'BOOKMARK': {
+      const meta = projectMeta(frame.object);
+      if (meta.initialEventsEnd) {
+        onInitialEnd(hands, reflector, phase, versionOf({ kind: reflector.resource, ...meta }), now);
+        return;
+      }
+      // Before the end there is no other: what watches so does not know WatchList.
+      const reason = 'a bookmark before the end that does not say that it is the end';
+      giveUpWatchList(hands, reflector, phase.list, reason, now);
+      return;
+    }
+    case 'ERROR':
+      onErrorFrame(hands, reflector, readStatusSource(frame.object), now);
+  }
+}
+
+function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchFrame, now: Now): void {
+  const { target } = reflector;
   switch (frame.type) {
     case 'ADDED':
     case 'MODIFIED': {
-      if (reflector.phase === 'initial') {
-        // They come in any order: only the bookmark says from where a watch may go on.
-        applyInitial(state, reflector, frame.object, now);
-        return;
-      }
-      const record = reflector.target.project(frame.object);
-      apply(reflector, record, frame.object, record.resourceVersion, now);
+      const record = target.project(frame.object);
+      target.upsert(record, frame.object, record.resourceVersion, now);
       reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'DELETED': {
-      const record = reflector.target.project(frame.object);
-      reflector.target.remove(record, now);
-      if (reflector.phase === 'watching') reflector.resourceVersion = record.resourceVersion;
+      const record = target.project(frame.object);
+      target.remove(record, now);
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
-    case 'BOOKMARK': {
-      const meta = projectMeta(frame.object);
-      if (reflector.phase !== 'initial') {
-        reflector.resourceVersion = meta.resourceVersion;
-      } else if (meta.initialEventsEnd) {
-        onInitialEnd(state, reflector, versionOf({ kind: reflector.resource, ...meta }), now);
-      } else {
-        // Before the end there is no other: what watches so does not know WatchList.
-        giveUpWatchList(state, reflector, 'a bookmark before the end that does not say that it is the end', now);
-      }
+    case 'BOOKMARK':
+      reflector.resourceVersion = projectMeta(frame.object).resourceVersion;
       return;
-    }
-    case 'ERROR': {
-      const status = readStatusSource(frame.object);
-      abandon(state, reflector);
-      // 429 in a stream: go on from the same version; 410, 500, 504 and all others: list again (docs/spec/wire.md
-      // "Errors of lists and watches").
-      const next = status.code === 429 && !reflector.streamingList ? 'watch' : 'list';
-      retry(state, reflector, next, describe(status), now, status.details?.retryAfterSeconds ?? -1);
-      return;
-    }
+    case 'ERROR':
+      onErrorFrame(hands, reflector, readStatusSource(frame.object), now);
   }
 }
 
-function onEnded(state: ControllerState, reflector: Reflector, error: string | null, now: Now): void {
-  const { life } = reflector;
-  if (reflector.phase === 'watching') noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
-  if (reflector.phase === 'initial') {
+/**
+ * 429 in a stream: go on from the same version; 410, 500, 504 and all others: list again (docs/spec/wire.md "Errors of
+ * lists and watches").
+ */
+function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
+  const next = status.code === 429 && listOf(reflector) === null ? 'watch' : 'list';
+  retry(hands, reflector, next, describe(status), now, status.details?.retryAfterSeconds ?? -1);
+}
+
+function onEnded(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { name, life }: PhaseOf<'initial' | 'watching'>,
+  error: string | null,
+  now: Now,
+): void {
+  if (name === 'initial') {
     // The server's time was too short for all of them in one stream, and would be again.
     if (isPastItsTime(life, now.nowMs)) reflector.inPages = true;
-    retry(state, reflector, 'list', error ?? 'the stream ended before its initial events', now);
-  } else if (error !== null) {
-    retry(state, reflector, 'watch', error, now);
+    retry(hands, reflector, 'list', error ?? 'the stream ended before its initial events', now);
+    return;
+  }
+  noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
+  if (error !== null) {
+    retry(hands, reflector, 'watch', error, now);
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
-    retry(state, reflector, 'list', 'very short watch: it ended at once without an event', now);
+    retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
     // The ordinary end: the server's time limit, a slow reader, a server that shuts down.
-    goOn(state, reflector, now);
+    goOn(hands, reflector, now);
   }
 }
 
 /** Ends a stream that has no life in it. That is no alarm: a proxy may forget a connection on which nothing happens. */
-function endStream(state: ControllerState, reflector: Reflector, now: Now): void {
-  const reason = describeEnd(reflector.life, now.nowMs);
-  if (reflector.phase === 'initial') {
-    giveUpWatchList(state, reflector, reason, now);
+function endStream(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  phase: PhaseOf<'initial' | 'watching'>,
+  now: Now,
+): void {
+  const { resource } = reflector;
+  const reason = describeEnd(phase.life, now.nowMs);
+  if (phase.name === 'initial') {
+    giveUpWatchList(hands, reflector, phase.list, reason, now);
     return;
   }
-  log(state, 'info', 0, `watch of ${reflector.resource} is opened anew`, { resource: reflector.resource, reason });
-  abandon(state, reflector);
-  noteRestart(state, reflector, now);
-  check(state, reflector, now);
+  hands.outbox.log('info', 0, `watch of ${resource} is opened anew`, { resource, reason });
+  noteRestart(hands, reflector, now);
+  check(hands, reflector, now);
 }
 
-function countUndecodable(state: ControllerState, reflector: Reflector, what: string, error: DecodeError): void {
-  state.instruments.decodeErrors(reflector.resource).inc();
-  log(state, 'error', 0, `undecodable ${what} of ${reflector.resource}`, {
-    resource: reflector.resource,
-    reason: error.message,
-  });
+function countUndecodable(
+  { metrics, outbox }: ReflectorHands,
+  { resource }: Reflector,
+  what: string,
+  error: DecodeError,
+): void {
+  metrics.decodeErrors(resource).inc();
+  outbox.log('error', 0, `undecodable ${what} of ${resource}`, { resource, reason: error.message });
 }
 
 function describe(status: Status): string {

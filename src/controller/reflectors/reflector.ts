@@ -10,10 +10,13 @@
 import { PAGE_ITEMS_MAX } from './page-size.ts';
 import { createReconnect, type Reconnect } from './reconnect.ts';
 import type { Now } from '../event.ts';
-import { createStreamLife, type StreamLife } from './stream-life.ts';
+import type { StreamLife } from './stream-life.ts';
 import type { ListProgress } from './list-progress.ts';
+import type { Outbox } from '../outbox.ts';
+import type { Instruments } from '../reports/instruments.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { WatchReader } from '../../kube/watch-framing.ts';
+import type { Prng } from '../../lib/prng.ts';
 
 export interface Versioned {
   readonly resourceVersion: string;
@@ -43,11 +46,90 @@ export interface ReflectorTarget<R extends Versioned> {
   synced(now: Now): void;
 }
 
+/** What a reflector is given beside its own state. */
+export interface ReflectorHands {
+  readonly outbox: Outbox<ReflectorPurpose>;
+  /** For pauses and the ends of streams. */
+  readonly prng: Prng;
+  readonly metrics: Pick<Instruments, 'watchRestarts' | 'historyResets' | 'decodeErrors'>;
+  /** Its list is asked for. */
+  listBegins(reflector: Reflector): void;
+  /**
+   * Its list is complete, and what it misses is to be removed (null = nothing is).
+   * Returns whether its watch is to go on: not if everything is listed once more first.
+   */
+  listEnds(reflector: Reflector, removal: Removal | null, now: Now): boolean;
+  /** Its list has shown that history went back. */
+  wentBack(reflector: Reflector, now: Now): void;
+}
+
+export interface ReflectorPurpose {
+  readonly for: 'reflector';
+  readonly reflector: Reflector;
+}
+
+/** What is not marked and not newer than `upTo` is to be removed. */
+export interface Removal {
+  readonly marks: ReadonlySet<object>;
+  readonly upTo: string;
+}
+
+/** A list under way, in pages or as a WatchList. */
+export interface ListUnderWay {
+  readonly progress: ListProgress;
+  /** What it has told so far; null = the cache was empty before, so nothing in it can be gone. */
+  readonly marks: Set<object> | null;
+  /** An object could not be read: nothing is removed at its end. */
+  isIncomplete: boolean;
+  /** The version that had been reached when it was asked for. */
+  readonly reachedBefore: string;
+}
+
 /** A listed object that waits for the end of its list. */
 interface SetAside {
   readonly record: Versioned;
   readonly source: ObjectSource;
 }
+
+/** What a reflector does now, and what it needs for that and for nothing else. */
+export type Phase =
+  | { readonly name: 'idle' }
+  /** Until `wakeAtMs`; a watch begins with a look at the version. */
+  | { readonly name: 'waiting'; readonly next: 'list' | 'watch' }
+  /** A page was asked for; '' = the first one. */
+  | {
+      readonly name: 'paging';
+      readonly request: number;
+      readonly list: ListUnderWay;
+      readonly continueToken: string;
+    }
+  /** A stream was asked for; `list`: a WatchList, else an ordinary watch. */
+  | {
+      readonly name: 'opening';
+      readonly request: number;
+      readonly list: ListUnderWay | null;
+      readonly life: StreamLife;
+    }
+  /** A WatchList before its end. */
+  | {
+      readonly name: 'initial';
+      readonly request: number;
+      readonly list: ListUnderWay;
+      readonly life: StreamLife;
+      readonly reader: WatchReader;
+      /** Objects that are older than their cached ones: its version is told at its end. */
+      readonly aside: SetAside[];
+    }
+  | {
+      readonly name: 'watching';
+      readonly request: number;
+      readonly life: StreamLife;
+      readonly reader: WatchReader;
+    }
+  /** A list of one object was asked for, for its version, before a watch that broke goes on. */
+  | { readonly name: 'checking'; readonly request: number; readonly reachedBefore: string };
+
+export type PhaseOf<Name extends Phase['name']> = Extract<Phase, { readonly name: Name }>;
 
 export interface Reflector<R extends Versioned = Versioned> {
   readonly resource: 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
@@ -55,27 +137,17 @@ export interface Reflector<R extends Versioned = Versioned> {
   /** Of labels; '' = all objects. */
   readonly selector: string;
   readonly target: ReflectorTarget<R>;
-  /**
-   * idle: not started; waiting: until `wakeAtMs`, then `next`; paging: a page is under way; opening: a stream was asked
-   * for; initial: a WatchList stream before its end bookmark; watching: an ordinary stream; checking: a list of one
-   * object is under way, for its version, before a broken watch goes on.
-   */
-  phase: 'idle' | 'waiting' | 'paging' | 'opening' | 'initial' | 'watching' | 'checking';
-  next: 'list' | 'watch';
+  phase: Phase;
   /**
    * Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life.
    */
   wakeAtMs: number;
-  request: number;
   /** Where a watch goes on; '' = nowhere. */
   resourceVersion: string;
   /** The newest version that the answer to a write or a read has told of an object; the watch may never do so. '' = none. */
   answeredVersion: string;
-  /** The version that had been reached when the last list was asked for. */
-  reachedBefore: string;
-  continueToken: string;
-  /** The stream asked for is a WatchList. */
-  streamingList: boolean;
+  /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
+  askedAtMs: number;
   /** WatchList may be asked for. */
   readonly watchList: boolean;
   /**
@@ -85,21 +157,11 @@ export interface Reflector<R extends Versioned = Versioned> {
   inPages: boolean;
   /** Items that the next page asks for. */
   pageItems: number;
-  /** Of the list under way; null = none is. */
-  progress: ListProgress | null;
-  reader: WatchReader | null;
-  /** Of the stream asked for last. */
-  life: StreamLife;
-  marks: Set<object> | null;
-  /** Of a WatchList, whose version is told at its end: objects that are older than their cached ones. */
-  aside: SetAside[];
-  /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
-  askedAtMs: number;
-  /** An object of the list under way could not be read: nothing is removed at its end. */
-  listIncomplete: boolean;
-  listsBegun: number;
+  /** A list has begun at least once. */
+  hasListed: boolean;
   /** The last stream ended at an undecodable frame before anything new was read from it. */
   undecodableInARow: number;
+  /** A list was complete. */
   synced: boolean;
   /** The last list was answered 403 or 404: this may take until somebody changes roles, or the server. */
   refused: boolean;
@@ -120,30 +182,29 @@ export function createReflector<R extends Versioned>(
     path,
     selector,
     target,
-    phase: 'idle',
-    next: 'list',
+    phase: { name: 'idle' },
     wakeAtMs: Infinity,
-    request: 0,
     resourceVersion: '',
     answeredVersion: '',
-    reachedBefore: '',
-    continueToken: '',
-    streamingList: false,
+    askedAtMs: -Infinity,
     watchList,
     inPages: false,
     pageItems: PAGE_ITEMS_MAX,
-    progress: null,
-    reader: null,
-    life: createStreamLife(0),
-    marks: null,
-    aside: [],
-    askedAtMs: -Infinity,
-    listIncomplete: false,
-    listsBegun: 0,
+    hasListed: false,
     undecodableInARow: 0,
     synced: false,
     refused: false,
     downSinceMs: 0,
     reconnect: createReconnect(),
   };
+}
+
+/** The list under way; null = none is. */
+export function listOf({ phase }: Reflector): ListUnderWay | null {
+  return 'list' in phase ? phase.list : null;
+}
+
+/** A stream runs. */
+export function isStream(phase: Phase): phase is PhaseOf<'initial' | 'watching'> {
+  return phase.name === 'initial' || phase.name === 'watching';
 }

@@ -17,8 +17,11 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
   const checks = state.reflectors.map((reflector): HealthCheck => {
     const name = `watch-${reflector.resource}`;
     if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };
-    if (reflector.downSinceMs < 0) return { name, ok: true, message: describeAge(reflector.life, nowMs) };
-    const downMs = nowMs - reflector.downSinceMs;
+    const { phase, downSinceMs } = reflector;
+    if (downSinceMs < 0) {
+      return { name, ok: true, message: phase.name === 'watching' ? describeAge(phase.life, nowMs) : '' };
+    }
+    const downMs = nowMs - downSinceMs;
     return { name, ok: downMs <= WATCH_DOWN_MS_MAX, message: `no watch for ${Math.round(downMs / 1000)} s` };
   });
   const running = state.phase === 'running';

@@ -21,10 +21,8 @@ import { decodeReply, encodeBatch, estimateEntryBytes } from '../../shard/codec.
 import {
   OUTPUT_ENDPOINTS,
   OUTPUT_MIRROR,
-  kindsOf,
   type BatchEntry,
   type Observed,
-  type OutputKind,
   type ServiceResult,
 } from '../../shard/protocol.ts';
 
@@ -187,14 +185,14 @@ function postForgotten(state: ControllerState, index: number, shard: ShardState,
     shard.forgotten.delete(service);
     entries.push({
       service,
-      outputs: [],
+      outputs: 0,
       base: 0,
       version: 0,
       spec: null,
       upserts: [],
       removals: [],
       acks: [],
-      relisted: [],
+      relisted: 0,
       observed: [],
     });
   }
@@ -218,7 +216,7 @@ function buildEntry(state: ControllerState, service: ServiceState, record: Servi
   }
   return {
     service: keyOf(service),
-    outputs: kindsOf(service.asked),
+    outputs: service.asked,
     base,
     version: base + 1,
     spec: full || service.specChanged ? record : undefined,
@@ -247,16 +245,16 @@ function isToldNow(service: ServiceState, { sync, controller }: Unit): boolean {
 
 function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'observed'> {
   const observed: Observed[] = [];
-  const relisted: OutputKind[] = [];
+  let relisted = 0;
   const { content, gone } = service.endpoints;
   if ((content !== null || gone) && endpointsAreTold(service)) {
-    observed.push({ output: 'endpoints', name: service.name, content });
+    observed.push({ output: OUTPUT_ENDPOINTS, name: service.name, content });
   }
   for (const unit of service.units) {
     if (!isToldNow(service, unit)) continue;
-    const { kind } = unit.controller;
-    if (unit.relisted) relisted.push(kind);
-    for (const slice of unit.news ?? []) observed.push({ output: kind, name: slice.name, content: slice.content });
+    const { output } = unit.controller;
+    if (unit.relisted) relisted |= output;
+    for (const slice of unit.news ?? []) observed.push({ output, name: slice.name, content: slice.content });
   }
   return { relisted, observed };
 }
@@ -292,7 +290,7 @@ function commitEntry(state: ControllerState, service: ServiceState, entry: Batch
       releaseSlice(state, slice);
     }
   }
-  service.planning |= service.asked;
+  service.planning |= entry.outputs;
   service.asked = 0;
 }
 
@@ -340,9 +338,10 @@ export function onShardPlanned(
 function failedResult(service: ServiceState, error: string): ServiceResult {
   return {
     service: keyOf(service),
+    outputs: 0,
     needFull: false,
-    plans: [],
-    failures: [],
+    writes: [],
+    facts: { endpoints: undefined, slices: undefined, mirror: undefined },
     problems: [],
     error,
   };

@@ -101,7 +101,7 @@ function sendWrite(state: ControllerState, queued: QueuedWrite, now: Now): void 
   state.writes.inFlight++;
   noteWriteSent(state.pause, queued);
   queued.sentAtMs = now.nowMs;
-  const reflector = reflectorOf(state, queued.output);
+  const reflector = reflectorOf(state.reflectors, queued.output);
   queued.reachedBefore = reflector === undefined ? '' : reachedVersion(reflector);
   if (verb !== 'delete') queued.output.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
@@ -201,7 +201,7 @@ function writeOutcome(state: ControllerState, queued: QueuedWrite, event: Transp
  * in which the object was there again; else the list has seen the object before the delete was done.
  */
 function isOvertaken(state: ControllerState, { output, sentAtMs }: QueuedWrite): boolean {
-  const reflector = reflectorOf(state, output);
+  const reflector = reflectorOf(state.reflectors, output);
   return reflector !== undefined && reflector.askedAtMs >= sentAtMs;
 }
 

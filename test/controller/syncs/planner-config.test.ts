@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRunFlags } from '../../../src/cli/flags.ts';
 import { plannerConfigOf } from '../../../src/controller/syncs/planner-config.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../../src/shard/protocol.ts';
 
 const DEFAULTS = parseRunFlags([], () => undefined).controller;
 
@@ -20,16 +21,16 @@ test('a planner is told the limits and what it may be asked to plan', () => {
   };
   assert.deepEqual(plannerConfigOf(options), {
     tolerateUnreadyEndpointsAnnotation: true,
-    outputs: ['slices', 'mirror'],
+    outputs: OUTPUT_SLICES | OUTPUT_MIRROR,
     maxEndpointsPerSlice: 7,
     compactSlices: true,
-    mirroringMaxEndpointsPerSubset: 8,
-    mirroringAllEndpoints: true,
-    mirroringZones: true,
+    mirrorEndpointsPerSubsetMax: 8,
+    mirrorAll: true,
+    mirrorZones: true,
   });
 });
 
-test('only outputs whose controllers run are planned', () => {
+test('each controller has a bit of its own', () => {
   const off = { ...DEFAULTS, endpoints: false, slices: false, mirroring: false };
   assert.deepEqual(
     [
@@ -38,6 +39,6 @@ test('only outputs whose controllers run are planned', () => {
       plannerConfigOf({ ...off, slices: true }),
       plannerConfigOf({ ...off, mirroring: true }),
     ].map(({ outputs }) => outputs),
-    [[], ['endpoints'], ['slices'], ['mirror']],
+    [0, OUTPUT_ENDPOINTS, OUTPUT_SLICES, OUTPUT_MIRROR],
   );
 });

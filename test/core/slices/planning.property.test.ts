@@ -25,7 +25,7 @@ import {
   type SlicesWorld,
   sync,
   verbs,
-} from './slices-world.ts';
+} from '../../support/slices-world.ts';
 import { propertyRuns } from '../../support/runs.ts';
 
 const runs = propertyRuns(300);

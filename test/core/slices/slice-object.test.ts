@@ -16,7 +16,7 @@ import {
   type SlicesWorld,
   sliceLabelsOf,
   type WorldOptions,
-} from './slices-world.ts';
+} from '../../support/slices-world.ts';
 
 const TRIGGER = 'endpoints.kubernetes.io/last-change-trigger-time';
 const pod = makePod('p');

@@ -1,0 +1,23 @@
+/** What is published of pods: the ready endpoints of all services. */
+import { allServices } from './services.ts';
+import { isPlanned } from './service-state.ts';
+import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
+import type { ControllerState } from '../state.ts';
+import { podsOf } from '../../core/selector-index.ts';
+
+/** Looks at every pod of every service: for the brake, at the beginning and the end of a list. */
+export function countPublished(state: ControllerState, missed: Missed): Published {
+  let ready = 0;
+  let lost = 0;
+  for (const service of allServices(state)) {
+    const { record } = service;
+    if (record === null || !isPlanned(record, state.options)) continue;
+    const isGone = isMissed(missed.services, record);
+    for (const pod of podsOf(state.index, service)) {
+      if (!pod.ready && !record.publishNotReadyAddresses) continue;
+      ready++;
+      if (isGone || isMissed(missed.pods, pod)) lost++;
+    }
+  }
+  return { ready, lost };
+}

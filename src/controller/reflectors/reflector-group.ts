@@ -1,0 +1,77 @@
+/** What concerns more than one reflector: a history that went back, and lists that others have to confirm. */
+import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
+import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
+import { listAgain, retry } from './reflector-requests.ts';
+import type { Now } from '../event.ts';
+
+/** The hands of all reflectors that share the brake. */
+export function reflectorHands(
+  own: Pick<ReflectorHands, 'outbox' | 'prng' | 'metrics'>,
+  brake: Brake,
+  brakeHands: BrakeHands,
+): ReflectorHands {
+  const hands: ReflectorHands = {
+    ...own,
+    listBegins: (reflector) => noteListBegins(brake, brakeHands, reflector),
+    listEnds: (reflector, removal, now) => removeMissed(brake, brakeHands, hands, reflector, removal, now),
+    wentBack: (reflector, now) => listOthersAgain(hands, brakeHands.reflectors(), reflector, now),
+  };
+  return hands;
+}
+
+/**
+ * Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again.
+ */
+function removeMissed(
+  brake: Brake,
+  brakeHands: BrakeHands,
+  hands: ReflectorHands,
+  reflector: Reflector,
+  removal: Removal | null,
+  now: Now,
+): boolean {
+  const { removals } = brake;
+  if (!isBraked(brake, reflector)) {
+    if (removal !== null) reflector.target.removeUnmarked(removal.marks, removal.upTo, now);
+    return true;
+  }
+  if (removal !== null) removals.set(reflector, removal);
+  switch (judgeRemovals(brake, brakeHands, reflector)) {
+    case 'wait':
+      return true;
+    case 'remove':
+      for (const [{ target }, { marks, upTo }] of removals) target.removeUnmarked(marks, upTo, now);
+      removals.clear();
+      return true;
+    case 'list-again':
+      for (const one of brake.awaited ?? []) {
+        retry(hands, one, 'list', 'what a list has missed is to be confirmed', now);
+      }
+      return false;
+  }
+}
+
+/** An own write, sent at `sentAtMs`, has shown that history went back: the reflector and all others list again. */
+export function onWrittenInThePast(
+  hands: ReflectorHands,
+  reflectors: readonly Reflector[],
+  reflector: Reflector,
+  sentAtMs: number,
+  now: Now,
+): void {
+  listAgain(hands, reflector, sentAtMs, now);
+  listOthersAgain(hands, reflectors, reflector, now);
+}
+
+/**
+ * Etcd is restored as a whole, and own writes that follow may take the version past what another reflector had reached
+ * before that one asks for it: its next list would be no sign any more, and its watch would miss what lies between.
+ */
+function listOthersAgain(
+  hands: ReflectorHands,
+  reflectors: readonly Reflector[],
+  reflector: Reflector,
+  now: Now,
+): void {
+  for (const other of reflectors) if (other !== reflector) listAgain(hands, other, -Infinity, now);
+}

@@ -1,0 +1,366 @@
+/** One reflector, driven by what a server answers: what it asks next, what its cache is told, and whom else it tells. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { onReflectorEvent, wakeReflector } from '../../../src/controller/reflectors/reflector-answers.ts';
+import { listAgain, startReflector, stopReflector } from '../../../src/controller/reflectors/reflector-requests.ts';
+import {
+  createReflector,
+  type Reflector,
+  type ReflectorHands,
+  type ReflectorPurpose,
+  type ReflectorTarget,
+  type Versioned,
+} from '../../../src/controller/reflectors/reflector.ts';
+import { createOutbox } from '../../../src/controller/outbox.ts';
+import { createInstruments } from '../../../src/controller/reports/instruments.ts';
+import { JSON_TYPE } from '../../../src/kube/media-type.ts';
+import { DecodeError } from '../../../src/kube/protobuf.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+import { createMetricStore } from '../../../src/metrics/store.ts';
+import type { TransportEvent } from '../../../src/ports/transport.ts';
+
+interface Thing extends Versioned {
+  readonly name: string;
+}
+
+/** A reflector of things, and everything that it does. */
+interface World {
+  readonly reflector: Reflector;
+  /** Name -> version. */
+  readonly cache: Map<string, string>;
+  /** Requests as `list ...`, `watch ...`, what was cancelled, and what others were told, in order; taken by `done`. */
+  done(): string[];
+  nowMs: number;
+  start(): void;
+  stop(): void;
+  wake(): void;
+  /** Answers the request that was asked for last. */
+  page(version: string, things: readonly string[], continueToken?: string): void;
+  refuse(status: number): void;
+  fail(kind: 'reset' | 'too-big'): void;
+  open(): void;
+  frames(...frames: readonly object[]): void;
+  end(error?: string): void;
+  event(event: TransportEvent): void;
+  hands: ReflectorHands;
+}
+
+function world({ watchList = true } = {}): World {
+  const cache = new Map<string, string>();
+  const done: string[] = [];
+  const requests = createOutbox<ReflectorPurpose>();
+  let lastId = 0;
+  const things = new Map<string, Thing>();
+  const target: ReflectorTarget<Thing> = {
+    project: (source) => {
+      const { metadata } = (source as { value: { metadata: { name: string; resourceVersion: string } } }).value;
+      if (metadata.name === 'unreadable') throw new DecodeError('simulated');
+      return { name: metadata.name, resourceVersion: metadata.resourceVersion };
+    },
+    cachedVersion: ({ name }) => cache.get(name) ?? '',
+    upsert(thing) {
+      cache.set(thing.name, thing.resourceVersion);
+      things.set(thing.name, thing);
+      return thing;
+    },
+    remove: ({ name }) => void cache.delete(name),
+    removeUnmarked(marks, upTo) {
+      for (const [name, cached] of things) {
+        if (!marks.has(cached) && Number(cached.resourceVersion) <= Number(upTo)) cache.delete(name);
+      }
+    },
+    listing() {},
+    awaitsDeletions: () => false,
+    forgetVersions: () => void done.push('versions are forgotten'),
+    synced: () => void done.push('synced'),
+  };
+  const hands: ReflectorHands = {
+    outbox: {
+      send(purpose, request) {
+        done.push(
+          request.path
+            .split('?')[1]!
+            .replace(/timeoutSeconds=\d+&/, '')
+            .replace('&allowWatchBookmarks=true', ''),
+        );
+        return (lastId = requests.send(purpose, request));
+      },
+      cancel(id) {
+        if (requests.requests.has(id)) done.push('cancel');
+        requests.cancel(id);
+      },
+      log: (level, _v, message) => void (level === 'info' ? 0 : done.push(message)),
+    },
+    prng: createPrng(1),
+    metrics: createInstruments(createMetricStore(), 'test'),
+    listBegins() {},
+    listEnds(_reflector, removal, now) {
+      if (removal !== null) target.removeUnmarked(removal.marks, removal.upTo, now);
+      return true;
+    },
+    wentBack: () => void done.push('the others are told'),
+  };
+  const reflector = createReflector('pods', '/things', target, watchList) as Reflector;
+  const now = (): { nowMs: number; wallMs: number } => ({ nowMs: self.nowMs, wallMs: self.nowMs });
+  const respond = (status: number, body: object): void =>
+    self.event({
+      type: 'response',
+      id: lastId,
+      status,
+      contentType: JSON_TYPE,
+      retryAfterSeconds: -1,
+      priorityLevel: '',
+      body: Buffer.from(JSON.stringify(body)),
+    });
+  const self: World = {
+    reflector,
+    hands,
+    cache,
+    done: () => done.splice(0),
+    nowMs: 0,
+    start: () => startReflector(hands, reflector, now()),
+    stop: () => stopReflector(hands, reflector),
+    wake() {
+      self.nowMs = Math.max(self.nowMs, reflector.wakeAtMs);
+      wakeReflector(hands, reflector, now());
+    },
+    page: (resourceVersion, listed, continueToken = '') =>
+      respond(200, {
+        kind: 'PodList',
+        apiVersion: 'v1',
+        metadata: { resourceVersion, continue: continueToken },
+        items: listed.map(thing),
+      }),
+    refuse: (code) => respond(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message: 'no' }),
+    fail: (kind) => self.event({ type: 'failure', id: lastId, kind, message: 'simulated', mayHaveArrived: true }),
+    open: () => respond(200, {}),
+    frames: (...frames) =>
+      self.event({
+        type: 'chunk',
+        id: lastId,
+        bytes: Buffer.from(frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')),
+      }),
+    end: (error) => self.event({ type: 'ended', id: lastId, error: error ?? null }),
+    event(event) {
+      const goesOn = event.type === 'chunk' || (event.type === 'response' && reflector.phase.name === 'opening');
+      if (!goesOn || (event.type === 'response' && event.status !== 200)) requests.requests.delete(event.id);
+      onReflectorEvent(hands, reflector, event, now());
+    },
+  };
+  return self;
+}
+
+/** `name@version`. */
+function thing(text: string): object {
+  const [name, resourceVersion] = text.split('@');
+  return { kind: 'Pod', apiVersion: 'v1', metadata: { name, resourceVersion } };
+}
+
+const added = (text: string): object => ({ type: 'ADDED', object: thing(text) });
+const deleted = (text: string): object => ({ type: 'DELETED', object: thing(text) });
+
+function bookmark(resourceVersion: string, isEnd = false): object {
+  const annotations = isEnd ? { 'k8s.io/initial-events-end': 'true' } : {};
+  return { type: 'BOOKMARK', object: { kind: 'Pod', apiVersion: 'v1', metadata: { resourceVersion, annotations } } };
+}
+
+function error(code: number): object {
+  return { type: 'ERROR', object: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message: 'no' } };
+}
+
+const WATCH_LIST = 'watch=true&resourceVersion=&sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+
+/** Listed at version 10 with `a@1` and `b@2` in the cache, and watching since. */
+function watching(): World {
+  const pods = world();
+  pods.start();
+  pods.open();
+  pods.frames(added('a@1'), added('b@2'), bookmark('10', true));
+  pods.done();
+  return pods;
+}
+
+describe('a list', () => {
+  it('comes as the initial events of a stream, which goes on as the watch', () => {
+    const pods = world();
+    pods.start();
+    assert.deepEqual(pods.done(), [WATCH_LIST]);
+    pods.open();
+    pods.frames(added('b@2'), added('a@1'));
+    assert.deepEqual([pods.reflector.phase.name, pods.reflector.synced], ['initial', false]);
+    pods.frames(bookmark('10', true), added('c@11'), deleted('a@12'));
+    assert.deepEqual(pods.done(), ['synced']);
+    assert.deepEqual([pods.reflector.phase.name, pods.reflector.resourceVersion], ['watching', '12']);
+    assert.deepEqual(Object.fromEntries(pods.cache), { b: '2', c: '11' });
+  });
+
+  it('comes in pages where the server refuses that, then a watch is opened', () => {
+    const pods = world();
+    pods.start();
+    pods.refuse(422);
+    pods.page('10', ['a@1'], 'more');
+    pods.page('10', ['b@2']);
+    assert.deepEqual(pods.done(), [
+      WATCH_LIST,
+      'limit=500',
+      'limit=500&continue=more',
+      'synced',
+      'watch=true&resourceVersion=10',
+    ]);
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
+  });
+
+  it('removes at its end what it has missed, and nothing before', () => {
+    const pods = watching();
+    pods.frames(error(410));
+    pods.wake();
+    pods.open();
+    pods.frames(added('a@1'), added('c@11'));
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2', c: '11' });
+    pods.frames(bookmark('11', true));
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', c: '11' });
+  });
+
+  it('goes on with half the items after a page that was too big', () => {
+    const pods = world({ watchList: false });
+    pods.start();
+    pods.fail('too-big');
+    pods.page('10', ['a@1']);
+    assert.deepEqual(pods.done(), ['limit=500', 'limit=250', 'synced', 'watch=true&resourceVersion=10']);
+  });
+
+  it('removes nothing where one of its objects could not be read', () => {
+    const pods = watching();
+    pods.reflector.inPages = true;
+    pods.frames(error(410));
+    pods.wake();
+    pods.page('11', ['a@1', 'unreadable@11']);
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
+    assert.deepEqual(pods.done(), [
+      'cancel',
+      'list of pods is tried again',
+      'limit=500',
+      'undecodable object of pods',
+      'watch=true&resourceVersion=11',
+    ]);
+  });
+
+  it('is not asked for again while one is under way that was asked for late enough', () => {
+    const pods = watching();
+    pods.nowMs = 1000;
+    listAgain(pods.hands, pods.reflector, 1000, { nowMs: 1000, wallMs: 0 });
+    listAgain(pods.hands, pods.reflector, 1000, { nowMs: 1001, wallMs: 0 });
+    assert.deepEqual(pods.done(), ['cancel', WATCH_LIST]);
+    listAgain(pods.hands, pods.reflector, 1001, { nowMs: 1002, wallMs: 0 });
+    assert.deepEqual(pods.done(), ['cancel', WATCH_LIST]);
+  });
+});
+
+describe('a watch', () => {
+  it('that the server ends is opened again at once, from where it was', () => {
+    const pods = watching();
+    pods.frames(bookmark('20'));
+    pods.nowMs = 300_000;
+    pods.end();
+    assert.deepEqual(pods.done(), ['watch=true&resourceVersion=20']);
+    assert.equal(pods.reflector.downSinceMs, 300_000);
+    pods.open();
+    assert.equal(pods.reflector.downSinceMs, -1);
+  });
+
+  it('that broke goes on after a pause, and a look at the version', () => {
+    const pods = watching();
+    pods.end('reset');
+    assert.equal(pods.reflector.phase.name, 'waiting');
+    pods.wake();
+    pods.page('10', ['a@1']);
+    assert.deepEqual(pods.done(), ['watch of pods is tried again', 'limit=1', 'watch=true&resourceVersion=10']);
+  });
+
+  it('that broke is listed anew where history went back, and others are told', () => {
+    const pods = watching();
+    pods.end('reset');
+    pods.wake();
+    pods.page('9', ['a@1']);
+    assert.deepEqual(pods.done(), [
+      'watch of pods is tried again',
+      'limit=1',
+      'history of pods went back, as etcd does when it is restored: the cache is replaced',
+      'versions are forgotten',
+      'the others are told',
+      WATCH_LIST,
+    ]);
+  });
+
+  it('goes on where it was after a 429 in its stream, else it is listed anew', () => {
+    for (const [code, asked] of [
+      [429, 'limit=1'],
+      [410, WATCH_LIST],
+      [500, WATCH_LIST],
+    ] as const) {
+      const pods = watching();
+      pods.frames(error(code), added('never@99'));
+      pods.wake();
+      assert.deepEqual([pods.done().at(-1), pods.cache.has('never')], [asked, false], `${code}`);
+    }
+  });
+
+  it('goes around a frame that cannot be read by a list in pages, at the second time', () => {
+    const pods = watching();
+    pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
+    pods.wake();
+    pods.page('10', []);
+    pods.open();
+    pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
+    pods.wake();
+    assert.deepEqual(pods.done(), [
+      'undecodable stream of pods',
+      'cancel',
+      'watch of pods is tried again',
+      'limit=1',
+      'watch=true&resourceVersion=10',
+      'undecodable stream of pods',
+      'cancel',
+      'list of pods is tried again',
+      'limit=500',
+    ]);
+  });
+
+  it('without a whole frame for 150 s is opened anew', () => {
+    const pods = watching();
+    pods.wake();
+    assert.deepEqual([pods.nowMs, pods.done()], [150_000, ['cancel', 'limit=1']]);
+  });
+});
+
+describe('a phase', () => {
+  it('holds what it needs and nothing else', () => {
+    const keys = ({ reflector }: World): string[] => Object.keys(reflector.phase).sort();
+    const pods = world();
+    assert.deepEqual(keys(pods), ['name']);
+    pods.start();
+    assert.deepEqual(keys(pods), ['life', 'list', 'name', 'request']);
+    pods.open();
+    assert.deepEqual(keys(pods), ['aside', 'life', 'list', 'name', 'reader', 'request']);
+    pods.frames(bookmark('10', true));
+    assert.deepEqual(keys(pods), ['life', 'name', 'reader', 'request']);
+    pods.end('reset');
+    assert.deepEqual(keys(pods), ['name', 'next']);
+    pods.wake();
+    assert.deepEqual(keys(pods), ['name', 'reachedBefore', 'request']);
+  });
+
+  it('that is left takes its request along; a stop leaves for good', () => {
+    const pods = watching();
+    pods.stop();
+    pods.wake();
+    assert.deepEqual([pods.done(), pods.reflector.phase.name], [['cancel'], 'idle']);
+  });
+
+  it('takes no answer to what another one has asked for', () => {
+    const pods = watching();
+    assert.throws(() => pods.event({ type: 'ended', id: 77, error: null }), /an answer to no request of watching/);
+    pods.end('reset');
+    assert.throws(() => pods.end(), /an answer to no request of waiting/);
+  });
+});
