@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { createPod, createService, deleteObject, setPodStatus, type Exchange, type Sim } from './support/sim.ts';
-import { createSliceSim, edit, ENDPOINTS, makeEndpoints, SERVICES } from './support/slice-sim.ts';
+import { edit, ENDPOINTS, makeEndpoints, SERVICES } from './support/sim-objects.ts';
+import { createSliceSim } from './support/sim-slices.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

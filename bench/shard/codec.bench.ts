@@ -1,7 +1,7 @@
 import type { Member } from '../../src/core/member.ts';
 import type { ServiceRecord } from '../../src/kube/types.ts';
 import { decodeBatch, encodeBatch } from '../../src/shard/codec.ts';
-import { OUTPUT_ENDPOINTS, type Batch, type BatchEntry } from '../../src/shard/protocol.ts';
+import type { Batch, BatchEntry } from '../../src/shard/protocol.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 import { clusterRecords, flipped, spellOut } from '../support/records.ts';
 
@@ -60,13 +60,13 @@ function spellOutMembers(members: readonly Member[]): readonly Member[] {
 
 const NOTHING: BatchEntry = {
   service: '',
-  outputs: OUTPUT_ENDPOINTS,
+  outputs: ['endpoints'],
   base: 0,
   version: 1,
   spec: undefined,
   upserts: [],
   removals: [],
   acks: [],
-  relisted: 0,
+  relisted: [],
   observed: [],
 };

@@ -7,47 +7,52 @@
  * planner that keeps one pod name would keep the whole batch.
  */
 import { Packr } from 'msgpackr/pack';
-import type {
-  Ack,
-  Batch,
-  BatchEntry,
-  EndpointsFacts,
-  NodeZone,
-  ObjectBytes,
-  Observed,
-  PlannedWrite,
-  PlanReply,
-  ServiceFacts,
-  ServiceResult,
-} from './protocol.ts';
 import type { Member } from '../core/member.ts';
-import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
-import type { FamilyFacts, SlicesFacts, ZoneCount } from '../core/slices/facts.ts';
-import type { ContainerPort, IpFamily, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
+import { FACTS_CODECS } from './facts-codec.ts';
+import {
+  type Ack,
+  type Batch,
+  type BatchEntry,
+  type NodeZone,
+  type ObjectBytes,
+  type Observed,
+  OUTPUT_KINDS,
+  type OutputKind,
+  type Plan,
+  type PlanFailure,
+  type PlannedWrite,
+  type PlanReply,
+  type ServiceResult,
+} from './protocol.ts';
+import {
+  byteString,
+  CodecError,
+  estimateListBytes,
+  HEADER_BYTES,
+  list,
+  number,
+  NUMBER_BYTES,
+  SHORT_HEADER_BYTES,
+  string,
+  stringOrNull,
+  strings,
+  tuple,
+} from './tuples.ts';
 
-/** The bytes are not a message of this codec. */
-export class CodecError extends Error {
-  override name = 'CodecError';
-}
+/** Outputs are numbered here alone: one is its bit, several are their sum. */
+const OUTPUT_BITS: Readonly<Record<OutputKind, number>> = { endpoints: 1, slices: 2, mirror: 4 };
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
 
 const NO_LABELS: Labels = [];
-const NO_STRINGS: readonly string[] = [];
 const NO_CONTAINER_PORTS: readonly ContainerPort[] = [];
-const NO_FACTS: ServiceFacts = { endpoints: undefined, slices: undefined, mirror: undefined };
 
 /** Below this the packer would not start in a given buffer but allocate another one. */
 const BUFFER_BYTES_MIN = 4096;
-/** Header of a list, a byte string or any text: never more. */
-const HEADER_BYTES = 5;
-/** Header of a text below 64 KiB (every name, label and address is), flag, small number or tuple. */
-const SHORT_HEADER_BYTES = 3;
-const NUMBER_BYTES = 9;
-
 /**
  * A batch as bytes that own their whole ArrayBuffer (transferable). Of a pod only what a planner reads is sent: its
  * labels and resourceVersion come out empty, and its namespace is the service's.
@@ -141,12 +146,9 @@ export function estimateReplyBytes(reply: PlanReply): number {
 }
 
 function estimateResultBytes(result: ServiceResult): number {
-  let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 2 + NUMBER_BYTES * 3 + result.service.length;
-  bytes += estimateTextBytes(result.error ?? '') + estimateFactsBytes(result.facts);
-  for (const write of result.writes) {
-    bytes += SHORT_HEADER_BYTES * 7 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
-    bytes += write.uid.length + write.resourceVersion.length + write.body.length;
-  }
+  let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES * 3 + result.service.length + estimateTextBytes(result.error ?? '');
+  for (const plan of result.plans) bytes += estimatePlanBytes(plan.output, plan);
+  for (const { message } of result.failures) bytes += SHORT_HEADER_BYTES * 2 + estimateTextBytes(message);
   for (const problem of result.problems) {
     bytes += SHORT_HEADER_BYTES + estimateTextBytes(problem.kind) + estimateTextBytes(problem.object);
     bytes += estimateTextBytes(problem.field) + estimateTextBytes(problem.message);
@@ -154,20 +156,12 @@ function estimateResultBytes(result: ServiceResult): number {
   return bytes;
 }
 
-function estimateFactsBytes({ slices, mirror }: ServiceFacts): number {
-  let bytes = SHORT_HEADER_BYTES * 5 + NUMBER_BYTES * (3 + 7) + estimateListBytes(mirror?.nodes ?? NO_STRINGS);
-  if (slices === undefined) return bytes;
-  bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES + slices.trafficDistribution.length;
-  for (const family of slices.families) {
-    bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES * 6 + family.family.length + family.hintsFailure.length;
-    for (const { zone } of family.hints ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
+function estimatePlanBytes<K extends OutputKind>(kind: K, { writes, facts }: Plan<K>): number {
+  let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES + FACTS_CODECS[kind].estimateBytes(facts);
+  for (const write of writes) {
+    bytes += SHORT_HEADER_BYTES * 6 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
+    bytes += write.uid.length + write.resourceVersion.length + write.body.length;
   }
-  return bytes;
-}
-
-function estimateListBytes(texts: readonly string[]): number {
-  let bytes = HEADER_BYTES;
-  for (const text of texts) bytes += SHORT_HEADER_BYTES + text.length;
   return bytes;
 }
 
@@ -178,16 +172,16 @@ function estimateTextBytes(text: string): number {
 function entryToTuple(entry: BatchEntry): unknown[] {
   return [
     entry.service,
-    entry.outputs,
+    bitsOf(entry.outputs),
     entry.base,
     entry.version,
     entry.spec === undefined ? false : entry.spec === null ? null : serviceToTuple(entry.spec),
     entry.upserts.map(memberToTuple),
     entry.removals,
     entry.acks.map((ack) => [ack.write, ack.result, ack.uid, ack.resourceVersion]),
-    entry.relisted,
+    bitsOf(entry.relisted),
     entry.observed.map((observed) => [
-      observed.output,
+      OUTPUT_BITS[observed.output],
       observed.name,
       observed.content?.encoding ?? null,
       observed.content?.bytes ?? null,
@@ -201,16 +195,41 @@ function entryFromTuple(value: unknown): BatchEntry {
   const { namespace, name } = splitKey(service);
   return {
     service,
-    outputs: number(outputs, 'outputs'),
+    outputs: outputsFromBits(outputs, 'outputs'),
     base: number(base, 'base'),
     version: number(version, 'version'),
     spec: spec === false ? undefined : spec === null ? null : serviceFromTuple(spec, namespace, name),
     upserts: list(upserts, 'upserts').map((member) => memberFromTuple(member, namespace)),
     removals: strings(removals, 'removals'),
     acks: list(acks, 'acks').map(ackFromTuple),
-    relisted: number(relisted, 'relisted'),
+    relisted: outputsFromBits(relisted, 'relisted'),
     observed: list(observed, 'observed').map(observedFromTuple),
   };
+}
+
+function bitsOf(outputs: readonly OutputKind[]): number {
+  let bits = 0;
+  for (const output of outputs) bits |= OUTPUT_BITS[output];
+  return bits;
+}
+
+/** By their bits, all sets that were read so far: entries that ask for the same share one. */
+const OUTPUT_SETS = new Map<number, readonly OutputKind[]>();
+
+function outputsFromBits(value: unknown, what: string): readonly OutputKind[] {
+  const bits = number(value, what);
+  const known = OUTPUT_SETS.get(bits);
+  if (known !== undefined) return known;
+  const outputs = OUTPUT_KINDS.filter((kind) => (bits & OUTPUT_BITS[kind]) !== 0);
+  if (bitsOf(outputs) !== bits) throw new CodecError(`${what}: not a set of outputs`);
+  OUTPUT_SETS.set(bits, outputs);
+  return outputs;
+}
+
+function outputFromBit(value: unknown, what: string): OutputKind {
+  const [output, ...more] = outputsFromBits(value, what);
+  if (output === undefined || more.length > 0) throw new CodecError(`${what}: not an output`);
+  return output;
 }
 
 function sharesToTuple({ version, zones }: CpuShares): unknown[] {
@@ -358,7 +377,7 @@ function ackFromTuple(value: unknown): Ack {
 function observedFromTuple(value: unknown): Observed {
   const [output, name, encoding, bytes] = tuple(value, 4, 'observed');
   return {
-    output: number(output, 'observed output'),
+    output: outputFromBit(output, 'observed output'),
     name: string(name, 'observed name'),
     content:
       encoding === null
@@ -373,155 +392,58 @@ function observedFromTuple(value: unknown): Observed {
 function resultToTuple(result: ServiceResult): unknown[] {
   return [
     result.service,
-    result.outputs,
     result.needFull,
-    result.writes.map((write) => [
-      write.id,
-      write.output,
-      write.verb,
-      write.name,
-      write.uid,
-      write.resourceVersion,
-      write.phase,
-      write.body,
-    ]),
-    factsToTuple(result.facts),
+    result.plans.map((plan) => planToTuple(plan.output, plan)),
+    result.failures.map(({ output, message }) => [OUTPUT_BITS[output], message]),
     result.problems.map((problem) => [problem.kind, problem.object, problem.field, problem.message]),
     result.error,
   ];
 }
 
 function resultFromTuple(value: unknown): ServiceResult {
-  const [service, outputs, needFull, writes, facts, problems, error] = tuple(value, 7, 'result');
+  const [service, needFull, plans, failures, problems, error] = tuple(value, 6, 'result');
   return {
     service: string(service, 'service'),
-    outputs: number(outputs, 'outputs'),
     needFull: needFull === true,
-    writes: list(writes, 'writes').map(writeFromTuple),
-    facts: facts === null ? NO_FACTS : factsFromTuple(facts),
+    plans: list(plans, 'plans').map(planFromTuple),
+    failures: list(failures, 'failures').map(failureFromTuple),
     problems: list(problems, 'problems').map(problemFromTuple),
     error: stringOrNull(error, 'error'),
   };
 }
 
+function planToTuple<K extends OutputKind>(kind: K, { writes, facts }: Plan<K>): unknown[] {
+  return [OUTPUT_BITS[kind], writes.map(writeToTuple), FACTS_CODECS[kind].toTuple(facts)];
+}
+
+function planFromTuple(value: unknown): Plan {
+  const [bit, writes, facts] = tuple(value, 3, 'plan');
+  return planOf(outputFromBit(bit, 'plan output'), list(writes, 'writes').map(writeFromTuple), facts);
+}
+
+function planOf<K extends OutputKind>(output: K, writes: readonly PlannedWrite[], facts: unknown): Plan<K> {
+  return { output, facts: FACTS_CODECS[output].fromTuple(facts), writes };
+}
+
+function failureFromTuple(value: unknown): PlanFailure {
+  const [bit, message] = tuple(value, 2, 'failure');
+  return { output: outputFromBit(bit, 'failed output'), message: string(message, 'failure message') };
+}
+
+function writeToTuple({ id, verb, name, uid, resourceVersion, phase, body }: PlannedWrite): unknown[] {
+  return [id, verb, name, uid, resourceVersion, phase, body];
+}
+
 function writeFromTuple(value: unknown): PlannedWrite {
-  const fields = tuple(value, 8, 'write');
+  const [id, verb, name, uid, resourceVersion, phase, body] = tuple(value, 7, 'write');
   return {
-    id: number(fields[0], 'write id'),
-    output: number(fields[1], 'write output'),
-    verb: string(fields[2], 'verb') as PlannedWrite['verb'],
-    name: string(fields[3], 'write name'),
-    uid: string(fields[4], 'write uid'),
-    resourceVersion: string(fields[5], 'write resourceVersion'),
-    phase: number(fields[6], 'phase') === 1 ? 1 : 2,
-    body: byteString(fields[7], 'body'),
-  };
-}
-
-function factsToTuple({ endpoints, slices, mirror }: ServiceFacts): unknown[] | null {
-  if (endpoints === undefined && slices === undefined && mirror === undefined) return null;
-  return [
-    endpoints === undefined ? null : [endpoints.ready, endpoints.notReady, endpoints.truncated],
-    slices === undefined ? null : slicesFactsToTuple(slices),
-    mirror === undefined
-      ? null
-      : [
-          mirror.endpoints,
-          mirror.slices,
-          mirror.slicesDesired,
-          mirror.added,
-          mirror.updated,
-          mirror.removed,
-          mirror.skipped,
-          mirror.nodes ?? null,
-        ],
-  ];
-}
-
-function factsFromTuple(value: unknown): ServiceFacts {
-  const [endpoints, slices, mirror] = tuple(value, 3, 'facts');
-  return {
-    endpoints: endpoints === null ? undefined : endpointsFactsFromTuple(endpoints),
-    slices: slices === null ? undefined : slicesFactsFromTuple(slices),
-    mirror: mirror === null ? undefined : mirrorFactsFromTuple(mirror),
-  };
-}
-
-function endpointsFactsFromTuple(value: unknown): EndpointsFacts {
-  const [ready, notReady, truncated] = tuple(value, 3, 'endpoints facts');
-  return {
-    ready: number(ready, 'ready'),
-    notReady: number(notReady, 'notReady'),
-    truncated: number(truncated, 'truncated'),
-  };
-}
-
-function slicesFactsToTuple(slices: SlicesFacts): unknown[] {
-  return [
-    slices.families.map((family) => [
-      family.family,
-      family.endpoints,
-      family.slices,
-      family.slicesDesired,
-      family.added,
-      family.removed,
-      family.writes,
-      family.hints === null ? null : family.hints.flatMap(({ zone, count }) => [zone, count]),
-      family.hintsFailure,
-    ]),
-    slices.topology,
-    slices.trafficDistribution,
-    slices.waitingForNode,
-    slices.fragmented ?? null,
-  ];
-}
-
-function slicesFactsFromTuple(value: unknown): SlicesFacts {
-  const [families, topology, trafficDistribution, waitingForNode, fragmented] = tuple(value, 5, 'slices facts');
-  return {
-    families: list(families, 'families').map(familyFactsFromTuple),
-    topology: topology === true,
-    trafficDistribution: string(trafficDistribution, 'trafficDistribution'),
-    waitingForNode: number(waitingForNode, 'waitingForNode'),
-    ...(fragmented === null ? {} : { fragmented: fragmented === true }),
-  };
-}
-
-function familyFactsFromTuple(value: unknown): FamilyFacts {
-  const fields = tuple(value, 9, 'family facts');
-  const hints = fields[7];
-  return {
-    family: string(fields[0], 'family') as IpFamily,
-    endpoints: number(fields[1], 'endpoints'),
-    slices: number(fields[2], 'slices'),
-    slicesDesired: number(fields[3], 'slicesDesired'),
-    added: number(fields[4], 'added'),
-    removed: number(fields[5], 'removed'),
-    writes: number(fields[6], 'writes'),
-    hints: hints === null ? null : zoneCountsFromList(list(hints, 'hints')),
-    hintsFailure: string(fields[8], 'hintsFailure'),
-  };
-}
-
-function zoneCountsFromList(values: readonly unknown[]): ZoneCount[] {
-  const counts: ZoneCount[] = [];
-  for (let i = 0; i < values.length; i += 2) {
-    counts.push({ zone: string(values[i], 'zone'), count: number(values[i + 1], 'count') });
-  }
-  return counts;
-}
-
-function mirrorFactsFromTuple(value: unknown): MirrorFacts {
-  const fields = tuple(value, 8, 'mirror facts');
-  return {
-    endpoints: number(fields[0], 'endpoints'),
-    slices: number(fields[1], 'slices'),
-    slicesDesired: number(fields[2], 'slicesDesired'),
-    added: number(fields[3], 'added'),
-    updated: number(fields[4], 'updated'),
-    removed: number(fields[5], 'removed'),
-    skipped: number(fields[6], 'skipped'),
-    ...(fields[7] === null ? {} : { nodes: strings(fields[7], 'mirror nodes') }),
+    id: number(id, 'write id'),
+    verb: string(verb, 'verb') as PlannedWrite['verb'],
+    name: string(name, 'write name'),
+    uid: string(uid, 'write uid'),
+    resourceVersion: string(resourceVersion, 'write resourceVersion'),
+    phase: number(phase, 'phase') === 1 ? 1 : 2,
+    body: byteString(body, 'body'),
   };
 }
 
@@ -547,40 +469,4 @@ function unpack(bytes: Uint8Array): unknown {
   } catch (error) {
     throw new CodecError(`not a message: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function tuple(value: unknown, length: number, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length !== length) throw new CodecError(`${what}: not a tuple of ${length}`);
-  return value;
-}
-
-function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new CodecError(`${what}: not a list`);
-  return value;
-}
-
-function strings(value: unknown, what: string): readonly string[] {
-  const values = list(value, what);
-  if (values.length === 0) return NO_STRINGS;
-  for (const item of values) string(item, what);
-  return values as readonly string[];
-}
-
-function string(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw new CodecError(`${what}: not a string`);
-  return value;
-}
-
-function stringOrNull(value: unknown, what: string): string | null {
-  return value === null ? null : string(value, what);
-}
-
-function number(value: unknown, what: string): number {
-  if (typeof value !== 'number') throw new CodecError(`${what}: not a number`);
-  return value;
-}
-
-function byteString(value: unknown, what: string): Uint8Array {
-  if (!(value instanceof Uint8Array)) throw new CodecError(`${what}: not a byte string`);
-  return value;
 }

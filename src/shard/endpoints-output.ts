@@ -1,28 +1,71 @@
 /** The Endpoints object of one service in a planner: the service's view of its pods, trigger times, and the write under way. */
-import { type Membership, subsetsOf } from '../core/endpoints/membership.ts';
+import {
+  applyPod,
+  createMembership,
+  memberNames,
+  type Membership,
+  setSpec,
+  subsetsOf,
+  takeProblems,
+} from '../core/endpoints/membership.ts';
 import { planEndpoints } from '../core/endpoints/plan.ts';
-import type { Problem } from '../core/problem.ts';
-import { commitTriggerTime, revertTriggerTime, takeTriggerTime, type TriggerTimes } from '../core/trigger-time.ts';
+import {
+  commitTriggerTime,
+  createTriggerTimes,
+  notePodTime,
+  revertTriggerTime,
+  takeTriggerTime,
+  type TriggerTimes,
+} from '../core/trigger-time.ts';
 import { encodeAgain, encodeObject } from '../kube/codec.ts';
 import type { Endpoints } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
-import { type Ack, type EndpointsFacts, OUTPUT_ENDPOINTS, type PlannedWrite } from './protocol.ts';
+import type { OutputPlan, PlanInput, PlannerOutput } from './planner-output.ts';
+import type { Ack, EndpointsFacts } from './protocol.ts';
 import { storeApplied, storeSettled, storeUnknown, type Stored } from './stored-endpoints.ts';
 
-export interface EndpointsOutput {
-  readonly membership: Membership;
+export interface EndpointsState {
+  /** null = no Service was told yet. */
+  membership: Membership | null;
   readonly times: TriggerTimes;
-  readonly stored: Stored;
   /** Planned and not acked. */
   pending: { readonly write: number; readonly object: Endpoints } | null;
 }
 
-/** Of the pending write. */
-export function takeEndpointsAck(output: EndpointsOutput, ack: Ack): void {
-  const { stored, times, pending } = output;
-  output.pending = null;
+export const endpointsOutput: PlannerOutput<EndpointsState, EndpointsFacts> = {
+  create: () => ({ membership: null, times: createTriggerTimes(), pending: null }),
+  pods: {
+    setSpec(state, spec, config) {
+      if (state.membership === null) state.membership = createMembership(spec, config);
+      else setSpec(state.membership, spec);
+    },
+    podNames: (state) => memberNames(membershipOf(state)),
+    setPod(state, name, member) {
+      const pod = member?.pod ?? null;
+      const before = applyPod(membershipOf(state), name, pod);
+      notePodTime(state.times, name, before?.readyTime ?? 0, pod?.readyTime ?? 0);
+    },
+    takeProblems: (state) => takeProblems(membershipOf(state)),
+  },
+  slices: null,
+  needsEndpoints: true,
+  pendingWrites: ({ pending }) => (pending === null ? [] : [pending.write]),
+  isPending: ({ pending }, write) => pending?.write === write,
+  acknowledge,
+  plan,
+};
+
+function membershipOf({ membership }: EndpointsState): Membership {
+  assert(membership !== null, 'pods come after the Service');
+  return membership;
+}
+
+function acknowledge(state: EndpointsState, ack: Ack, stored: Stored): void {
+  const { times, pending } = state;
+  assert(pending !== null, 'an ack belongs to a write');
+  state.pending = null;
   if (ack.result === 'applied') {
-    storeApplied(stored, pending!.object, ack.uid, ack.resourceVersion);
+    storeApplied(stored, pending.object, ack.uid, ack.resourceVersion);
     commitTriggerTime(times);
     return;
   }
@@ -30,17 +73,11 @@ export function takeEndpointsAck(output: EndpointsOutput, ack: Ack): void {
   if (ack.result === 'unknown') storeUnknown(stored);
 }
 
-export interface EndpointsOutputPlan {
-  readonly write: PlannedWrite | null;
-  readonly facts: EndpointsFacts;
-  readonly problems: readonly Problem[];
-}
-
-/** The stored object must be readable. */
-export function planEndpointsOutput(output: EndpointsOutput, nextId: () => number): EndpointsOutputPlan {
-  const { membership, times, stored, pending } = output;
+function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): OutputPlan<EndpointsFacts> {
+  const { times, pending } = state;
   assert(pending === null, `write ${pending?.write} is not acked`);
   assert(!stored.uncertain, 'asked to plan before the outcome of the last write was observed');
+  const membership = membershipOf(state);
   const { spec } = membership;
   const subsets = subsetsOf(membership);
   const triggerTime = takeTriggerTime(times, spec.creationTime);
@@ -56,11 +93,10 @@ export function planEndpointsOutput(output: EndpointsOutput, nextId: () => numbe
   if (verb === 'none' || object === null) {
     commitTriggerTime(times);
     if (ready + notReady > 0 && truncated === 0) storeSettled(stored, subsets);
-    return { write: null, facts, problems };
+    return { writes: [], facts, problems };
   }
   const write = {
     id: nextId(),
-    output: OUTPUT_ENDPOINTS,
     verb,
     name: spec.name,
     uid: stored.object?.metadata.uid ?? '',
@@ -68,6 +104,6 @@ export function planEndpointsOutput(output: EndpointsOutput, nextId: () => numbe
     phase: 1,
     body: stored.object === null ? encodeObject(object) : encodeAgain(object, stored.object),
   } as const;
-  output.pending = { write: write.id, object };
-  return { write, facts, problems };
+  state.pending = { write: write.id, object };
+  return { writes: [write], facts, problems };
 }

@@ -1,10 +1,10 @@
 /** The mirrored slices of one service in a planner: what the server holds of them, and writes under way. */
 import { type MirrorFacts, planMirror } from '../core/mirroring/plan.ts';
-import type { Problem } from '../core/problem.ts';
 import { appliedSlice, type SliceWrite } from '../core/slices/slice-write.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
-import { type Ack, type Observed, OUTPUT_MIRROR, type PlannedWrite, type PlannerConfig } from './protocol.ts';
+import type { OutputPlan, PlanInput, PlannerOutput } from './planner-output.ts';
+import type { Ack } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
 import {
   areUncertain,
@@ -26,7 +26,7 @@ const NOTHING_MIRRORED: MirrorFacts = {
   skipped: 0,
 };
 
-export interface MirrorOutput {
+export interface MirrorState {
   /** By name, without managedFields. */
   readonly stored: Map<string, EndpointSlice>;
   readonly marks: SliceMarks;
@@ -34,24 +34,31 @@ export interface MirrorOutput {
   readonly pending: Map<number, SliceWrite>;
 }
 
-export function createMirrorOutput(): MirrorOutput {
-  return { stored: new Map(), marks: createSliceMarks(), pending: new Map() };
-}
+export const mirrorOutput: PlannerOutput<MirrorState, MirrorFacts> = {
+  create: () => ({ stored: new Map(), marks: createSliceMarks(), pending: new Map() }),
+  pods: null,
+  slices: {
+    forget({ stored, marks }) {
+      stored.clear();
+      clearSliceMarks(marks);
+    },
+    observe({ stored, marks }, key, observed, problems) {
+      const { name } = observed;
+      const news = newsOfSlice(marks, key, observed, problems);
+      if (news === null) stored.delete(name);
+      else stored.set(name, news);
+    },
+  },
+  needsEndpoints: true,
+  pendingWrites: ({ pending }) => pending.keys(),
+  isPending: ({ pending }, write) => pending.has(write),
+  acknowledge,
+  plan,
+};
 
-export function forgetMirrored(output: MirrorOutput): void {
-  output.stored.clear();
-  clearSliceMarks(output.marks);
-}
-
-export function takeObservedMirrored(output: MirrorOutput, key: string, observed: Observed, problems: Problem[]): void {
-  const { name } = observed;
-  const news = newsOfSlice(output.marks, key, observed, problems);
-  if (news === null) output.stored.delete(name);
-  else output.stored.set(name, news);
-}
-
-export function takeMirrorAck(output: MirrorOutput, write: SliceWrite, ack: Ack): void {
-  const { stored, marks, pending } = output;
+function acknowledge({ stored, marks, pending }: MirrorState, ack: Ack): void {
+  const write = pending.get(ack.write);
+  assert(write !== undefined, 'an ack belongs to a write');
   const { name, object } = write;
   pending.delete(ack.write);
   const known = stored.get(name) ?? null;
@@ -60,40 +67,33 @@ export function takeMirrorAck(output: MirrorOutput, write: SliceWrite, ack: Ack)
   else stored.set(name, appliedSlice(object, ack));
 }
 
-export interface MirrorPlan {
-  readonly writes: readonly PlannedWrite[];
-  readonly facts: MirrorFacts;
-  readonly problems: readonly Problem[];
-}
-
-/**
- * @param zones by node
- * @param endpoints null = there is nothing to mirror: what was mirrored is deleted
- */
-export function planMirrorOutput(
-  output: MirrorOutput,
-  config: PlannerConfig,
-  zones: ReadonlyMap<string, string>,
-  endpoints: Endpoints | null,
-  suffix: () => string,
-  nextId: () => number,
-): MirrorPlan {
-  const { marks, pending } = output;
+function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
+  const { marks, pending } = state;
+  const { config, zones, suffix, nextId } = input;
   assert(pending.size === 0, `mirror write ${[...pending.keys()].join()} is not acked`);
   assert(!areUncertain(marks), 'asked to plan before the outcome of the last mirror writes was observed');
-  const stored = [...output.stored.values()];
+  const stored = [...state.stored.values()];
+  const endpoints = mirroredOf(input);
   const { writes, facts, problems } =
     endpoints === null
       ? { writes: deletesOf(stored), facts: NOTHING_MIRRORED, problems: [] }
       : planMirror({
           endpoints,
           stored,
-          config: { endpointsPerSubsetMax: config.mirrorEndpointsPerSubsetMax, all: config.mirrorAll },
-          zones: config.mirrorZones ? zones : null,
+          config: { endpointsPerSubsetMax: config.mirroringMaxEndpointsPerSubset, all: config.mirroringAllEndpoints },
+          zones: config.mirroringZones ? zones : null,
           suffix: () => nextSuffix(marks, suffix),
         });
-  const before = (name: string): EndpointSlice | undefined => output.stored.get(name);
-  return { writes: encodeSliceWrites(OUTPUT_MIRROR, writes, before, pending, nextId), facts, problems };
+  const before = (name: string): EndpointSlice | undefined => state.stored.get(name);
+  return { writes: encodeSliceWrites(writes, before, pending, nextId), facts, problems };
+}
+
+/** null = there is nothing to mirror: what was mirrored is deleted. */
+function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | null {
+  // A service with a selector has slices of its own (docs/spec/endpointslice.md "Mirroring: sync").
+  if (spec.selector !== null || object === null) return null;
+  // Endpoints that we wrote ourselves have no namespace.
+  return { ...object, metadata: { ...object.metadata, namespace: spec.namespace } };
 }
 
 /** Of all but those that are being deleted already. As upstream's clean-up, it counts no endpoint as removed. */

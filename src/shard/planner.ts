@@ -4,48 +4,40 @@
  *
  * Its state is a cache, never a truth: a full snapshot and the observed objects rebuild all of it.
  */
-import { applyPod, createMembership, memberNames, setSpec, takeProblems } from '../core/endpoints/membership.ts';
-import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
-import { applySlicesPod, setSlicesSpec, slicePodNames } from '../core/slices/service-slices.ts';
-import { createTriggerTimes, notePodTime } from '../core/trigger-time.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { createPrng } from '../lib/prng.ts';
-import { CodecError, decodeBatch, encodeReply } from './codec.ts';
-import { type EndpointsOutput, planEndpointsOutput, takeEndpointsAck } from './endpoints-output.ts';
+import { decodeBatch, encodeReply } from './codec.ts';
 import {
-  createMirrorOutput,
-  forgetMirrored,
-  type MirrorOutput,
-  planMirrorOutput,
-  takeMirrorAck,
-  takeObservedMirrored,
-} from './mirror-output.ts';
+  acknowledge,
+  createServiceOutputs,
+  followPods,
+  forgetSlices,
+  observeSlice,
+  OUTPUTS,
+  isPending,
+  pendingWrites,
+  planOutput,
+  type ServiceOutputs,
+  takeProblems,
+} from './outputs.ts';
+import type { PlanInput } from './planner-output.ts';
 import {
   type Ack,
   type Batch,
   type BatchEntry,
-  type Observed,
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  OUTPUT_SLICES,
-  type PlannedWrite,
+  OUTPUT_KINDS,
+  type OutputKind,
+  type Plan,
+  type PlanFailure,
   type PlannerConfig,
-  type ServiceFacts,
   type ServiceResult,
 } from './protocol.ts';
-import {
-  createSlicesOutput,
-  forgetSlices,
-  planSlicesOutput,
-  type SlicesOutput,
-  takeObservedSlice,
-  takeSliceAck,
-} from './slices-output.ts';
 import { createStored, storeObserved, type Stored } from './stored-endpoints.ts';
 import { drawSuffix } from './suffix.ts';
+import { CodecError } from './tuples.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
@@ -57,23 +49,15 @@ export interface Planner {
   writesPlanned: number;
 }
 
-/** Of the outputs that are not enabled nothing is kept. */
 interface ServiceState {
   readonly key: string;
-  /** null = no snapshot came yet, only objects. */
-  inputs: Inputs | null;
-  /** The Endpoints object: our own, or what is mirrored. */
-  readonly stored: Stored;
-  readonly slices: SlicesOutput | null;
-  /** null also until there is something to mirror. */
-  mirror: MirrorOutput | null;
-}
-
-interface Inputs {
-  /** As the main thread counts. */
+  /** Of the inputs, as the main thread counts; 0 = no snapshot came yet, only objects. */
   version: number;
-  spec: ServiceRecord;
-  readonly endpoints: EndpointsOutput | null;
+  /** null = no snapshot came yet. */
+  spec: ServiceRecord | null;
+  /** The Endpoints object: one output writes it, another reads it. */
+  readonly endpoints: Stored;
+  readonly outputs: ServiceOutputs;
 }
 
 /** What the services of one batch share while it is worked on. */
@@ -84,12 +68,14 @@ interface Work {
   readonly nextId: () => number;
 }
 
-/** What came out for one entry so far. */
-interface Outcome {
-  outputs: number;
-  readonly writes: PlannedWrite[];
-  readonly facts: { -readonly [K in keyof ServiceFacts]: ServiceFacts[K] };
+/** One entry while it is worked on. */
+interface Task {
+  readonly planner: Planner;
+  readonly service: ServiceState;
+  readonly entry: BatchEntry;
   readonly problems: Problem[];
+  /** What was thrown, by output: these are left alone for the rest of the entry. */
+  readonly thrown: Map<OutputKind, string>;
 }
 
 export function createPlanner(config: PlannerConfig): Planner {
@@ -98,7 +84,8 @@ export function createPlanner(config: PlannerConfig): Planner {
 
 /**
  * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Bytes that are no batch change
- * nothing and are answered with an error; so is a service whose planning throws, whose state is dropped.
+ * nothing and are answered with an error; so is a service whose entry cannot be taken, whose state is dropped. An
+ * output that throws fails alone: the other plans of its service are made, then its state is dropped.
  */
 export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let batch: Batch;
@@ -128,220 +115,144 @@ function planService(work: Work, entry: BatchEntry): ServiceResult {
     return takeEntry(work, entry);
   } catch (error) {
     work.planner.services.delete(service);
-    const message = error instanceof Error ? error.message : String(error);
-    return { service, ...createOutcome(), needFull: false, error: `${service}: ${message}` };
+    return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${messageOf(error)}` };
   }
+}
+
+const NOTHING_PLANNED = { plans: [], failures: [], problems: [] } as const;
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
-  const { service, outputs } = entry;
-  const { services, config } = work.planner;
-  const outcome = createOutcome();
+  const { planner } = work;
+  const { services, config } = planner;
   if (entry.spec === null) {
-    services.delete(service);
-    return { service, ...outcome, needFull: false, error: null };
+    services.delete(entry.service);
+    return { service: entry.service, ...NOTHING_PLANNED, needFull: false, error: null };
   }
-  assert((outputs & ~config.outputs) === 0, `outputs ${outputs} of ${config.outputs} asked for`);
-  const state = stateOf(work.planner, service);
-  for (const ack of entry.acks) takeAck(state, ack);
-  forget(state, entry.relisted);
-  for (const observed of entry.observed) takeObserved(state, observed, config, outcome.problems);
-  const current = takeInputs(state, entry, config);
-  if (state.inputs?.endpoints != null) addAll(outcome.problems, takeProblems(state.inputs.endpoints.membership));
-  if (current && state.inputs !== null) {
-    // Slices go first: kube-proxy follows them.
-    if ((outputs & OUTPUT_SLICES) !== 0) planSlicesOf(work, state, state.inputs, outcome);
-    if ((outputs & OUTPUT_MIRROR) !== 0) planMirrorOf(work, state, state.inputs, outcome);
-    if ((outputs & OUTPUT_ENDPOINTS) !== 0) planEndpointsOf(work, state, state.inputs, outcome);
-  }
-  return { service, ...outcome, needFull: !current, error: null };
+  for (const kind of entry.outputs) assert(config.outputs.includes(kind), `${kind} are not planned here`);
+  const service = serviceOf(planner, entry.service);
+  const task: Task = { planner, service, entry, problems: [], thrown: new Map() };
+  for (const ack of entry.acks) takeAck(task, ack);
+  observe(task);
+  const isCurrent = takeInputs(task);
+  noteProblems(task);
+  const { plans, failures } = isCurrent ? planOutputs(work, task) : NOTHING_PLANNED;
+  const { problems, thrown } = task;
+  if (thrown.size > 0) services.delete(service.key);
+  return { service: service.key, needFull: !isCurrent || thrown.size > 0, plans, failures, problems, error: null };
 }
 
-function createOutcome(): Outcome {
-  return {
-    outputs: 0,
-    writes: [],
-    facts: { endpoints: undefined, slices: undefined, mirror: undefined },
-    problems: [],
-  };
-}
-
-function stateOf(planner: Planner, service: string): ServiceState {
-  let state = planner.services.get(service);
-  if (state === undefined) {
-    const { config } = planner;
-    state = {
-      key: service,
-      inputs: null,
-      stored: createStored(),
-      slices: (config.outputs & OUTPUT_SLICES) === 0 ? null : createSlicesOutput(config),
-      mirror: null,
-    };
-    planner.services.set(service, state);
+function serviceOf(planner: Planner, key: string): ServiceState {
+  let service = planner.services.get(key);
+  if (service === undefined) {
+    service = { key, version: 0, spec: null, endpoints: createStored(), outputs: createServiceOutputs() };
+    planner.services.set(key, service);
   }
-  return state;
+  return service;
 }
 
-function takeAck({ inputs, slices, mirror }: ServiceState, ack: Ack): void {
+/** Works on one output. What it throws fails that output alone; undefined = it has failed. */
+function attempt<T>({ service, thrown }: Task, kind: OutputKind, act: () => T): T | undefined {
+  if (thrown.has(kind)) return undefined;
+  try {
+    return act();
+  } catch (error) {
+    thrown.set(kind, `planning failed: ${service.key}: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+function takeAck(task: Task, ack: Ack): void {
+  const { spec, outputs, endpoints } = task.service;
   // The state that the write was planned from was dropped in the meantime.
-  if (inputs === null) return;
-  const { endpoints } = inputs;
-  const slice = slices?.pending.get(ack.write);
-  const mirrored = mirror?.pending.get(ack.write);
-  if (endpoints?.pending?.write === ack.write) takeEndpointsAck(endpoints, ack);
-  else if (slices !== null && slice !== undefined) takeSliceAck(slices, slice, ack);
-  else if (mirror !== null && mirrored !== undefined) takeMirrorAck(mirror, mirrored, ack);
-  else
-    assert(false, `ack of write ${ack.write}, pending is ${pendingIds({ inputs, slices, mirror }).join() || 'none'}`);
+  if (spec === null) return;
+  const kind = OUTPUT_KINDS.find((one) => isPending(outputs, one, ack.write));
+  if (kind === undefined) {
+    const pending = OUTPUT_KINDS.flatMap((one) => pendingWrites(outputs, one));
+    assert(false, `ack of write ${ack.write}, pending is ${pending.join() || 'none'}`);
+  }
+  attempt(task, kind, () => acknowledge(outputs, kind, ack, endpoints));
 }
 
-function pendingIds({ inputs, slices, mirror }: Pick<ServiceState, 'inputs' | 'slices' | 'mirror'>): number[] {
-  const endpoints = inputs?.endpoints?.pending;
-  return [
-    ...(endpoints == null ? [] : [endpoints.write]),
-    ...(slices?.pending.keys() ?? []),
-    ...(mirror?.pending.keys() ?? []),
-  ];
-}
-
-function forget(state: ServiceState, relisted: number): void {
-  if ((relisted & OUTPUT_ENDPOINTS) !== 0) Object.assign(state.stored, createStored());
-  if ((relisted & OUTPUT_SLICES) !== 0 && state.slices !== null) forgetSlices(state.slices);
-  if ((relisted & OUTPUT_MIRROR) !== 0 && state.mirror !== null) forgetMirrored(state.mirror);
-}
-
-function takeObserved(state: ServiceState, observed: Observed, config: PlannerConfig, problems: Problem[]): void {
-  const { key, stored, slices } = state;
-  const { output } = observed;
-  assert(isRead(output, config), `output ${output} is not planned here`);
-  if (output === OUTPUT_SLICES) takeObservedSlice(slices!, key, observed, problems);
-  else if (output === OUTPUT_MIRROR) {
-    state.mirror ??= createMirrorOutput();
-    takeObservedMirrored(state.mirror, key, observed, problems);
-  } else storeObserved(stored, key, observed, problems);
-}
-
-/** Mirroring reads the Endpoints, too. */
-function isRead(output: number, config: PlannerConfig): boolean {
-  const outputs = output === OUTPUT_ENDPOINTS ? OUTPUT_ENDPOINTS | OUTPUT_MIRROR : output;
-  return (outputs & config.outputs) !== 0;
+function observe(task: Task): void {
+  const { planner, service, entry, problems } = task;
+  const { key, endpoints, outputs } = service;
+  const { config } = planner;
+  for (const kind of entry.relisted) {
+    if (OUTPUTS[kind].slices === null) Object.assign(endpoints, createStored());
+    else attempt(task, kind, () => forgetSlices(outputs, kind));
+  }
+  for (const observed of entry.observed) {
+    const kind = observed.output;
+    if (OUTPUTS[kind].slices === null) {
+      const isNeeded = config.outputs.some((one) => OUTPUTS[one].needsEndpoints);
+      assert(isNeeded, `no output that is planned here needs ${kind}`);
+      storeObserved(endpoints, key, observed, problems);
+    } else {
+      assert(config.outputs.includes(kind), `${kind} are not planned here`);
+      attempt(task, kind, () => observeSlice(outputs, kind, config, key, observed, problems));
+    }
+  }
 }
 
 /** Returns false when the planner has not what the entry builds on; then nothing was taken. */
-function takeInputs(state: ServiceState, entry: BatchEntry, config: PlannerConfig): boolean {
-  if (entry.base === 0 && entry.spec != null) {
-    takeSnapshot(state, entry, entry.spec, config);
-    return true;
+function takeInputs(task: Task): boolean {
+  const { planner, service, entry } = task;
+  const { base, version, spec, upserts, removals } = entry;
+  const isSnapshot = base === 0 && spec != null;
+  const isChange = spec !== undefined || upserts.length > 0 || removals.length > 0;
+  if (!isSnapshot) {
+    if (entry.outputs.length === 0 && !isChange) return true;
+    if (service.spec === null || service.version !== base) return false;
   }
-  const changed = entry.spec !== undefined || entry.upserts.length > 0 || entry.removals.length > 0;
-  if (entry.outputs === 0 && !changed) return true;
-  const { inputs } = state;
-  if (inputs === null || inputs.version !== entry.base) return false;
-  if (entry.spec != null) takeSpec(state, inputs, entry.spec);
-  for (const name of entry.removals) takePod(state, inputs, name, null);
-  for (const member of entry.upserts) takePod(state, inputs, member.pod.name, member);
-  inputs.version = entry.version;
+  assert(!isSnapshot || version > 0, 'a snapshot has a version above 0');
+  // Over what is known already a snapshot is taken as a difference: what did not change stays identical.
+  const names = isSnapshot && service.spec !== null ? new Set(upserts.map(({ pod }) => pod.name)) : null;
+  const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
+  if (spec != null) service.spec = spec;
+  service.version = version;
+  const { outputs } = service;
+  for (const kind of planner.config.outputs) {
+    attempt(task, kind, () => {
+      const pending = isSnapshot ? pendingWrites(outputs, kind) : [];
+      assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
+      if (isSnapshot || isChange) followPods(outputs, kind, planner.config, change);
+    });
+  }
   return true;
 }
 
-/** Over what is known already a snapshot is taken as a difference: what did not change stays identical. */
-function takeSnapshot(state: ServiceState, entry: BatchEntry, spec: ServiceRecord, config: PlannerConfig): void {
-  const pending = pendingIds(state);
-  assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
-  assert(entry.version > 0, 'a snapshot has a version above 0');
-  let { inputs } = state;
-  if (inputs === null) {
-    inputs = { version: entry.version, spec, endpoints: createEndpointsOutput(state, spec, config) };
-    state.inputs = inputs;
-    if (state.slices !== null) setSlicesSpec(state.slices.slices, spec);
-  } else {
-    inputs.version = entry.version;
-    takeSpec(state, inputs, spec);
-    const names = new Set(entry.upserts.map((member) => member.pod.name));
-    for (const name of podNames(state, inputs)) if (!names.has(name)) takePod(state, inputs, name, null);
-  }
-  for (const member of entry.upserts) takePod(state, inputs, member.pod.name, member);
-}
-
-function createEndpointsOutput(
-  { stored }: ServiceState,
-  spec: ServiceRecord,
-  config: PlannerConfig,
-): EndpointsOutput | null {
-  if ((config.outputs & OUTPUT_ENDPOINTS) === 0) return null;
-  return { membership: createMembership(spec, config), times: createTriggerTimes(), stored, pending: null };
-}
-
-function takeSpec({ slices }: ServiceState, inputs: Inputs, spec: ServiceRecord): void {
-  inputs.spec = spec;
-  if (inputs.endpoints !== null) setSpec(inputs.endpoints.membership, spec);
-  if (slices !== null) setSlicesSpec(slices.slices, spec);
-}
-
-/** Mirroring alone needs no pods, and keeps none. */
-function podNames({ slices }: ServiceState, { endpoints }: Inputs): Iterable<string> {
-  if (endpoints !== null) return memberNames(endpoints.membership);
-  return slices === null ? [] : slicePodNames(slices.slices);
-}
-
-/** `member` null = it is gone. */
-function takePod({ slices }: ServiceState, { endpoints }: Inputs, name: string, member: Member | null): void {
-  const pod = member?.pod ?? null;
-  const readyTime = pod?.readyTime ?? 0;
-  if (endpoints !== null) {
-    const before = applyPod(endpoints.membership, name, pod);
-    notePodTime(endpoints.times, name, before?.readyTime ?? 0, readyTime);
-  }
-  if (slices !== null) {
-    const before = applySlicesPod(slices.slices, name, member);
-    notePodTime(slices.times, name, before?.readyTime ?? 0, readyTime);
+function noteProblems(task: Task): void {
+  const { planner, service, problems } = task;
+  if (service.spec === null) return;
+  for (const kind of planner.config.outputs) {
+    addAll(problems, attempt(task, kind, () => takeProblems(service.outputs, kind)) ?? []);
   }
 }
 
-function planSlicesOf({ planner, suffix, nextId }: Work, state: ServiceState, inputs: Inputs, outcome: Outcome): void {
-  const { writes, facts, problems } = planSlicesOutput(state.slices!, inputs.spec, planner.shares, suffix, nextId);
-  outcome.outputs |= OUTPUT_SLICES;
-  outcome.facts.slices = facts;
-  addAll(outcome.writes, writes);
-  addAll(outcome.problems, problems);
-}
-
-function planMirrorOf(work: Work, state: ServiceState, { spec }: Inputs, outcome: Outcome): void {
-  const { stored } = state;
-  if (stored.unreadable !== null) {
-    outcome.problems.push(stored.unreadable);
-    return;
+function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
+  const { planner, service, entry, problems, thrown } = task;
+  const { spec, endpoints, outputs } = service;
+  const plans: Plan[] = [];
+  const failures: PlanFailure[] = [];
+  if (spec === null) return { plans, failures };
+  const { config, shares, zones } = planner;
+  const input: PlanInput = { config, spec, endpoints, shares, zones, suffix, nextId };
+  for (const kind of OUTPUT_KINDS) {
+    if (!entry.outputs.includes(kind)) continue;
+    if (OUTPUTS[kind].needsEndpoints && endpoints.unreadable !== null) {
+      problems.push(endpoints.unreadable);
+      failures.push({ output: kind, message: `not planned: ${endpoints.unreadable.message}` });
+      continue;
+    }
+    const planned = attempt(task, kind, () => planOutput(outputs, kind, input, problems));
+    if (planned === undefined) failures.push({ output: kind, message: thrown.get(kind)! });
+    else plans.push(planned);
   }
-  // A service with a selector has slices of its own (docs/spec/endpointslice.md "Mirroring: sync").
-  const source = spec.selector === null ? stored.object : null;
-  // One that we wrote ourselves has no namespace.
-  const endpoints = source && { ...source, metadata: { ...source.metadata, namespace: spec.namespace } };
-  const { planner, suffix, nextId } = work;
-  state.mirror ??= createMirrorOutput();
-  const { writes, facts, problems } = planMirrorOutput(
-    state.mirror,
-    planner.config,
-    planner.zones,
-    endpoints,
-    suffix,
-    nextId,
-  );
-  outcome.outputs |= OUTPUT_MIRROR;
-  outcome.facts.mirror = facts;
-  addAll(outcome.writes, writes);
-  addAll(outcome.problems, problems);
-}
-
-function planEndpointsOf({ nextId }: Work, { stored }: ServiceState, inputs: Inputs, outcome: Outcome): void {
-  if (stored.unreadable !== null) {
-    outcome.problems.push(stored.unreadable);
-    return;
-  }
-  const { write, facts, problems } = planEndpointsOutput(inputs.endpoints!, nextId);
-  outcome.outputs |= OUTPUT_ENDPOINTS;
-  outcome.facts.endpoints = facts;
-  if (write !== null) outcome.writes.push(write);
-  addAll(outcome.problems, problems);
+  return { plans, failures };
 }
 
 /** Not by `push(...list)`, for the arguments of a call are limited. */

@@ -1,7 +1,5 @@
 /**
  * What the main thread and a shard's planner say to each other, as plain data. `shard/codec.ts` turns it into bytes.
- *
- * The protocol carries three outputs per service (Endpoints, slices, mirrored slices); `output` names one.
  */
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { Member } from '../core/member.ts';
@@ -10,10 +8,33 @@ import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 
-/** Bits of `BatchEntry.outputs`. */
+/** What the plan of each output says of its service beside its writes. The outputs that there are. */
+export interface OutputFacts {
+  readonly slices: SlicesFacts;
+  readonly mirror: MirrorFacts;
+  readonly endpoints: EndpointsFacts;
+}
+
+/** An output: one kind of objects that is planned for a service. */
+export type OutputKind = keyof OutputFacts;
+
+/** In the order in which they are planned and written: slices before Endpoints, for kube-proxy follows slices. */
+const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, endpoints: true };
+export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
+
+/** Sets of outputs as the main thread keeps them. */
 export const OUTPUT_ENDPOINTS = 1;
 export const OUTPUT_SLICES = 2;
 export const OUTPUT_MIRROR = 4;
+const BITS: Readonly<Record<OutputKind, number>> = {
+  slices: OUTPUT_SLICES,
+  mirror: OUTPUT_MIRROR,
+  endpoints: OUTPUT_ENDPOINTS,
+};
+
+export function kindsOf(outputs: number): readonly OutputKind[] {
+  return OUTPUT_KINDS.filter((kind) => (BITS[kind] & outputs) !== 0);
+}
 
 export interface Batch {
   /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */
@@ -37,8 +58,8 @@ export interface NodeZone {
 export interface BatchEntry {
   /** `<namespace>/<name>` of the Service. */
   readonly service: string;
-  /** Bits: what to plan now. 0 = only take the news. Outputs not asked for stay dirty in the planner. */
-  readonly outputs: number;
+  /** What to plan now; none = only take the news. Outputs not asked for stay dirty in the planner. */
+  readonly outputs: readonly OutputKind[];
   /** The inputs' version that this entry builds on; 0 = it is a full snapshot and replaces all inputs. */
   readonly base: number;
   /** The inputs' version afterwards. */
@@ -50,8 +71,8 @@ export interface BatchEntry {
   /** Names of pods that match no more. */
   readonly removals: readonly string[];
   readonly acks: readonly Ack[];
-  /** Bits: of these outputs the planner forgets all stored objects first, for `observed` has all that there are. */
-  readonly relisted: number;
+  /** Of these outputs the planner forgets all stored objects first, for `observed` has all that there are. */
+  readonly relisted: readonly OutputKind[];
   readonly observed: readonly Observed[];
 }
 
@@ -69,7 +90,8 @@ export interface Ack {
 
 /** Content of an object that we write as it was read from the server. Taken if newer than `stored`; never forces a plan. */
 export interface Observed {
-  readonly output: number;
+  /** Which output writes it. */
+  readonly output: OutputKind;
   readonly name: string;
   /** null = the object does not exist. */
   readonly content: ObjectBytes | null;
@@ -90,21 +112,39 @@ export interface PlanReply {
 
 export interface ServiceResult {
   readonly service: string;
-  /** The bits that were planned. */
-  readonly outputs: number;
-  /** The planner has not the `base` of the entry (or no inputs at all): nothing was planned, send a full snapshot. */
+  /**
+   * The planner holds nothing that a further change could build on: send a full snapshot. Either it has not the `base`
+   * of the entry (then there are no plans and no failures), or it has dropped the service after a failure.
+   */
   readonly needFull: boolean;
-  readonly writes: readonly PlannedWrite[];
-  readonly facts: ServiceFacts;
+  /** Of outputs that were asked for, in the order of `OUTPUT_KINDS`. */
+  readonly plans: readonly Plan[];
+  /** The other outputs that were asked for: one that fails holds up no other. */
+  readonly failures: readonly PlanFailure[];
   readonly problems: readonly Problem[];
-  /** Planning threw: the service's state was dropped (needs a full snapshot), the others are unharmed. */
+  /** The entry could not be taken: nothing was planned, and the planner has dropped the service. */
   readonly error: string | null;
 }
 
+/** One output of one service, planned. */
+export type Plan<K extends OutputKind = OutputKind> = { readonly [P in K]: PlanOf<P> }[K];
+
+interface PlanOf<K extends OutputKind> {
+  readonly output: K;
+  readonly facts: OutputFacts[K];
+  /** Slices: those of phase 1 first. */
+  readonly writes: readonly PlannedWrite[];
+}
+
+/** Why an output was not planned. */
+export interface PlanFailure {
+  readonly output: OutputKind;
+  readonly message: string;
+}
+
 export interface PlannedWrite {
-  /** Unique within the life of the planner; names the write in its ack. Of one service: slices before Endpoints. */
+  /** Unique within the life of the planner; names the write in its ack. */
   readonly id: number;
-  readonly output: number;
   readonly verb: 'create' | 'update' | 'delete';
   readonly name: string;
   /** Preconditions of updates and deletes, also inside the body of an update; empty for creates. */
@@ -116,14 +156,6 @@ export interface PlannedWrite {
   readonly body: Uint8Array;
 }
 
-/** What the main thread keeps about a service's last plans, for gauges; survives a lost thread. */
-export interface ServiceFacts {
-  /** Each undefined when that output was not planned. */
-  readonly endpoints: EndpointsFacts | undefined;
-  readonly slices: SlicesFacts | undefined;
-  readonly mirror: MirrorFacts | undefined;
-}
-
 export interface EndpointsFacts {
   /** Addresses in the planned object after truncation. */
   readonly ready: number;
@@ -132,20 +164,20 @@ export interface EndpointsFacts {
   readonly truncated: number;
 }
 
-/** Same for every planner of a process; fixed at its start. */
+/** Same for every planner of a process; fixed at its start. The options are called as their flags. */
 export interface PlannerConfig {
+  /** What this planner may be asked to plan; of other outputs it keeps nothing. */
+  readonly outputs: readonly OutputKind[];
   /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyEndpointsAnnotation: boolean;
-  /** Bits: what this planner may be asked to plan; of other outputs it keeps nothing. */
-  readonly outputs: number;
   /** `--max-endpoints-per-slice` */
   readonly maxEndpointsPerSlice: number;
   /** `--compact-slices`: slices of services that have shrunk are merged. */
   readonly compactSlices: boolean;
   /** `--mirroring-max-endpoints-per-subset` */
-  readonly mirrorEndpointsPerSubsetMax: number;
+  readonly mirroringMaxEndpointsPerSubset: number;
   /** `--mirroring-all-endpoints`: what is above that goes into further slices instead of being left out. */
-  readonly mirrorAll: boolean;
+  readonly mirroringAllEndpoints: boolean;
   /** `--mirroring-zones`: mirrored endpoints have the zone of the node that they name. */
-  readonly mirrorZones: boolean;
+  readonly mirroringZones: boolean;
 }

@@ -11,7 +11,6 @@ const NO_BODY = new Uint8Array(0);
  * @param stored the slice as the server holds it
  */
 export function encodeSliceWrites(
-  output: number,
   writes: readonly SliceWrite[],
   stored: (name: string) => EndpointSlice | undefined,
   pending: Map<number, SliceWrite>,
@@ -28,7 +27,7 @@ export function encodeSliceWrites(
     const id = nextId();
     pending.set(id, write);
     const { verb, name, uid, resourceVersion, phase } = write;
-    return { id, output, verb, name, uid, resourceVersion, phase, body };
+    return { id, verb, name, uid, resourceVersion, phase, body };
   });
 }
 

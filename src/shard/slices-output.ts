@@ -1,26 +1,29 @@
 /** The EndpointSlices of one service in a planner: the service's view of its pods, trigger times, and writes under way. */
-import type { Problem } from '../core/problem.ts';
-import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { ackSlice, planSlices } from '../core/slices/plan.ts';
 import {
+  applySlicesPod,
   createServiceSlices,
   forgetStoredSlices,
   observeSlice,
   type ServiceSlices,
+  setSlicesSpec,
+  slicePodNames,
   storedSlice,
 } from '../core/slices/service-slices.ts';
 import type { SliceWrite } from '../core/slices/slice-write.ts';
 import {
   commitTriggerTime,
   createTriggerTimes,
+  notePodTime,
   revertTriggerTime,
   takeTriggerTime,
   type TriggerTimes,
 } from '../core/trigger-time.ts';
-import type { EndpointSlice, ServiceRecord } from '../kube/types.ts';
+import type { EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
-import { type Ack, type Observed, OUTPUT_SLICES, type PlannedWrite, type PlannerConfig } from './protocol.ts';
+import type { OutputPlan, PlanInput, PlannerOutput } from './planner-output.ts';
+import type { Ack } from './protocol.ts';
 import { encodeSliceWrites } from './slice-writes.ts';
 import {
   areUncertain,
@@ -32,7 +35,7 @@ import {
   type SliceMarks,
 } from './stored-slices.ts';
 
-export interface SlicesOutput {
+export interface SlicesState {
   readonly slices: ServiceSlices;
   readonly times: TriggerTimes;
   readonly marks: SliceMarks;
@@ -40,27 +43,43 @@ export interface SlicesOutput {
   readonly pending: Map<number, SliceWrite>;
 }
 
-export function createSlicesOutput(config: PlannerConfig): SlicesOutput {
-  return {
+export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
+  create: (config) => ({
     slices: createServiceSlices(config),
     times: createTriggerTimes(),
     marks: createSliceMarks(),
     pending: new Map(),
-  };
-}
-
-export function forgetSlices(output: SlicesOutput): void {
-  forgetStoredSlices(output.slices);
-  clearSliceMarks(output.marks);
-}
-
-export function takeObservedSlice(output: SlicesOutput, key: string, observed: Observed, problems: Problem[]): void {
-  observeSlice(output.slices, observed.name, newsOfSlice(output.marks, key, observed, problems));
-}
+  }),
+  pods: {
+    setSpec: ({ slices }, spec) => setSlicesSpec(slices, spec),
+    podNames: ({ slices }) => slicePodNames(slices),
+    setPod({ slices, times }, name, member) {
+      const before = applySlicesPod(slices, name, member);
+      notePodTime(times, name, before?.readyTime ?? 0, member?.pod.readyTime ?? 0);
+    },
+    // They come with the plan.
+    takeProblems: () => [],
+  },
+  slices: {
+    forget({ slices, marks }) {
+      forgetStoredSlices(slices);
+      clearSliceMarks(marks);
+    },
+    observe({ slices, marks }, key, observed, problems) {
+      observeSlice(slices, observed.name, newsOfSlice(marks, key, observed, problems));
+    },
+  },
+  needsEndpoints: false,
+  pendingWrites: ({ pending }) => pending.keys(),
+  isPending: ({ pending }, write) => pending.has(write),
+  acknowledge,
+  plan,
+};
 
 /** The trigger time counts as told when all writes of its plan were applied. */
-export function takeSliceAck(output: SlicesOutput, write: SliceWrite, ack: Ack): void {
-  const { slices, times, marks, pending } = output;
+function acknowledge({ slices, times, marks, pending }: SlicesState, ack: Ack): void {
+  const write = pending.get(ack.write);
+  assert(write !== undefined, 'an ack belongs to a write');
   pending.delete(ack.write);
   markAck(marks, write, storedSlice(slices, write.name) ?? null, ack);
   ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
@@ -68,20 +87,8 @@ export function takeSliceAck(output: SlicesOutput, write: SliceWrite, ack: Ack):
   else if (pending.size === 0) commitTriggerTime(times);
 }
 
-export interface SlicesPlan {
-  readonly writes: readonly PlannedWrite[];
-  readonly facts: SlicesFacts;
-  readonly problems: readonly Problem[];
-}
-
-export function planSlicesOutput(
-  output: SlicesOutput,
-  spec: ServiceRecord,
-  shares: CpuShares | null,
-  suffix: () => string,
-  nextId: () => number,
-): SlicesPlan {
-  const { slices, times, marks, pending } = output;
+function plan({ slices, times, marks, pending }: SlicesState, input: PlanInput): OutputPlan<SlicesFacts> {
+  const { spec, shares, suffix, nextId } = input;
   assert(pending.size === 0, `slice write ${[...pending.keys()].join()} is not acked`);
   assert(!areUncertain(marks), 'asked to plan before the outcome of the last slice writes was observed');
   const triggerTime = takeTriggerTime(times, spec.creationTime);
@@ -92,5 +99,5 @@ export function planSlicesOutput(
   });
   if (writes.length === 0) commitTriggerTime(times);
   const before = (name: string): EndpointSlice | undefined => storedSlice(slices, name);
-  return { writes: encodeSliceWrites(OUTPUT_SLICES, writes, before, pending, nextId), facts, problems };
+  return { writes: encodeSliceWrites(writes, before, pending, nextId), facts, problems };
 }

@@ -14,8 +14,7 @@ import {
   type NodeTable,
 } from '../../src/core/node-table.ts';
 import type { PodRecord } from '../../src/kube/types.ts';
-import { makePod } from '../support/records.ts';
-import { makeNode } from '../support/slice-world.ts';
+import { makePod, makeNode } from '../support/records.ts';
 
 const SEED = 20261121;
 

@@ -20,11 +20,15 @@ shardsContract('threaded', ['throw', 'exit', 'hang', 'allocate', 'throw-later'],
 suite('threaded shards, further', () => {
   test('the production worker plans', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: undefined });
-    world.shards.post(0, 1, encodeBatch(batchOf(batchEntry({ version: 1, outputs: 1, spec: serviceRecord() }))));
+    world.shards.post(
+      0,
+      1,
+      encodeBatch(batchOf(batchEntry({ version: 1, outputs: ['endpoints'], spec: serviceRecord() }))),
+    );
     await world.until(() => world.events.length === 1);
     const [event] = world.events;
     assert.equal(event?.type, 'shard.planned');
-    assert.equal(decodeReply(event.bytes).results[0]?.writes[0]?.verb, 'create');
+    assert.equal(decodeReply(event.bytes).results[0]?.plans[0]?.writes[0]?.verb, 'create');
     await world.close();
   });
 

@@ -12,10 +12,8 @@ import {
   type SimConfig,
 } from '../support/sim.ts';
 import {
-  asked,
   changeNode,
   createNode,
-  createSliceSim,
   edit,
   editService,
   ENDPOINTS,
@@ -23,11 +21,10 @@ import {
   PODS,
   removeLabels,
   SERVICES,
-  sizesOf,
   SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { asked } from '../support/sim-reports.ts';
+import { createSliceSim, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;

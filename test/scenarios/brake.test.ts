@@ -1,7 +1,8 @@
 /** A list that would take away most of what is published is believed only when second lists have said the same. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ENDPOINTS, metric, PODS, SERVICES } from '../support/slice-sim.ts';
+import { ENDPOINTS, PODS, SERVICES } from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
 import { createPod, createService, createSim, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
 
 const COUNT = 120;

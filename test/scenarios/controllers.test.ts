@@ -5,19 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import {
-  asked,
-  createSliceSim,
-  edit,
-  ENDPOINTS,
-  makeEndpoints,
-  metric,
-  namesOf,
-  SERVICES,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { asked, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;
@@ -100,8 +90,8 @@ describe('any subset of the controllers', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);
     const { services } = sim.planner(0);
-    assert.equal(services.get('default/web')!.stored.object, null);
-    assert.notEqual(services.get('default/hand')!.stored.object, null);
+    assert.equal(services.get('default/web')!.endpoints.object, null);
+    assert.notEqual(services.get('default/hand')!.endpoints.object, null);
   });
 
   it('a controller that is switched on later finds what the others have left', () => {

@@ -11,17 +11,9 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import {
-  createNode,
-  edit,
-  ENDPOINTS,
-  makeEndpoints,
-  metric,
-  namesOf,
-  SERVICES,
-  SLICES,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
+import { namesOf, slicesTable } from '../support/sim-slices.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import { endNamespace } from '../../src/workload/end-namespace.ts';
 

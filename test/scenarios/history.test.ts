@@ -12,13 +12,13 @@ import {
   editService,
   ENDPOINTS,
   makeEndpoints,
-  metric,
   PODS,
   removeLabels,
   SERVICES,
   SLICES,
-  slicesOf,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
+import { slicesOf } from '../support/sim-slices.ts';
 import {
   createPod,
   createService,

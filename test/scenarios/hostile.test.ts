@@ -10,7 +10,8 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
-import { metric, syncInVain } from '../support/slice-sim.ts';
+import { syncInVain } from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 

@@ -1,7 +1,7 @@
 /** Each field of a pod and of a Service that planning reads is followed; the others cost nothing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createNode } from '../support/slice-sim.ts';
+import { createNode } from '../support/sim-objects.ts';
 import { createPod, createService, createSim, writesOf, type Sim } from '../support/sim.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web-1';

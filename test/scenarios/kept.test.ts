@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createPod, createService, deleteObject, type Sim } from '../support/sim.ts';
-import { createSliceSim, edit, ENDPOINTS, makeEndpoints, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
+import { edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/sim-objects.ts';
+import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 
 /** A Service without a selector, and its Endpoints, mirrored in a slice for each family. */

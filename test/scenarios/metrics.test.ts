@@ -4,15 +4,15 @@ import { describe, it } from 'node:test';
 import { createPod, createService, createSim, deleteObject, setPodStatus, type Sim } from '../support/sim.ts';
 import {
   createNode,
-  createSliceSim,
   edit,
   ENDPOINTS,
   makeEndpoints,
-  metric,
   removeLabels,
   SERVICES,
   setPodIPs,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
+import { createSliceSim } from '../support/sim-slices.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { gauge } from '../../src/metrics/store.ts';
 import { createRegistry } from '../../src/node/metrics-registry.ts';

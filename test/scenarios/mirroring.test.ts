@@ -2,22 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import {
-  asked,
-  createSliceSim,
-  edit,
-  editService,
-  ENDPOINTS,
-  eventsOf,
-  makeEndpoints,
-  metric,
-  namesOf,
-  SERVICES,
-  sizesOf,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { edit, editService, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 
 const HTTP = [{ name: 'http', port: 8080 }];

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, createSim, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { edit, ENDPOINTS, metric } from '../support/slice-sim.ts';
+import { edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { formatTime } from '../../src/kube/time.ts';

@@ -12,7 +12,8 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { createNode, editService, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
+import { createNode, editService, SLICES } from '../support/sim-objects.ts';
+import { namesOf, slicesTable } from '../support/sim-slices.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';

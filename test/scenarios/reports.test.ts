@@ -13,15 +13,14 @@ import {
 import {
   changeNode,
   createNode,
-  createSliceSim,
   edit,
   editService,
   ENDPOINTS,
   makeEndpoints,
-  metric,
   SERVICES,
-  slicesOf,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
+import { createSliceSim, slicesOf } from '../support/sim-slices.ts';
 import type { Reports } from '../../src/controller/reports/reports.ts';
 
 const SILENT: Reports = {

@@ -14,7 +14,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { metric } from '../support/slice-sim.ts';
+import { metric } from '../support/sim-reports.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'] as const;
 const DAY_SECONDS = 86_400;

@@ -10,7 +10,8 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
-import { createSliceSim, edit, ENDPOINTS, makeEndpoints, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
+import { edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/sim-objects.ts';
+import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { SimHang } from '../support/sim-shards.ts';
 import { samples } from '../../src/metrics/store.ts';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, createSim, deleteObject, endpointsTable, type Refuse } from '../support/sim.ts';
-import { createSliceSim, ENDPOINTS, makeEndpoints, slicesTable } from '../support/slice-sim.ts';
+import { ENDPOINTS, makeEndpoints } from '../support/sim-objects.ts';
+import { createSliceSim, slicesTable } from '../support/sim-slices.ts';
 import { settled } from '../support/settled.ts';
 import type { FaultReply } from '../../src/apiserver/faults.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, type Sim } from '../support/sim.ts';
-import { createSliceSim, edit, namesOf, SLICES, slicesTable } from '../support/slice-sim.ts';
+import { edit, SLICES } from '../support/sim-objects.ts';
+import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 
 /** A world where the reply to the first create of a slice never comes. The server has created it. */

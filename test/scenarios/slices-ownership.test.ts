@@ -5,19 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import {
-  asked,
-  collectGarbage,
-  createSliceSim,
-  edit,
-  eventsOf,
-  metric,
-  namesOf,
-  SERVICES,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { edit, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { collectGarbage, createSliceSim, namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 
 const RIGHT = ['default/web IPv4 10.0.0.1 : http:8080/TCP'];

@@ -6,21 +6,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import {
-  asked,
-  collectGarbage,
-  createNode,
-  createSliceSim,
-  edit,
-  ENDPOINTS,
-  makeEndpoints,
-  namesOf,
-  removeLabels,
-  SERVICES,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { createNode, edit, ENDPOINTS, makeEndpoints, removeLabels, SERVICES, SLICES } from '../support/sim-objects.ts';
+import { asked } from '../support/sim-reports.ts';
+import { collectGarbage, createSliceSim, namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];

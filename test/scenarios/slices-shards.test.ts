@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { asked, createSliceSim, eventsOf, makeEndpoints, metric, namesOf, slicesTable } from '../support/slice-sim.ts';
+import { makeEndpoints } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { samples } from '../../src/metrics/store.ts';
+import { OUTPUTS } from '../../src/shard/outputs.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;
 
@@ -82,7 +85,7 @@ describe('a service whose planning throws', () => {
     sim.run(5000);
     // The Endpoints are planned first, and the slices are asked for before the answer is there.
     batchMs = 100;
-    sim.planner(0).services.get('default/web')!.stored.uncertain = true;
+    sim.planner(0).services.get('default/web')!.endpoints.uncertain = true;
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(5000);
@@ -106,7 +109,7 @@ describe('a service whose planning throws', () => {
     sim.start();
     sim.run(5000);
     batchMs = 100;
-    sim.planner(0).services.get('default/web')!.stored.uncertain = true;
+    sim.planner(0).services.get('default/web')!.endpoints.uncertain = true;
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(20);
@@ -120,6 +123,32 @@ describe('a service whose planning throws', () => {
     assert.deepEqual(ofWeb, ['GET', 'PUT']);
     assert.equal(namesOf(sim).length, 2);
   });
+});
+
+describe('an output that is wrongly declared', () => {
+  const thrown = (): never => {
+    throw new Error('wrongly declared');
+  };
+
+  for (const part of ['create', 'plan'] as const) {
+    it(`and throws in ${part}: it alone is stuck`, ({ mock }) => {
+      mock.method(OUTPUTS.slices, part, thrown);
+      const sim = createSliceSim({ shards: 1, options: ALL });
+      createService(sim, { name: 'web' });
+      createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+      sim.start();
+      sim.run(5000);
+      assert.ok(endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP'));
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(1000);
+      assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
+      assert.deepEqual(stuck(sim), ['endpointslice web invalid']);
+      mock.restoreAll();
+      sim.run(600_000);
+      assert.deepEqual(slicesTable(sim), ['default/web IPv4 | 10.0.0.1 : http:8080/TCP']);
+      assert.deepEqual(stuck(sim), []);
+    });
+  }
 });
 
 describe('a suspect that has to wait for a write', () => {

@@ -5,23 +5,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 import {
-  asked,
-  createSliceSim,
   edit,
   editService,
   ENDPOINTS,
-  eventsOf,
-  metric,
-  namesOf,
   PODS,
-  sizesOf,
   SLICES,
-  slicesOf,
   removeLabels,
   setPodIPs,
-  slicesTable,
   syncInVain,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import { samples } from '../../src/metrics/store.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';

@@ -2,22 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import {
-  asked,
-  createSliceSim,
-  edit,
-  editService,
-  ENDPOINTS,
-  eventsOf,
-  metric,
-  namesOf,
-  PODS,
-  setPodIPs,
-  sizesOf,
-  SLICES,
-  slicesOf,
-  slicesTable,
-} from '../support/slice-sim.ts';
+import { edit, editService, ENDPOINTS, PODS, setPodIPs, SLICES } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, namesOf, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import type { Endpoints } from '../../src/kube/types.ts';
 
 const BOTH = { endpoints: true } as const;

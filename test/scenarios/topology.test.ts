@@ -14,21 +14,17 @@ import {
   type SimConfig,
 } from '../support/sim.ts';
 import {
-  asked,
   changeNode,
   createNode,
-  createSliceSim,
   edit,
   editService,
-  eventsOf,
-  metric,
   setPodIPs,
   SERVICES,
-  slicesOf,
-  slicesTable,
   syncInVain,
   type NodeText,
-} from '../support/slice-sim.ts';
+} from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim, slicesOf, slicesTable } from '../support/sim-slices.ts';
 
 const AUTO = { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } };
 

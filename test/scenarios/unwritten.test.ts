@@ -10,7 +10,8 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { edit, ENDPOINTS, metric, SERVICES } from '../support/slice-sim.ts';
+import { edit, ENDPOINTS, SERVICES } from '../support/sim-objects.ts';
+import { metric } from '../support/sim-reports.ts';
 
 function settled(config: SimConfig = {}): Sim {
   const sim = createSim(config);

@@ -15,7 +15,8 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { createSliceSim, removeLabels } from '../support/slice-sim.ts';
+import { removeLabels } from '../support/sim-objects.ts';
+import { createSliceSim } from '../support/sim-slices.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { samples } from '../../src/metrics/store.ts';
 

@@ -3,7 +3,6 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import {
-  CodecError,
   decodeBatch,
   decodeReply,
   encodeBatch,
@@ -11,7 +10,8 @@ import {
   estimateEntryBytes,
   estimateReplyBytes,
 } from '../../src/shard/codec.ts';
-import type { Batch, BatchEntry, PlanReply, ServiceFacts } from '../../src/shard/protocol.ts';
+import type { Batch, BatchEntry, Plan, PlanReply } from '../../src/shard/protocol.ts';
+import { CodecError } from '../../src/shard/tuples.ts';
 import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRecord } from '../support/batches.ts';
 
 const SEED = 20261121;
@@ -88,7 +88,7 @@ suite('batch codec', () => {
 
   test('bodies are views of the reply, not copies', () => {
     const bytes = encodeReply(replyWithBody(Uint8Array.of(1, 2, 3)));
-    const body = decodeReply(bytes).results[0]?.writes[0]?.body;
+    const body = decodeReply(bytes).results[0]?.plans[0]?.writes[0]?.body;
     assert.deepEqual([...(body ?? [])], [1, 2, 3]);
     assert.equal(body?.buffer, bytes.buffer);
   });
@@ -149,9 +149,9 @@ suite('batch codec', () => {
     counts('the zone of a pod', { upserts: [member(1, {}, long)] });
     counts('the name of a pod that is gone', { removals: [long] });
     for (const field of ['uid', 'resourceVersion']) counts(`${field} of an ack`, { acks: [{ ...ack, [field]: long }] });
-    counts('the name of what was observed', { observed: [{ output: 1, name: long, content: null }] });
+    counts('the name of what was observed', { observed: [{ output: 'endpoints', name: long, content: null }] });
     counts('the bytes of what was observed', {
-      observed: [{ output: 1, name: '', content: { encoding: 'json', bytes: new Uint8Array(long.length) } }],
+      observed: [{ output: 'endpoints', name: '', content: { encoding: 'json', bytes: new Uint8Array(long.length) } }],
     });
   });
 });
@@ -190,7 +190,7 @@ suite('bytes that are no message', () => {
       upserts: [pod],
       removals: ['web-2'],
       acks: [{ write: 1, result: 'applied', uid: 'u', resourceVersion: '5' }],
-      observed: [{ output: 1, name: 'web', content: { encoding: 'json', bytes: Uint8Array.of(1) } }],
+      observed: [{ output: 'endpoints', name: 'web', content: { encoding: 'json', bytes: Uint8Array.of(1) } }],
     });
     const bytes = encodeBatch({ ...batchOf(entry), shares, zones: [{ node: 'node-1', zone: 'zone-a' }] });
     assert.equal(
@@ -217,38 +217,64 @@ suite('bytes that are no message', () => {
       removed: 0,
       writes: 1,
     } as const;
-    const facts: ServiceFacts = {
-      endpoints: { ready: 1, notReady: 0, truncated: 0 },
-      slices: {
-        families: [{ ...family, hints: [{ zone: 'zone-a', count: 1 }], hintsFailure: '' }],
-        topology: true,
-        trafficDistribution: '',
-        waitingForNode: 0,
-      },
-      mirror: {
-        endpoints: 1,
-        slices: 1,
-        slicesDesired: 1,
-        added: 1,
-        updated: 0,
-        removed: 0,
-        skipped: 0,
-        nodes: ['node-1'],
-      },
-    };
-    const problems = [{ kind: 'truncated', object: 'shop/web', field: 'subsets', message: 'too many' }] as const;
     const [result] = replyWithBody(Uint8Array.of(1)).results;
-    const bytes = encodeReply({ error: 'no', results: [{ ...result!, facts, problems, error: 'no' }] });
+    const plans: Plan[] = [
+      ...result!.plans,
+      {
+        output: 'slices',
+        facts: {
+          families: [{ ...family, hints: [{ zone: 'zone-a', count: 1 }], hintsFailure: '' }],
+          topology: true,
+          trafficDistribution: '',
+          waitingForNode: 0,
+        },
+        writes: [],
+      },
+      {
+        output: 'mirror',
+        facts: {
+          endpoints: 1,
+          slices: 1,
+          slicesDesired: 1,
+          added: 1,
+          updated: 0,
+          removed: 0,
+          skipped: 0,
+          nodes: ['node-1'],
+        },
+        writes: [],
+      },
+    ];
+    const failures = [{ output: 'mirror', message: 'no' }] as const;
+    const problems = [{ kind: 'truncated', object: 'shop/web', field: 'subsets', message: 'too many' }] as const;
+    const bytes = encodeReply({ error: 'no', results: [{ ...result!, plans, failures, problems, error: 'no' }] });
     assert.equal(
       complaints(bytes, decodeReply).join(', '),
       [
-        'error, service, outputs, write id, write output, verb, write name, write uid, write resourceVersion',
-        'phase, body, write, writes, ready, notReady, truncated, endpoints facts',
+        'error, service, plan output, write id, verb, write name, write uid, write resourceVersion',
+        'phase, body, write, writes, ready, notReady, truncated, endpoints facts, plan',
         'family, endpoints, slices, slicesDesired, added, removed, zone, count, hints, hintsFailure',
         'family facts, families, trafficDistribution, waitingForNode, slices facts, updated, skipped',
-        'mirror nodes, mirror facts, facts, kind, object, field, message, problem, problems, result, results',
+        'mirror nodes, mirror facts, plans, failed output, failure message, failure, failures',
+        'kind, object, field, message, problem, problems, result, results',
       ].join(', '),
     );
+  });
+
+  test('a number that is no output, or no set of them, is refused', () => {
+    const observed = [{ output: 'mirror', name: 'web-x', content: null }] as const;
+    const bytes = encodeBatch(batchOf(batchEntry({ outputs: ['mirror'], observed })));
+    const changed = (change: (entry: unknown[]) => void): Uint8Array => {
+      const message = unpack(bytes) as [number, number, unknown, unknown, [unknown[]]];
+      change(message[4][0]);
+      return pack(message);
+    };
+    const setOutputs = (bits: number) => changed((entry) => (entry[1] = bits));
+    const setObserved = (bits: number) => changed((entry) => ((entry[9] as [unknown[]])[0][0] = bits));
+    assert.deepEqual(decodeBatch(setOutputs(0)).entries[0]?.outputs, []);
+    assert.throws(() => decodeBatch(setOutputs(1 << 20)), /CodecError: outputs: not a set of outputs/);
+    assert.throws(() => decodeBatch(setObserved(0)), /CodecError: observed output: not an output/);
+    assert.throws(() => decodeBatch(setObserved(3)), /CodecError: observed output: not an output/);
   });
 
   test('a reply is no batch', () => {
@@ -278,19 +304,11 @@ function complaints(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): 
 }
 
 function replyWithBody(body: Uint8Array): PlanReply {
-  const write = {
-    id: 1,
-    output: 1,
-    verb: 'create',
-    name: 'web',
-    uid: '',
-    resourceVersion: '',
-    phase: 1,
-    body,
-  } as const;
-  const facts = { endpoints: undefined, slices: undefined, mirror: undefined };
-  const result = { outputs: 1, needFull: false, writes: [write], facts, problems: [], error: null };
-  return { error: null, results: [{ service: 'shop/web', ...result }] };
+  const write = { id: 1, verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, body } as const;
+  const facts = { ready: 1, notReady: 0, truncated: 0 };
+  const plans = [{ output: 'endpoints', facts, writes: [write] }] as const;
+  const result = { service: 'shop/web', needFull: false, plans, failures: [], problems: [], error: null };
+  return { error: null, results: [result] };
 }
 
 /** Buffers and Uint8Arrays of the same bytes are the same thing here. */

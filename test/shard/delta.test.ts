@@ -9,22 +9,20 @@ import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject, ServiceRecord } from '../../src/kube/types.ts';
 import { createPlanner, type Planner } from '../../src/shard/planner.ts';
 import {
+  OUTPUT_KINDS,
   type Ack,
   type BatchEntry,
   type Observed,
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  OUTPUT_SLICES,
   type PlannedWrite,
+  type OutputKind,
   type PlannerConfig,
-  type ServiceResult,
 } from '../../src/shard/protocol.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
 import { ALL_OUTPUTS, ENDPOINTS_ONLY } from '../support/planner-config.ts';
-import { send } from '../support/planner-talk.ts';
+import { type Planned, send } from '../support/planner-talk.ts';
 
 const SEED = 20261121;
-const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, maxEndpointsPerSlice: 2, mirrorEndpointsPerSubsetMax: 2 };
+const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, maxEndpointsPerSlice: 2, mirroringMaxEndpointsPerSubset: 2 };
 
 const podChanges: fc.Arbitrary<Step> = fc
   .record({
@@ -117,7 +115,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant('sync' as const),
-      outputs: fc.integer({ min: 1, max: 7 }),
+      outputs: fc.subarray([...OUTPUT_KINDS], { minLength: 1 }),
       outcomes: fc.array(outcomes, { minLength: 1, maxLength: 4 }),
     }),
   },
@@ -133,6 +131,7 @@ suite('a planner told by deltas', () => {
   });
 });
 
+type Write = Planned['writes'][number];
 type Outcome = 'applied' | 'refused' | 'not-sent' | 'unknown-applied' | 'unknown-lost';
 
 type Step =
@@ -146,7 +145,7 @@ type Step =
   | { readonly type: 'shares'; readonly zones: Readonly<Record<string, number>> | null }
   /** All objects are read again. */
   | { readonly type: 'relist' }
-  | { readonly type: 'sync'; readonly outputs: number; readonly outcomes: readonly Outcome[] };
+  | { readonly type: 'sync'; readonly outputs: readonly OutputKind[]; readonly outcomes: readonly Outcome[] };
 
 interface World {
   readonly planner: Planner;
@@ -159,7 +158,7 @@ interface World {
   /** The pods that the planner was told of. */
   readonly told: Map<string, Member>;
   /** For the next entry. */
-  news: { spec: ServiceRecord | undefined; acks: Ack[]; observe: Set<string>; relisted: number };
+  news: { spec: ServiceRecord | undefined; acks: Ack[]; observe: Set<string>; relisted: readonly OutputKind[] };
   version: number;
 }
 
@@ -199,7 +198,7 @@ function createWorld(config: PlannerConfig): World {
     objects: new Map(),
     revision: 8,
     told: new Map(),
-    news: { spec, acks: [], observe: new Set(), relisted: 0 },
+    news: { spec, acks: [], observe: new Set(), relisted: [] },
     version: 0,
   };
 }
@@ -224,7 +223,7 @@ function take(world: World, step: Step): void {
       break;
     }
     case 'manual': {
-      const key = `${OUTPUT_ENDPOINTS}/web`;
+      const key = `endpoints/web`;
       const metadata = { ...world.objects.get(key)?.metadata, name: 'web', labels: { made: 'by hand' } };
       const ports = [{ name: 'n0', port: step.port, protocol: 'TCP' }];
       const subsets = [{ addresses: step.ips.map((ip) => ({ ip })), ports }];
@@ -238,13 +237,13 @@ function take(world: World, step: Step): void {
       break;
     }
     case 'relist': {
-      world.news.relisted = OUTPUT_ENDPOINTS | OUTPUT_SLICES | OUTPUT_MIRROR;
+      world.news.relisted = ['endpoints', 'slices', 'mirror'];
       for (const key of world.objects.keys()) world.news.observe.add(key);
       break;
     }
     case 'sync': {
-      const { outputs } = world.planner.config;
-      if ((step.outputs & outputs) !== 0) finish(world, sendNews(world, step.outputs & outputs), step.outcomes);
+      const outputs = step.outputs.filter((output) => world.planner.config.outputs.includes(output));
+      if (outputs.length > 0) finish(world, sendNews(world, outputs), step.outcomes);
       break;
     }
   }
@@ -283,7 +282,7 @@ function takeForeign(world: World, key: string | undefined, edit: 'relabel' | 'e
 }
 
 /** The server does what the outcomes say, one for each write in turn, and the planner is to be told. */
-function finish(world: World, result: ServiceResult, outcomesOfWrites: readonly Outcome[]): void {
+function finish(world: World, result: Planned, outcomesOfWrites: readonly Outcome[]): void {
   result.writes.forEach((write, i) => {
     const outcome = outcomesOfWrites[i % outcomesOfWrites.length]!;
     const key = keyOf(write);
@@ -298,7 +297,7 @@ function finish(world: World, result: ServiceResult, outcomesOfWrites: readonly 
   });
 }
 
-function apply(world: World, write: PlannedWrite): void {
+function apply(world: World, write: Write): void {
   const key = keyOf(write);
   const before = world.objects.get(key);
   assert.equal(write.verb === 'create', before === undefined, `${write.verb} ${key}`);
@@ -315,7 +314,7 @@ function store(world: World, key: string, object: KubeObject): void {
   world.objects.set(key, { ...object, metadata });
 }
 
-function keyOf(write: PlannedWrite): string {
+function keyOf(write: Write): string {
   return `${write.output}/${write.name}`;
 }
 
@@ -324,7 +323,7 @@ function membersOf(world: World): Member[] {
   return world.spec.selector === null ? [] : [...world.pods.values()];
 }
 
-function sendNews(world: World, outputs: number): ServiceResult {
+function sendNews(world: World, outputs: readonly OutputKind[]): Planned {
   const { spec, acks, observe, relisted } = world.news;
   const { told } = world;
   const base = world.version++;
@@ -334,7 +333,7 @@ function sendNews(world: World, outputs: number): ServiceResult {
   const removals = [...told.keys()].filter((name) => !names.has(name));
   told.clear();
   for (const member of members) told.set(member.pod.name, member);
-  world.news = { spec: undefined, acks: [], observe: new Set(), relisted: 0 };
+  world.news = { spec: undefined, acks: [], observe: new Set(), relisted: [] };
   const news: Partial<BatchEntry> = {
     base,
     version: world.version,
@@ -355,14 +354,14 @@ function observed(world: World, key: string): Observed {
   const object = world.objects.get(key);
   const [output, name] = key.split('/');
   const content = object === undefined ? null : ({ encoding: 'protobuf', bytes: encodeBare(object) } as const);
-  return { output: Number(output), name: name!, content };
+  return { output: output as OutputKind, name: name!, content };
 }
 
 /**
  * The writes but for their ids, the names of what is new, which are drawn, and the trigger time, which a fresh planner
  * cannot know. In one order: what is drawn decides on the server's.
  */
-function outline(result: ServiceResult): string[] {
+function outline(result: Planned): string[] {
   const lines = result.writes.map((write) => {
     const name = write.verb === 'create' ? '' : write.name;
     return canonical({ ...write, id: 0, name, body: write.verb === 'delete' ? null : contentOf(write) });

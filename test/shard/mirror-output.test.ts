@@ -2,19 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Endpoints, EndpointSlice } from '../../src/kube/types.ts';
 import { createPlanner, type Planner } from '../../src/shard/planner.ts';
-import {
-  type BatchEntry,
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  type PlannedWrite,
-  type ServiceResult,
-} from '../../src/shard/protocol.ts';
+import type { BatchEntry, PlannedWrite, PlannerConfig } from '../../src/shard/protocol.ts';
 import { member, serviceRecord } from '../support/batches.ts';
 import { ALL_OUTPUTS } from '../support/planner-config.ts';
-import { ackOf, observedAs, outlineOf, send, sliceOf, storedAs } from '../support/planner-talk.ts';
+import { ackOf, observedAs, outlineOf, type Planned, send, sliceOf, storedAs } from '../support/planner-talk.ts';
 
-const MIRROR_ONLY = { ...ALL_OUTPUTS, outputs: OUTPUT_MIRROR };
-const BOTH = { ...ALL_OUTPUTS, outputs: OUTPUT_MIRROR | OUTPUT_ENDPOINTS };
+const MIRROR_ONLY: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['mirror'] };
+const BOTH: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['mirror', 'endpoints'] };
 const SELECTORLESS = serviceRecord({ selector: null });
 
 suite('mirroring in a planner', () => {
@@ -39,10 +33,8 @@ suite('mirroring in a planner', () => {
       'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
       'kubernetes.io/service-name': 'web',
     });
-    assert.equal(result.outputs, OUTPUT_MIRROR);
+    assert.deepEqual(result.outputs, ['mirror']);
     assert.deepEqual(result.facts, {
-      endpoints: undefined,
-      slices: undefined,
       mirror: { endpoints: 2, slices: 1, slicesDesired: 1, added: 2, updated: 0, removed: 0, skipped: 0 },
     });
   });
@@ -87,13 +79,13 @@ suite('mirroring in a planner', () => {
 
   test('unknown, then observed as not there: it is created by the same name', () => {
     const { planner, write } = planned();
-    const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs(OUTPUT_MIRROR, null, write.name)] };
+    const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs('mirror', null, write.name)] };
     assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
   });
 
   test('unknown, then listed without it: the same', () => {
     const { planner, write } = planned();
-    const news = { acks: [ackOf(write, 'unknown')], relisted: OUTPUT_MIRROR };
+    const news = { acks: [ackOf(write, 'unknown')], relisted: ['mirror'] } as const;
     assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
   });
 
@@ -104,7 +96,7 @@ suite('mirroring in a planner', () => {
       planner,
       change({
         acks: [ackOf(write, 'unknown')],
-        relisted: OUTPUT_MIRROR,
+        relisted: ['mirror'],
         observed: [mirrored(storedAs(write, '11')), observed(ipv6)],
       }),
       { seed: 2 },
@@ -138,7 +130,7 @@ suite('mirroring in a planner', () => {
 
   test('Endpoints that are gone take their slices along', () => {
     const { planner, name } = settled();
-    const result = send(planner, change({ observed: [observedAs(OUTPUT_ENDPOINTS, null, 'web')] }));
+    const result = send(planner, change({ observed: [observedAs('endpoints', null, 'web')] }));
     assert.deepEqual(outlineOf(result), [`delete ${name}, phase 1`]);
     assert.deepEqual([result.writes[0]?.uid, result.writes[0]?.resourceVersion], [`${name}-uid`, '11']);
     assert.equal(result.writes[0]?.body.length, 0);
@@ -148,7 +140,7 @@ suite('mirroring in a planner', () => {
 
   test('an applied delete says nothing of a later slice of the same name', () => {
     const { planner, name, slice } = settled();
-    const gone = send(planner, change({ observed: [observedAs(OUTPUT_ENDPOINTS, null, 'web')] }));
+    const gone = send(planner, change({ observed: [observedAs('endpoints', null, 'web')] }));
     const foreign = { ...slice, metadata: { ...slice.metadata, uid: 'foreign-uid', resourceVersion: '20' } };
     send(planner, { observed: [mirrored(foreign)] });
     const result = send(planner, change({ base: 2, version: 3, acks: [ackOf(gone.writes[0]!, 'applied')] }));
@@ -159,7 +151,7 @@ suite('mirroring in a planner', () => {
   test('a slice that is being deleted is not deleted again', () => {
     const { planner, slice } = settled();
     const metadata = { ...slice.metadata, resourceVersion: '15', deletionTimestamp: '2026-01-01T00:00:00Z' };
-    const news = [mirrored({ ...slice, metadata }), observedAs(OUTPUT_ENDPOINTS, null, 'web')];
+    const news = [mirrored({ ...slice, metadata }), observedAs('endpoints', null, 'web')];
     assert.deepEqual(outlineOf(send(planner, change({ observed: news }))), []);
   });
 
@@ -176,7 +168,7 @@ suite('mirroring in a planner', () => {
   test('Endpoints that we made are mirrored once there is no selector', () => {
     const planner = createPlanner(BOTH);
     const upserts = [member(1)];
-    const made = send(planner, { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts });
+    const made = send(planner, { version: 1, outputs: ['endpoints'], spec: serviceRecord(), upserts });
     const acks = [ackOf(made.writes[0]!, 'applied', '20')];
     const result = send(planner, change({ spec: SELECTORLESS, removals: ['web-1'], acks }));
     assert.deepEqual(sliceOf(result.writes[0]).endpoints?.[0]?.addresses, ['10.0.0.1']);
@@ -187,7 +179,8 @@ suite('mirroring in a planner', () => {
     const { planner } = settled();
     const garbage = { ...observed(manual()), content: { encoding: 'json', bytes: Buffer.from('{') } } as const;
     const result = send(planner, change({ observed: [garbage] }));
-    assert.deepEqual([result.outputs, result.writes, result.error], [0, [], null]);
+    assert.deepEqual([result.outputs, result.writes], [[], []]);
+    assert.match(result.error ?? '', /^not planned: /);
     assert.deepEqual(
       result.problems.map(({ kind, object }) => [kind, object]),
       [['undecodable-object', 'endpoints shop/web']],
@@ -195,7 +188,7 @@ suite('mirroring in a planner', () => {
   });
 
   test('addresses above the maximum are a problem, and counted', () => {
-    const planner = createPlanner({ ...MIRROR_ONLY, mirrorEndpointsPerSubsetMax: 1 });
+    const planner = createPlanner({ ...MIRROR_ONLY, mirroringMaxEndpointsPerSubset: 1 });
     const result = send(planner, snapshot());
     assert.equal(result.facts.mirror?.skipped, 1);
     assert.deepEqual(
@@ -206,7 +199,7 @@ suite('mirroring in a planner', () => {
 
   test('relisted: what is not observed anew is not there', () => {
     const { planner } = settled();
-    const result = send(planner, change({ relisted: OUTPUT_MIRROR }));
+    const result = send(planner, change({ relisted: ['mirror'] }));
     assert.deepEqual(
       result.writes.map(({ verb }) => verb),
       ['create'],
@@ -214,18 +207,18 @@ suite('mirroring in a planner', () => {
   });
 
   test('Endpoints are not planned where they are not enabled', () => {
-    const result = send(createPlanner(MIRROR_ONLY), { ...snapshot(), outputs: OUTPUT_ENDPOINTS });
-    assert.match(result.error ?? '', /^shop\/web: .*outputs 1 of 4 asked for/);
+    const result = send(createPlanner(MIRROR_ONLY), { ...snapshot(), outputs: ['endpoints'] });
+    assert.match(result.error ?? '', /^shop\/web: .*endpoints are not planned here/);
   });
 });
 
 /** A planner that has planned the slice of `manual()` and not heard what became of it. */
-function planned(): { planner: Planner; write: PlannedWrite; result: ServiceResult } {
+function planned(): { planner: Planner; write: PlannedWrite; result: Planned } {
   const planner = createPlanner(MIRROR_ONLY);
   const result = send(planner, snapshot());
   assert.deepEqual(
     result.writes.map(({ id, output, verb, phase }) => [id, output, verb, phase]),
-    [[1, OUTPUT_MIRROR, 'create', 1]],
+    [[1, 'mirror', 'create', 1]],
   );
   return { planner, write: result.writes[0]!, result };
 }
@@ -238,11 +231,11 @@ function settled(): { planner: Planner; name: string; slice: EndpointSlice } {
 }
 
 function snapshot(): Partial<BatchEntry> {
-  return { version: 1, outputs: OUTPUT_MIRROR, spec: SELECTORLESS, observed: [observed(manual())] };
+  return { version: 1, outputs: ['mirror'], spec: SELECTORLESS, observed: [observed(manual())] };
 }
 
 function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
-  return { base: 1, version: 2, outputs: OUTPUT_MIRROR, ...news };
+  return { base: 1, version: 2, outputs: ['mirror'], ...news };
 }
 
 function manual(resourceVersion = '10', ips: readonly string[] = ['10.1.0.1', '10.1.0.2']): Endpoints {
@@ -255,9 +248,9 @@ function manual(resourceVersion = '10', ips: readonly string[] = ['10.1.0.1', '1
 }
 
 function observed(endpoints: Endpoints): ReturnType<typeof observedAs> {
-  return observedAs(OUTPUT_ENDPOINTS, { ...endpoints });
+  return observedAs('endpoints', { ...endpoints });
 }
 
 function mirrored(slice: EndpointSlice): ReturnType<typeof observedAs> {
-  return observedAs(OUTPUT_MIRROR, slice);
+  return observedAs('mirror', slice);
 }

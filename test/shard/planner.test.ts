@@ -5,16 +5,10 @@ import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { Endpoints } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
-import {
-  OUTPUT_ENDPOINTS,
-  type Ack,
-  type BatchEntry,
-  type Observed,
-  type PlannedWrite,
-  type ServiceResult,
-} from '../../src/shard/protocol.ts';
+import type { Ack, BatchEntry, Observed, PlannedWrite } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
 import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
+import { type Planned, plannedOf, send } from '../support/planner-talk.ts';
 
 /** A planner that has planned shop/web with pods 1 and 2 and not heard what became of the create. */
 function planned(): { planner: Planner; write: PlannedWrite } {
@@ -37,7 +31,7 @@ suite('a snapshot', () => {
       { ...write, body: decodeObject(write.body) },
       {
         id: 1,
-        output: OUTPUT_ENDPOINTS,
+        output: 'endpoints',
         verb: 'create',
         name: 'web',
         uid: '',
@@ -94,7 +88,7 @@ suite('a change', () => {
   test('that builds on something else needs a snapshot, and nothing of it is taken', () => {
     const planner = settled();
     const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
-    assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, 0, []]);
+    assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, [], []]);
     assert.deepEqual(send(planner, change({})).writes, []);
   });
 
@@ -104,7 +98,7 @@ suite('a change', () => {
 
   test('without an output asked for is planned with the next one', () => {
     const planner = settled();
-    assert.deepEqual(send(planner, change({ outputs: 0, upserts: [member(3)] })).writes, []);
+    assert.deepEqual(send(planner, change({ outputs: [], upserts: [member(3)] })).writes, []);
     assert.deepEqual(ips(send(planner, change({ base: 2, version: 3 }))), ['10.0.0.1', '10.0.0.2', '10.0.0.3']);
   });
 
@@ -202,7 +196,7 @@ suite('an observed object', () => {
 
   test('may be JSON', () => {
     const bytes = Buffer.from(JSON.stringify({ ...foreign('101'), kind: undefined, apiVersion: undefined }));
-    const news: Observed = { output: OUTPUT_ENDPOINTS, name: 'web', content: { encoding: 'json', bytes } };
+    const news: Observed = { output: 'endpoints', name: 'web', content: { encoding: 'json', bytes } };
     const result = send(settled(), change({ observed: [news] }));
     assert.deepEqual(bodyOf(result).metadata.finalizers, ['example.com/keep']);
   });
@@ -217,12 +211,13 @@ suite('an observed object', () => {
   test('that cannot be read is a problem at each plan, until it changes', () => {
     const planner = settled();
     const garbage: Observed = {
-      output: OUTPUT_ENDPOINTS,
+      output: 'endpoints',
       name: 'web',
       content: { encoding: 'protobuf', bytes: Uint8Array.of(0x0a, 0xff) },
     };
     const first = send(planner, change({ observed: [garbage], removals: ['web-1'] }));
-    assert.deepEqual([first.writes, first.outputs, first.error], [[], 0, null]);
+    assert.deepEqual([first.writes, first.outputs, first.needFull], [[], [], false]);
+    assert.match(first.error ?? '', /^not planned: /);
     assert.deepEqual(
       first.problems.map(({ kind, object }) => [kind, object]),
       [['undecodable-object', 'endpoints shop/web']],
@@ -243,7 +238,7 @@ suite('an observed object', () => {
     const planner = settled();
     // Field 99 of the message, a varint.
     const bytes = Buffer.concat([encodeBare(stored('101')), Uint8Array.of(0x98, 0x06, 0x01)]);
-    const news: Observed = { output: OUTPUT_ENDPOINTS, name: 'web', content: { encoding: 'protobuf', bytes } };
+    const news: Observed = { output: 'endpoints', name: 'web', content: { encoding: 'protobuf', bytes } };
     const [problem] = send(planner, change({ observed: [news] })).problems;
     assert.deepEqual([problem?.kind, problem?.field], ['unknown-field', 'Endpoints.99']);
     assert.equal(problem?.message, '1 unknown fields, which the next write loses');
@@ -258,7 +253,7 @@ suite('one service', () => {
     const good = batchEntry({ ...snapshot() });
     const { results } = decodeReply(plan(planner, encodeBatch(batchOf(bad, good))));
     assert.match(results[0]?.error ?? '', /^shop\/bad: .*a snapshot has a version above 0/);
-    assert.equal(results[1]?.writes[0]?.verb, 'create');
+    assert.equal(plannedOf(results[1]!).writes[0]?.verb, 'create');
   });
 
   test('of more addresses than an object may hold writes nothing more', () => {
@@ -298,19 +293,13 @@ suite('one service', () => {
   });
 });
 
-function send(planner: Planner, news: Partial<BatchEntry>): ServiceResult {
-  const reply = decodeReply(plan(planner, encodeBatch(batchOf(batchEntry(news)))));
-  assert.equal(reply.error, null);
-  return reply.results[0]!;
-}
-
 function snapshot(): Partial<BatchEntry> {
-  return { version: 1, outputs: OUTPUT_ENDPOINTS, spec: serviceRecord(), upserts: [member(1), member(2)] };
+  return { version: 1, outputs: ['endpoints'], spec: serviceRecord(), upserts: [member(1), member(2)] };
 }
 
 /** On top of `snapshot`. */
 function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
-  return { base: 1, version: 2, outputs: OUTPUT_ENDPOINTS, ...news };
+  return { base: 1, version: 2, outputs: ['endpoints'], ...news };
 }
 
 function applied(write: PlannedWrite, resourceVersion: string): Ack {
@@ -329,15 +318,15 @@ function stored(resourceVersion = '100'): Endpoints {
 
 function observed(object: Endpoints | null): Observed {
   const content = object === null ? null : ({ encoding: 'protobuf', bytes: encodeBare(object) } as const);
-  return { output: OUTPUT_ENDPOINTS, name: 'web', content };
+  return { output: 'endpoints', name: 'web', content };
 }
 
-function bodyOf(result: ServiceResult): Endpoints {
+function bodyOf(result: Planned): Endpoints {
   assert.equal(result.error, null);
   return decodeObject(result.writes[0]!.body) as Endpoints;
 }
 
-function ips(result: ServiceResult): (string | undefined)[] {
+function ips(result: Planned): (string | undefined)[] {
   return (bodyOf(result).subsets ?? []).flatMap((subset) => (subset.addresses ?? []).map((a) => a.ip));
 }
 

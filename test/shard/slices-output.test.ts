@@ -4,20 +4,13 @@ import { encodeBare } from '../../src/kube/codec.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { EndpointSlice } from '../../src/kube/types.ts';
 import { createPlanner, type Planner } from '../../src/shard/planner.ts';
-import {
-  type BatchEntry,
-  type Observed,
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  OUTPUT_SLICES,
-  type PlannedWrite,
-} from '../../src/shard/protocol.ts';
+import type { BatchEntry, Observed, PlannedWrite, PlannerConfig } from '../../src/shard/protocol.ts';
 import { member, serviceRecord } from '../support/batches.ts';
 import { ALL_OUTPUTS } from '../support/planner-config.ts';
 import { ackOf, observedAs, outlineOf, send, sliceOf, storedAs } from '../support/planner-talk.ts';
 
-const SLICES_ONLY = { ...ALL_OUTPUTS, outputs: OUTPUT_SLICES, maxEndpointsPerSlice: 3 };
-const BOTH = { ...ALL_OUTPUTS, outputs: OUTPUT_SLICES | OUTPUT_ENDPOINTS };
+const SLICES_ONLY: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['slices'], maxEndpointsPerSlice: 3 };
+const BOTH: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['slices', 'endpoints'] };
 
 suite('slices in a planner', () => {
   test('a snapshot becomes a create, bytes and all', () => {
@@ -28,7 +21,7 @@ suite('slices in a planner', () => {
       { ...write, body: sliceOf(write) },
       {
         id: 1,
-        output: OUTPUT_SLICES,
+        output: 'slices',
         verb: 'create',
         name,
         uid: '',
@@ -68,7 +61,7 @@ suite('slices in a planner', () => {
 
   test('the facts say what there is and what was done', () => {
     const { facts, outputs } = send(createPlanner(SLICES_ONLY), snapshot());
-    assert.equal(outputs, OUTPUT_SLICES);
+    assert.deepEqual(outputs, ['slices']);
     assert.equal(facts.endpoints, undefined);
     const [family] = facts.slices?.families ?? [];
     assert.deepEqual(
@@ -119,7 +112,7 @@ suite('slices in a planner', () => {
   test('a change that builds on something else needs a snapshot, and is not taken', () => {
     const { planner } = settled();
     const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
-    assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, 0, []]);
+    assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, [], []]);
     assert.deepEqual(outlineOf(send(planner, change({}))), []);
   });
 
@@ -189,7 +182,7 @@ suite('acks of slices', () => {
 
   test('unknown, then observed as not there: the same again', () => {
     const { planner, write } = planned();
-    const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs(OUTPUT_SLICES, null, write.name)] };
+    const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs('slices', null, write.name)] };
     assert.deepEqual(send(planner, change(news), { seed: 2 }).writes, [{ ...write, id: 2 }]);
   });
 
@@ -275,7 +268,7 @@ suite('observed slices', () => {
 
   test('that are gone are made again', () => {
     const { planner, name } = settled();
-    const result = send(planner, change({ observed: [observedAs(OUTPUT_SLICES, null, name)] }));
+    const result = send(planner, change({ observed: [observedAs('slices', null, name)] }));
     assert.deepEqual(
       result.writes.map(({ verb }) => verb),
       ['create'],
@@ -296,7 +289,7 @@ suite('observed slices', () => {
   test('that cannot be read are a problem, as if they were not there', () => {
     const { planner, slice } = settled();
     const bad: Observed = {
-      output: OUTPUT_SLICES,
+      output: 'slices',
       name: 'web-zzzzz',
       content: { encoding: 'protobuf', bytes: Uint8Array.of(0x0a, 0xff) },
     };
@@ -312,7 +305,7 @@ suite('observed slices', () => {
 
   test('that become unreadable are replaced by others', () => {
     const { planner, name } = settled();
-    const bad: Observed = { output: OUTPUT_SLICES, name, content: { encoding: 'json', bytes: Buffer.from('[]') } };
+    const bad: Observed = { output: 'slices', name, content: { encoding: 'json', bytes: Buffer.from('[]') } };
     const result = send(planner, change({ observed: [bad] }), { seed: 2 });
     assert.deepEqual(
       result.writes.map((write) => [write.verb, write.name === name, ips(write)]),
@@ -344,14 +337,14 @@ suite('observed slices', () => {
 
   test('of an output that is not enabled are an error', () => {
     const { slice } = settled();
-    const result = send(createPlanner(SLICES_ONLY), { observed: [observedAs(OUTPUT_MIRROR, slice)] });
-    assert.match(result.error ?? '', /^shop\/web: .*output 4 is not planned here/);
+    const result = send(createPlanner(SLICES_ONLY), { observed: [observedAs('mirror', slice)] });
+    assert.match(result.error ?? '', /^shop\/web: .*mirror are not planned here/);
   });
 
   test('relisted: what is not observed anew is not there', () => {
     const { planner, slice } = settled();
-    assert.deepEqual(outlineOf(send(planner, change({ relisted: OUTPUT_SLICES, observed: [observed(slice)] }))), []);
-    const gone = send(planner, change({ base: 2, version: 3, relisted: OUTPUT_SLICES }));
+    assert.deepEqual(outlineOf(send(planner, change({ relisted: ['slices'], observed: [observed(slice)] }))), []);
+    const gone = send(planner, change({ base: 2, version: 3, relisted: ['slices'] }));
     assert.deepEqual(
       gone.writes.map(({ verb }) => verb),
       ['create'],
@@ -361,24 +354,24 @@ suite('observed slices', () => {
 
 suite('slices beside Endpoints', () => {
   test('one change of a pod is in both, slices first', () => {
-    const result = send(createPlanner(BOTH), { ...snapshot(), outputs: OUTPUT_SLICES | OUTPUT_ENDPOINTS });
+    const result = send(createPlanner(BOTH), { ...snapshot(), outputs: ['slices', 'endpoints'] });
     assert.deepEqual(
       result.writes.map(({ id, output, verb }) => [id, output, verb]),
       [
-        [1, OUTPUT_SLICES, 'create'],
-        [2, OUTPUT_ENDPOINTS, 'create'],
+        [1, 'slices', 'create'],
+        [2, 'endpoints', 'create'],
       ],
     );
-    assert.equal(result.outputs, OUTPUT_SLICES | OUTPUT_ENDPOINTS);
+    assert.deepEqual(result.outputs, ['slices', 'endpoints']);
     assert.deepEqual(result.facts.endpoints, { ready: 2, notReady: 0, truncated: 0 });
   });
 
   test('what is not asked for stays to be done, trigger time and all', () => {
     const planner = createPlanner(BOTH);
-    const endpoints = send(planner, { ...snapshot(), outputs: OUTPUT_ENDPOINTS });
+    const endpoints = send(planner, { ...snapshot(), outputs: ['endpoints'] });
     assert.deepEqual(
       endpoints.writes.map(({ output }) => output),
-      [OUTPUT_ENDPOINTS],
+      ['endpoints'],
     );
     const acks = [ackOf(endpoints.writes[0]!, 'applied', '5')];
     const slices = send(planner, change({ acks, upserts: [member(3)] }));
@@ -388,23 +381,53 @@ suite('slices beside Endpoints', () => {
 
   test('each may be planned while a write of the other is under way', () => {
     const planner = createPlanner(BOTH);
-    const first = send(planner, { ...snapshot(), outputs: OUTPUT_ENDPOINTS });
+    const first = send(planner, { ...snapshot(), outputs: ['endpoints'] });
     const second = send(planner, change({}));
     assert.deepEqual([second.error, second.writes.length], [null, 1]);
     const acks = [ackOf(second.writes[0]!, 'applied', '11'), ackOf(first.writes[0]!, 'applied', '12')];
-    const outputs = OUTPUT_SLICES | OUTPUT_ENDPOINTS;
+    const outputs = ['slices', 'endpoints'] as const;
     assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks, outputs }))), []);
+  });
+
+  test('an output that fails holds up no other: its service starts anew after that plan', () => {
+    const planner = createPlanner(BOTH);
+    const slices = send(planner, snapshot());
+    // The planner refuses to plan slices whose writes it has not heard of.
+    const result = send(planner, change({ outputs: ['slices', 'endpoints'] }));
+    assert.deepEqual([result.outputs, result.needFull], [['endpoints'], true]);
+    assert.deepEqual(result.failures, [
+      {
+        output: 'slices',
+        message: `planning failed: shop/web: assertion failed: slice write ${slices.writes[0]!.id} is not acked`,
+      },
+    ]);
+    assert.equal(result.writes[0]?.verb, 'create');
+    assert.equal(planner.services.size, 0);
+    const again = send(planner, { ...snapshot(), outputs: ['slices', 'endpoints'] });
+    assert.deepEqual([again.outputs, again.needFull], [['slices', 'endpoints'], false]);
+  });
+
+  test('an output that fails before it is planned holds up no other', () => {
+    const planner = createPlanner({ ...BOTH, outputs: ['slices', 'endpoints'] });
+    const [write] = send(planner, snapshot()).writes;
+    planner.services.get('shop/web')!.outputs.slices!.slices.stored.clear = () => {
+      throw new Error('spoiled');
+    };
+    const acks = [ackOf(write!, 'applied', '11')];
+    const result = send(planner, change({ acks, relisted: ['slices'], outputs: ['slices', 'endpoints'] }));
+    assert.deepEqual(result.outputs, ['endpoints']);
+    assert.match(result.error ?? '', /^planning failed: shop\/web: spoiled$/);
   });
 
   test('Endpoints that cannot be read do not keep slices from being planned', () => {
     const planner = createPlanner(BOTH);
     const bad: Observed = {
-      output: OUTPUT_ENDPOINTS,
+      output: 'endpoints',
       name: 'web',
       content: { encoding: 'json', bytes: Buffer.from('{') },
     };
-    const result = send(planner, { ...snapshot(), outputs: OUTPUT_SLICES | OUTPUT_ENDPOINTS, observed: [bad] });
-    assert.deepEqual([result.outputs, result.writes.map(({ output }) => output)], [OUTPUT_SLICES, [OUTPUT_SLICES]]);
+    const result = send(planner, { ...snapshot(), outputs: ['slices', 'endpoints'], observed: [bad] });
+    assert.deepEqual([result.outputs, result.writes.map(({ output }) => output)], [['slices'], ['slices']]);
   });
 });
 
@@ -429,16 +452,16 @@ function dropPending(planner: Planner): void {
 }
 
 function snapshot(): Partial<BatchEntry> {
-  return { version: 1, outputs: OUTPUT_SLICES, spec: serviceRecord(), upserts: [member(1), member(2)] };
+  return { version: 1, outputs: ['slices'], spec: serviceRecord(), upserts: [member(1), member(2)] };
 }
 
 /** On top of `snapshot`. */
 function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
-  return { base: 1, version: 2, outputs: OUTPUT_SLICES, ...news };
+  return { base: 1, version: 2, outputs: ['slices'], ...news };
 }
 
 function observed(slice: EndpointSlice): Observed {
-  return observedAs(OUTPUT_SLICES, slice);
+  return observedAs('slices', slice);
 }
 
 function endpoint(n: number, zone: string): object {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkNothingKept } from '../support/nothing-kept.ts';
-import { metric } from '../support/slice-sim.ts';
+import { metric } from '../support/sim-reports.ts';
 import { createSim, writesOf, type Sim, type SimConfig } from '../support/sim.ts';
 import { wrongOf } from '../support/wrong-objects.ts';
 import { seeds } from '../support/runs.ts';

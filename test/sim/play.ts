@@ -9,7 +9,7 @@ import type { Story } from './story.ts';
 import { wrongNow } from './wrong-now.ts';
 import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createSim, writesOf, type Sim } from '../support/sim.ts';
-import { metric } from '../support/slice-sim.ts';
+import { metric } from '../support/sim-reports.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 

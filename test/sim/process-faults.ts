@@ -86,7 +86,7 @@ export const PROCESS = {
       const service = pick(prng, known);
       if (service === undefined) return '';
       // Planning Endpoints of which nobody knows what the server holds is a fault that the planner refuses with a throw.
-      service.stored.uncertain = true;
+      service.endpoints.uncertain = true;
       return '';
     },
   },

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type PlanReply } from '../../src/shard/protocol.ts';
+import type { PlanReply } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
-import { observedAs } from '../support/planner-talk.ts';
+import { observedAs, plannedOf } from '../support/planner-talk.ts';
 import { type Poison, poisonService } from '../support/poison.ts';
 
 export interface ShardsWorld {
@@ -127,14 +127,16 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       shards.post(0, 2, everything());
       await until(() => events.length === 3);
       assert.deepEqual(
-        replyOf(events[0]).results.map(({ writes, facts }) => [
-          writes.map(({ output, verb }) => `${verb} of ${output}`),
-          facts.slices?.families[0]?.endpoints,
-          facts.mirror?.endpoints,
-        ]),
+        replyOf(events[0])
+          .results.map(plannedOf)
+          .map(({ writes, facts }) => [
+            writes.map(({ output, verb }) => `${verb} of ${output}`),
+            facts.slices?.families[0]?.endpoints,
+            facts.mirror?.endpoints,
+          ]),
         [
-          [[`create of ${OUTPUT_SLICES}`, `create of ${OUTPUT_ENDPOINTS}`], 2, undefined],
-          [[`create of ${OUTPUT_MIRROR}`], undefined, 1],
+          [['create of slices', 'create of endpoints'], 2, undefined],
+          [['create of mirror'], undefined, 1],
         ],
       );
       assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
@@ -151,7 +153,9 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       shards.post(0, 4, hinted());
       await until(() => events.length === 4);
       assert.deepEqual(outline(events), ['planned 1', 'planned 2', 'lost 3', 'planned 4']);
-      const hints = [events[1], events[3]].map((event) => replyOf(event).results[0]?.facts.slices?.families[0]?.hints);
+      const hints = [events[1], events[3]].map(
+        (event) => plannedOf(replyOf(event).results[0]!).facts.slices?.families[0]?.hints,
+      );
       assert.deepEqual(hints, [
         [
           { zone: 'zone-a', count: 2 },
@@ -207,12 +211,12 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
 function snapshot(service = 'shop/web'): Uint8Array {
   const upserts = [member(0), member(1)];
   const spec = serviceRecord({ name: service.slice('shop/'.length) });
-  return bytesOf(batchEntry({ service, version: 1, outputs: OUTPUT_ENDPOINTS, spec, upserts }));
+  return bytesOf(batchEntry({ service, version: 1, outputs: ['endpoints'], spec, upserts }));
 }
 
 /** A service with two pods for slices and Endpoints, and one whose Endpoints are mirrored. */
 function everything(): Uint8Array {
-  const outputs = OUTPUT_SLICES | OUTPUT_ENDPOINTS;
+  const outputs = ['slices', 'endpoints'] as const;
   const endpoints = {
     apiVersion: 'v1',
     kind: 'Endpoints',
@@ -225,9 +229,9 @@ function everything(): Uint8Array {
       batchEntry({
         service: 'shop/manual',
         version: 1,
-        outputs: OUTPUT_MIRROR,
+        outputs: ['mirror'],
         spec: serviceRecord({ name: 'manual', selector: null }),
-        observed: [observedAs(OUTPUT_ENDPOINTS, endpoints)],
+        observed: [observedAs('endpoints', endpoints)],
       }),
     ),
   );
@@ -237,7 +241,7 @@ function everything(): Uint8Array {
 function hinted(): Uint8Array {
   const spec = serviceRecord({ annotations: ['service.kubernetes.io/topology-mode', 'Auto'] });
   const upserts = [0, 1, 2, 3].map((n) => member(n, {}, n < 2 ? 'zone-a' : 'zone-b'));
-  return bytesOf(batchEntry({ version: 1, outputs: OUTPUT_SLICES, spec, upserts }));
+  return bytesOf(batchEntry({ version: 1, outputs: ['slices'], spec, upserts }));
 }
 
 /** One pod of that gone, not to be planned. */
@@ -265,5 +269,7 @@ function replyOf(event: ShardsEvent | undefined): PlanReply {
 }
 
 function writes(event: ShardsEvent | undefined): string[] {
-  return replyOf(event).results.flatMap((result) => result.writes.map((write) => `${write.verb} ${write.name}`));
+  return replyOf(event).results.flatMap((result) =>
+    plannedOf(result).writes.map((write) => `${write.verb} ${write.name}`),
+  );
 }

@@ -3,7 +3,17 @@ import fc from 'fast-check';
 import type { Member } from '../../src/core/member.ts';
 import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import type { Ack, Batch, BatchEntry, Observed, PlanReply, ServiceFacts } from '../../src/shard/protocol.ts';
+import {
+  OUTPUT_KINDS,
+  type Ack,
+  type Batch,
+  type BatchEntry,
+  type Observed,
+  type OutputFacts,
+  type OutputKind,
+  type Plan,
+  type PlanReply,
+} from '../../src/shard/protocol.ts';
 
 /** A running, ready pod of namespace `shop`; `n` makes it distinct. */
 export function podRecord(n: number, change: Partial<PodRecord> = {}): PodRecord {
@@ -59,14 +69,14 @@ export function serviceRecord(change: Partial<ServiceRecord> = {}): ServiceRecor
 export function batchEntry(change: Partial<BatchEntry> = {}): BatchEntry {
   return {
     service: 'shop/web',
-    outputs: 0,
+    outputs: [],
     base: 0,
     version: 0,
     spec: undefined,
     upserts: [],
     removals: [],
     acks: [],
-    relisted: 0,
+    relisted: [],
     observed: [],
     ...change,
   };
@@ -79,6 +89,7 @@ export function batchOf(...entries: BatchEntry[]): Batch {
 const ascii = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '.'), maxLength: 70 });
 const anyText = fc.string({ unit: 'grapheme', maxLength: 40 });
 const safeInteger = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const outputKinds = fc.constantFrom(...OUTPUT_KINDS);
 
 const podRecords: fc.Arbitrary<PodRecord> = fc
   .record({
@@ -135,7 +146,7 @@ const acks: fc.Arbitrary<Ack> = fc.record({
 });
 
 const observations: fc.Arbitrary<Observed> = fc.record({
-  output: fc.constantFrom(1, 2, 4),
+  output: outputKinds,
   name: ascii,
   content: fc.option(
     fc.record({ encoding: fc.constantFrom('protobuf', 'json'), bytes: fc.uint8Array({ maxLength: 300 }) }),
@@ -144,14 +155,14 @@ const observations: fc.Arbitrary<Observed> = fc.record({
 
 export const batchEntries: fc.Arbitrary<BatchEntry> = fc.record({
   service: fc.constant('shop/web'),
-  outputs: fc.nat(7),
+  outputs: fc.subarray([...OUTPUT_KINDS]),
   base: safeInteger,
   version: safeInteger,
   spec: fc.option(fc.option(serviceRecords), { nil: undefined }),
   upserts: fc.array(members, { maxLength: 20 }),
   removals: fc.array(ascii, { maxLength: 20 }),
   acks: fc.array(acks, { maxLength: 3 }),
-  relisted: fc.nat(7),
+  relisted: fc.subarray([...OUTPUT_KINDS]),
   observed: fc.array(observations, { maxLength: 3 }),
 });
 
@@ -167,73 +178,71 @@ export const batches: fc.Arbitrary<Batch> = fc.record({
   entries: fc.array(batchEntries, { maxLength: 20 }),
 });
 
-const facts: fc.Arbitrary<ServiceFacts> = fc.record({
-  endpoints: fc.option(fc.record({ ready: fc.nat(), notReady: fc.nat(), truncated: fc.nat() }), { nil: undefined }),
-  slices: fc.option(
-    fc.record(
-      {
-        families: fc.array(
-          fc.record({
-            family: fc.constantFrom('IPv4', 'IPv6'),
-            endpoints: fc.nat(),
-            slices: fc.nat(),
-            slicesDesired: fc.nat(),
-            added: fc.nat(),
-            removed: fc.nat(),
-            writes: fc.nat(),
-            hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
-            hintsFailure: ascii,
-          }),
-          { maxLength: 2 },
-        ),
-        topology: fc.boolean(),
-        trafficDistribution: ascii,
-        waitingForNode: fc.nat(),
-        fragmented: fc.boolean(),
-      },
-      { requiredKeys: ['families', 'topology', 'trafficDistribution', 'waitingForNode'] },
-    ),
-    { nil: undefined },
+const writes = fc.array(
+  fc.record({
+    id: safeInteger,
+    verb: fc.constantFrom('create', 'update', 'delete'),
+    name: ascii,
+    uid: ascii,
+    resourceVersion: ascii,
+    phase: fc.constantFrom(1, 2),
+    body: fc.uint8Array({ maxLength: 5000 }),
+  }),
+  { maxLength: 3 },
+);
+
+const facts: { readonly [K in OutputKind]: fc.Arbitrary<OutputFacts[K]> } = {
+  endpoints: fc.record({ ready: fc.nat(), notReady: fc.nat(), truncated: fc.nat() }),
+  slices: fc.record(
+    {
+      families: fc.array(
+        fc.record({
+          family: fc.constantFrom('IPv4', 'IPv6'),
+          endpoints: fc.nat(),
+          slices: fc.nat(),
+          slicesDesired: fc.nat(),
+          added: fc.nat(),
+          removed: fc.nat(),
+          writes: fc.nat(),
+          hints: fc.option(fc.array(fc.record({ zone: ascii, count: fc.nat() }), { maxLength: 5 })),
+          hintsFailure: ascii,
+        }),
+        { maxLength: 2 },
+      ),
+      topology: fc.boolean(),
+      trafficDistribution: ascii,
+      waitingForNode: fc.nat(),
+      fragmented: fc.boolean(),
+    },
+    { requiredKeys: ['families', 'topology', 'trafficDistribution', 'waitingForNode'] },
   ),
-  mirror: fc.option(
-    fc.record(
-      {
-        nodes: fc.array(ascii, { maxLength: 3 }),
-        endpoints: fc.nat(),
-        slices: fc.nat(),
-        slicesDesired: fc.nat(),
-        added: fc.nat(),
-        updated: fc.nat(),
-        removed: fc.nat(),
-        skipped: fc.nat(),
-      },
-      { requiredKeys: ['endpoints', 'slices', 'slicesDesired', 'added', 'updated', 'removed', 'skipped'] },
-    ),
-    { nil: undefined },
+  mirror: fc.record(
+    {
+      nodes: fc.array(ascii, { maxLength: 3 }),
+      endpoints: fc.nat(),
+      slices: fc.nat(),
+      slicesDesired: fc.nat(),
+      added: fc.nat(),
+      updated: fc.nat(),
+      removed: fc.nat(),
+      skipped: fc.nat(),
+    },
+    { requiredKeys: ['endpoints', 'slices', 'slicesDesired', 'added', 'updated', 'removed', 'skipped'] },
   ),
-});
+};
+
+function plansOf<K extends OutputKind>(output: K): fc.Arbitrary<Plan<K>> {
+  return fc.tuple(facts[output], writes).map(([facts, writes]) => ({ output, facts, writes }));
+}
 
 export const replies: fc.Arbitrary<PlanReply> = fc.record({
   error: fc.option(anyText),
   results: fc.array(
     fc.record({
       service: ascii,
-      outputs: fc.nat(7),
       needFull: fc.boolean(),
-      writes: fc.array(
-        fc.record({
-          id: safeInteger,
-          output: fc.constantFrom(1, 2, 4),
-          verb: fc.constantFrom('create', 'update', 'delete'),
-          name: ascii,
-          uid: ascii,
-          resourceVersion: ascii,
-          phase: fc.constantFrom(1, 2),
-          body: fc.uint8Array({ maxLength: 5000 }),
-        }),
-        { maxLength: 3 },
-      ),
-      facts,
+      plans: fc.array(fc.oneof(...OUTPUT_KINDS.map(plansOf)), { maxLength: 3 }),
+      failures: fc.array(fc.record({ output: outputKinds, message: anyText }), { maxLength: 3 }),
       problems: fc.array(
         fc.record({
           kind: fc.constantFrom('bad-address', 'unknown-field', 'truncated'),

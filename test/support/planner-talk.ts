@@ -4,18 +4,45 @@ import { decodeObject, encodeBare } from '../../src/kube/codec.ts';
 import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { plan, type Planner } from '../../src/shard/planner.ts';
-import type { Ack, Batch, BatchEntry, Observed, PlannedWrite, ServiceResult } from '../../src/shard/protocol.ts';
+import type {
+  Ack,
+  Batch,
+  BatchEntry,
+  Observed,
+  OutputFacts,
+  OutputKind,
+  PlannedWrite,
+  ServiceResult,
+} from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf } from './batches.ts';
 
-/** The result of one entry, errors of the service included. */
-export function send(planner: Planner, news: Partial<BatchEntry>, batch: Partial<Batch> = {}): ServiceResult {
+/** The result of one entry, what its plans say side by side. */
+export interface Planned extends Pick<ServiceResult, 'needFull' | 'problems' | 'failures'> {
+  readonly outputs: readonly OutputKind[];
+  readonly writes: readonly (PlannedWrite & { readonly output: OutputKind })[];
+  readonly facts: Partial<OutputFacts>;
+  /** Why the entry was not taken, or why the first output that failed was not planned. */
+  readonly error: string | null;
+}
+
+export function send(planner: Planner, news: Partial<BatchEntry>, batch: Partial<Batch> = {}): Planned {
   const reply = decodeReply(plan(planner, encodeBatch({ ...batchOf(batchEntry(news)), ...batch })));
   assert.equal(reply.error, null);
-  return reply.results[0]!;
+  return plannedOf(reply.results[0]!);
+}
+
+export function plannedOf({ plans, error, ...result }: ServiceResult): Planned {
+  return {
+    ...result,
+    outputs: plans.map(({ output }) => output),
+    writes: plans.flatMap(({ output, writes }) => writes.map((write) => ({ ...write, output }))),
+    facts: Object.fromEntries(plans.map(({ output, facts }) => [output, facts])),
+    error: error ?? result.failures[0]?.message ?? null,
+  };
 }
 
 /** As read from the server; without an object: `name` does not exist. */
-export function observedAs(output: number, object: KubeObject | EndpointSlice | null, name?: string): Observed {
+export function observedAs(output: OutputKind, object: KubeObject | EndpointSlice | null, name?: string): Observed {
   const content = object === null ? null : ({ encoding: 'protobuf', bytes: encodeBare(object) } as const);
   return { output, name: name ?? object?.metadata.name ?? '', content };
 }
@@ -37,7 +64,7 @@ export function storedAs(write: PlannedWrite, resourceVersion: string): Endpoint
 }
 
 /** `<verb> <name>, phase <n>` of each write, or `error: ...`. */
-export function outlineOf(result: ServiceResult): string[] {
+export function outlineOf(result: Planned): string[] {
   if (result.error !== null) return [`error: ${result.error}`];
   return result.writes.map(({ verb, name, phase }) => `${verb} ${name}, phase ${phase}`);
 }

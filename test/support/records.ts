@@ -1,6 +1,7 @@
 /** Records for tests: everything has a harmless default, so that a case names only what it is about. */
 import { labelsFromRecord } from '../../src/kube/labels.ts';
-import type { PodRecord, ServicePort, ServiceRecord } from '../../src/kube/types.ts';
+import { ZONE_LABEL } from '../../src/kube/names.ts';
+import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../src/kube/types.ts';
 
 type PodFields = Partial<Omit<PodRecord, 'labels'>> & { readonly labels?: Readonly<Record<string, string>> };
 
@@ -25,6 +26,20 @@ export function makePod(name: string, fields: PodFields = {}): PodRecord {
     ports: [],
     ...others,
   };
+}
+
+/** `pod-000`, `pod-001`, ... with an address each of both families; all on node-1 unless `fields` says otherwise. */
+export function makePods(count: number, fields: (i: number) => PodFields = () => ({})): PodRecord[] {
+  return Array.from({ length: count }, (_, i) => {
+    const last = `${Math.floor(i / 200)}.${1 + (i % 200)}`;
+    return makePod(`pod-${String(i).padStart(3, '0')}`, { podIPs: [`10.0.${last}`, `fd00::${i + 1}`], ...fields(i) });
+  });
+}
+
+/** Ready, with 4 CPUs, in `zone`; '' = without the label. */
+export function makeNode(name: string, zone = 'a', fields: Partial<NodeRecord> = {}): NodeRecord {
+  const labels = labelsFromRecord(zone === '' ? {} : { [ZONE_LABEL]: zone });
+  return { name, uid: `uid-${name}`, resourceVersion: '1', labels, ready: true, allocatableCpu: '4', ...fields };
 }
 
 type ServiceFields = Partial<Omit<ServiceRecord, 'labels' | 'annotations' | 'selector'>> & {

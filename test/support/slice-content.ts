@@ -1,7 +1,6 @@
-/** What slices say, whoever wrote them: without names, versions, and the order of anything. */
+/** What slices and their writes say, whoever wrote them: without names, versions, and the order of anything. */
 import type { EndpointSlice } from '../../src/kube/types.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
-import { sizesOf } from './slice-world.ts';
 import { portMapKey } from './upstream-endpoints.ts';
 
 export interface GroupContent {
@@ -10,6 +9,24 @@ export interface GroupContent {
   /** Labels, annotations but the trigger time, owners: of each slice, those that differ. */
   readonly metadata: readonly string[];
   readonly endpoints: readonly string[];
+}
+
+/** Numbers of endpoints, the largest first. */
+export function sliceSizes(slices: Iterable<EndpointSlice>): number[] {
+  return [...slices].map((slice) => slice.endpoints?.length ?? 0).toSorted((a, b) => b - a);
+}
+
+/** Such as `2 create, 1 update`. */
+export function countWrites(writes: readonly { readonly verb: string }[]): string {
+  const verbs = ['create', 'update', 'delete'].map(
+    (verb) => [writes.filter((w) => w.verb === verb).length, verb] as const,
+  );
+  return (
+    verbs
+      .filter(([count]) => count > 0)
+      .map(([count, verb]) => `${count} ${verb}`)
+      .join(', ') || 'none'
+  );
 }
 
 /** By address type and ports. `hints` says of which endpoints the hints count. */
@@ -23,7 +40,7 @@ export function contentOf(
     entries.map(([key, group]) => {
       const endpoints = group.flatMap((slice) => slice.endpoints ?? []);
       const content: GroupContent = {
-        sizes: sizesOf(group),
+        sizes: sliceSizes(group),
         metadata: distinct(group.map(metadataOf)),
         endpoints: endpoints
           .map(({ hints: given, ...endpoint }) => {

@@ -6,7 +6,7 @@ import { SKIP_MIRROR_LABEL } from '../../src/kube/names.ts';
 import { createPrng } from '../../src/lib/prng.ts';
 import { makeService } from './records.ts';
 import { createSliceServer, serveSliceRequest, type SliceServer } from './slice-server.ts';
-import { countWrites, sizesOf } from './slice-world.ts';
+import { countWrites, sliceSizes } from './slice-content.ts';
 import { upstreamMirror } from './upstream-mirroring.ts';
 
 const SELECTORLESS = makeService({ selector: null });
@@ -37,7 +37,7 @@ function mirror(server: SliceServer, endpoints: Endpoints | undefined, max = 100
   const world = { service, endpoints, slices: [...server.slices.values()] };
   const { writes, skipped, events } = upstreamMirror(world, 'web', max, createPrng(1));
   for (const write of writes) serveSliceRequest(server, write);
-  return { writes: countWrites(writes), sizes: sizesOf(server.slices.values()), skipped, events };
+  return { writes: countWrites(writes), sizes: sliceSizes(server.slices.values()), skipped, events };
 }
 
 function expectSlices(subsets: readonly EndpointSubset[], writes: string, sizes: readonly number[]): void {

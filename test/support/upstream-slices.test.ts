@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import type { Endpoint, EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import { createPrng } from '../../src/lib/prng.ts';
-import { makePod, makeService, makeServicePort } from './records.ts';
+import { makePod, makeService, makeServicePort, makeNode, makePods } from './records.ts';
 import { createSliceServer, putSlice, serveSliceRequest, type SliceServer } from './slice-server.ts';
-import { countWrites, makeNode, makePods, sizesOf } from './slice-world.ts';
+import { countWrites, sliceSizes } from './slice-content.ts';
 import { createUpstream, type Upstream, upstreamNodes, upstreamSync } from './upstream-slices.ts';
 import { allocate, givingAndReceiving, isOverloaded, upstreamShares } from './upstream-topology.ts';
 
@@ -41,7 +41,7 @@ function sync(s: Scene): { writes: string; errors: number; events: readonly stri
 }
 
 function sizes(s: Scene): number[] {
-  return sizesOf(s.server.slices.values());
+  return sliceSizes(s.server.slices.values());
 }
 
 /** Deals the endpoints of a service into slices of these sizes, as older syncs may have left them. */

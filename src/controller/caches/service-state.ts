@@ -2,7 +2,8 @@
  * What the main thread keeps of one Service key: its inputs' versions, its objects, and its units of work, each of one
  * controller. They refer to each other, so they stand together.
  */
-import type { ControllerOptions, ControllerName } from '../options.ts';
+import type { ControllerPace, Definition } from '../definitions/definition.ts';
+import type { ControllerOptions } from '../options.ts';
 import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
@@ -49,21 +50,12 @@ export interface ServiceState {
 }
 
 /** One that runs in this process (`controllers.ts`). */
-export interface Controller {
-  readonly name: ControllerName;
+export interface Controller extends Definition, ControllerPace {
   readonly options: ControllerOptions;
   /** The bit that stands for what it writes. */
   readonly output: number;
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
-  /** After a change of a pod. */
-  readonly batchPeriodMs: number;
-  /** After a change of one of its objects by somebody else, at least; 0 = there is no such period. */
-  readonly objectBatchPeriodMs: number;
-  /** `source.component` of its events. */
-  readonly component: string;
-  /** What marks an EndpointSlice as its own; '' = it writes Endpoints. */
-  readonly managedBy: string;
   /** The caches that it reads are filled: it works. */
   running: boolean;
   /** Units that cannot be brought up to date, with the class of their last failure. */

@@ -5,76 +5,31 @@
 import { createControllerInstruments } from '../reports/instruments.ts';
 import type { ControllerOptions } from '../options.ts';
 import { createWorkQueue } from '../queues/workqueue.ts';
-import type { Controller, Unit } from '../caches/service-state.ts';
-import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } from '../../kube/names.ts';
+import type { Controller } from '../caches/service-state.ts';
 import type { MetricStore } from '../../metrics/store.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+import type { Definition } from './definition.ts';
+import { DEFINITIONS } from './definitions.ts';
+
+const BITS = { endpoints: OUTPUT_ENDPOINTS, slices: OUTPUT_SLICES, mirror: OUTPUT_MIRROR };
 
 /** Those that the options enable. */
 export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
-  const controllers: Controller[] = [];
-  const add = (controller: Pick<Controller, 'name' | 'output' | 'component' | 'managedBy'>, more: Timing): void => {
-    const { queueName, concurrent, batchPeriodMs, objectBatchPeriodMs } = more;
-    controllers.push({
-      ...controller,
-      options,
-      queue: createWorkQueue<Unit>(queueName, concurrent),
-      instruments: createControllerInstruments(metrics, controller.name),
-      batchPeriodMs,
-      objectBatchPeriodMs,
-      running: false,
-      stuck: new Map(),
-    });
-  };
-  if (options.endpoints) {
-    add(
-      { name: 'endpoints', output: OUTPUT_ENDPOINTS, component: 'endpoint-controller', managedBy: '' },
-      {
-        queueName: 'endpoint',
-        concurrent: options.concurrentEndpointSyncs,
-        batchPeriodMs: options.endpointUpdatesBatchPeriodMs,
-        objectBatchPeriodMs: 0,
-      },
-    );
-  }
-  if (options.slices) {
-    add(
-      {
-        name: 'endpointslice',
-        output: OUTPUT_SLICES,
-        component: 'endpoint-slice-controller',
-        managedBy: SLICE_MANAGED_BY_VALUE,
-      },
-      {
-        queueName: 'endpoint_slice',
-        concurrent: options.concurrentServiceEndpointSyncs,
-        batchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
-        objectBatchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
-      },
-    );
-  }
-  if (options.mirroring) {
-    add(
-      {
-        name: 'endpointslice-mirroring',
-        output: OUTPUT_MIRROR,
-        component: 'endpoint-slice-mirroring-controller',
-        managedBy: MIRROR_MANAGED_BY_VALUE,
-      },
-      {
-        queueName: 'endpoint_slice_mirroring',
-        concurrent: options.mirroringConcurrentServiceEndpointSyncs,
-        batchPeriodMs: 0,
-        objectBatchPeriodMs: options.mirroringEndpointsliceUpdatesBatchPeriodMs,
-      },
-    );
-  }
-  return controllers;
+  return Object.values(DEFINITIONS)
+    .filter((definition) => definition.isEnabled(options))
+    .map((definition) => createController(definition, options, metrics));
 }
 
-interface Timing {
-  readonly queueName: string;
-  readonly concurrent: number;
-  readonly batchPeriodMs: number;
-  readonly objectBatchPeriodMs: number;
+function createController(definition: Definition, options: ControllerOptions, metrics: MetricStore): Controller {
+  const pace = definition.pace(options);
+  return {
+    ...definition,
+    ...pace,
+    output: BITS[definition.kind],
+    options,
+    queue: createWorkQueue(definition.queueName, pace.concurrent),
+    instruments: createControllerInstruments(metrics, definition.name),
+    running: false,
+    stuck: new Map(),
+  };
 }

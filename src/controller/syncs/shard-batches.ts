@@ -21,8 +21,10 @@ import { decodeReply, encodeBatch, estimateEntryBytes } from '../../shard/codec.
 import {
   OUTPUT_ENDPOINTS,
   OUTPUT_MIRROR,
+  kindsOf,
   type BatchEntry,
   type Observed,
+  type OutputKind,
   type ServiceResult,
 } from '../../shard/protocol.ts';
 
@@ -185,14 +187,14 @@ function postForgotten(state: ControllerState, index: number, shard: ShardState,
     shard.forgotten.delete(service);
     entries.push({
       service,
-      outputs: 0,
+      outputs: [],
       base: 0,
       version: 0,
       spec: null,
       upserts: [],
       removals: [],
       acks: [],
-      relisted: 0,
+      relisted: [],
       observed: [],
     });
   }
@@ -216,7 +218,7 @@ function buildEntry(state: ControllerState, service: ServiceState, record: Servi
   }
   return {
     service: keyOf(service),
-    outputs: service.asked,
+    outputs: kindsOf(service.asked),
     base,
     version: base + 1,
     spec: full || service.specChanged ? record : undefined,
@@ -245,16 +247,16 @@ function isToldNow(service: ServiceState, { sync, controller }: Unit): boolean {
 
 function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'observed'> {
   const observed: Observed[] = [];
-  let relisted = 0;
+  const relisted: OutputKind[] = [];
   const { content, gone } = service.endpoints;
   if ((content !== null || gone) && endpointsAreTold(service)) {
-    observed.push({ output: OUTPUT_ENDPOINTS, name: service.name, content });
+    observed.push({ output: 'endpoints', name: service.name, content });
   }
   for (const unit of service.units) {
     if (!isToldNow(service, unit)) continue;
-    const { output } = unit.controller;
-    if (unit.relisted) relisted |= output;
-    for (const slice of unit.news ?? []) observed.push({ output, name: slice.name, content: slice.content });
+    const { kind } = unit.controller;
+    if (unit.relisted) relisted.push(kind);
+    for (const slice of unit.news ?? []) observed.push({ output: kind, name: slice.name, content: slice.content });
   }
   return { relisted, observed };
 }
@@ -290,7 +292,7 @@ function commitEntry(state: ControllerState, service: ServiceState, entry: Batch
       releaseSlice(state, slice);
     }
   }
-  service.planning |= entry.outputs;
+  service.planning |= service.asked;
   service.asked = 0;
 }
 
@@ -338,10 +340,9 @@ export function onShardPlanned(
 function failedResult(service: ServiceState, error: string): ServiceResult {
   return {
     service: keyOf(service),
-    outputs: 0,
     needFull: false,
-    writes: [],
-    facts: { endpoints: undefined, slices: undefined, mirror: undefined },
+    plans: [],
+    failures: [],
     problems: [],
     error,
   };

@@ -38,6 +38,8 @@ import {
   OUTPUT_ENDPOINTS,
   OUTPUT_MIRROR,
   OUTPUT_SLICES,
+  type OutputKind,
+  type Plan,
   type PlannedWrite,
   type ServiceResult,
 } from '../../shard/protocol.ts';
@@ -147,46 +149,44 @@ export function onPlanned(
   now: Now,
 ): void {
   const units = unitsOf(service, asked);
-  if (result.error === null && result.needFull) {
-    // It has dropped the service, with all that it knew of the objects, while this entry was on its way.
-    lostInPlanner(service);
-    for (const unit of units) beginPlan(state, unit, now);
-    return;
-  }
-  if (result.error !== null) {
-    lostInPlanner(service);
-    const failure: Failure = { class: 'invalid', message: `planning failed: ${result.error}`, retryAfterMs: -1 };
-    for (const unit of units) fail(state, unit, failure, now);
-    return;
-  }
-  state.reports.problems(service, units, result.problems, now);
+  const { error, needFull, plans, failures, problems } = result;
+  // It has dropped the service, with all that it knew of the objects.
+  if (needFull || error !== null) lostInPlanner(service);
+  if (error === null) state.reports.problems(service, units, problems, now);
+  const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
+  const waiting = new Set(units);
   // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
-  for (const isEndpoints of [false, true]) {
-    for (const unit of units) {
-      if ((unit.controller.output === OUTPUT_ENDPOINTS) === isEndpoints) onUnitPlanned(state, unit, result, now);
-    }
+  for (const plan of plans) {
+    const unit = unitOf(plan.output);
+    assert(unit !== undefined && waiting.delete(unit), `a plan of ${plan.output} of ${keyOf(service)} comes unasked`);
+    onUnitPlanned(state, unit, plan, now);
+  }
+  for (const { output, message } of failures) {
+    const unit = unitOf(output);
+    assert(unit !== undefined && waiting.delete(unit), `a failure of ${output} of ${keyOf(service)} comes unasked`);
+    fail(state, unit, { class: 'invalid', message, retryAfterMs: -1 }, now);
+  }
+  for (const unit of waiting) {
+    // Nothing was planned of the whole service.
+    if (error === null) beginPlan(state, unit, now);
+    else fail(state, unit, { class: 'invalid', message: `planning failed: ${error}`, retryAfterMs: -1 }, now);
   }
 }
 
 /** Writes of phase 1 are queued, those of phase 2 wait until all of these are applied. */
-function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult, now: Now): void {
+function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   const before = unit.facts;
-  noteFacts(state.replan, unit, factsOf(result, controller.output));
+  noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
   state.reports.planned(unit, before, now);
-  const writes = result.writes.filter(({ output }) => output === controller.output);
+  const { writes } = plan;
   sync.later = [];
   if (!isWanted(unit)) {
     for (const write of writes) ackNotSent(service, write);
     finish(state, unit, now);
-    return;
-  }
-  if ((result.outputs & controller.output) === 0) {
-    const reason = result.problems.map(({ message }) => message).join('; ');
-    fail(state, unit, { class: 'invalid', message: `not planned: ${reason}`, retryAfterMs: -1 }, now);
     return;
   }
   if (writes.length === 0) {
@@ -199,11 +199,6 @@ function onUnitPlanned(state: ControllerState, unit: Unit, result: ServiceResult
     else sync.later.push(write);
   }
   if (sync.open === 0) openLater(state, unit, now);
-}
-
-function factsOf({ facts }: ServiceResult, output: number): Unit['facts'] {
-  if (output === OUTPUT_ENDPOINTS) return facts.endpoints;
-  return output === OUTPUT_SLICES ? facts.slices : facts.mirror;
 }
 
 function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now: Now): void {
@@ -385,12 +380,11 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
 }
 
 function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
-  const { output } = unit.controller;
   const sync = unit.sync!;
   sync.stage = 'deleting';
   for (const { name, record } of unit.slices?.values() ?? []) {
     if (record === null) continue;
-    openWrite(state, unit, unplannedDelete(output, name, record.uid, record.resourceVersion), now);
+    openWrite(state, unit, unplannedDelete(name, record.uid, record.resourceVersion), now);
   }
   if (sync.open === 0) finish(state, unit, now);
 }
@@ -401,12 +395,12 @@ function removeEndpoints(state: ControllerState, unit: Unit, now: Now): void {
   const { record } = service.endpoints;
   if (record !== null && isOwnEndpoints(record)) {
     unit.sync!.stage = 'deleting';
-    openWrite(state, unit, unplannedDelete(OUTPUT_ENDPOINTS, service.name, record.uid, record.resourceVersion), now);
+    openWrite(state, unit, unplannedDelete(service.name, record.uid, record.resourceVersion), now);
   } else finish(state, unit, now);
 }
 
-function unplannedDelete(output: number, name: string, uid: string, resourceVersion: string): PlannedWrite {
-  return { id: UNPLANNED, output, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
+function unplannedDelete(name: string, uid: string, resourceVersion: string): PlannedWrite {
+  return { id: UNPLANNED, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
 }
 
 /** An Endpoints object without a Service: deleted only if upstream's label marks it as this controller's. */
@@ -452,7 +446,7 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
       return;
     }
     unit.sync!.stage = 'deleting';
-    openWrite(state, unit, unplannedDelete(OUTPUT_ENDPOINTS, service.name, record.uid, record.resourceVersion), now);
+    openWrite(state, unit, unplannedDelete(service.name, record.uid, record.resourceVersion), now);
   } else {
     fail(state, unit, classify(event).failure!, now);
   }

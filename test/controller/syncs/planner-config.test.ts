@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRunFlags } from '../../../src/cli/flags.ts';
 import { plannerConfigOf } from '../../../src/controller/syncs/planner-config.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../../src/shard/protocol.ts';
 
 const DEFAULTS = parseRunFlags([], () => undefined).controller;
 
@@ -21,16 +20,16 @@ test('a planner is told the limits and what it may be asked to plan', () => {
   };
   assert.deepEqual(plannerConfigOf(options), {
     tolerateUnreadyEndpointsAnnotation: true,
-    outputs: OUTPUT_SLICES | OUTPUT_MIRROR,
+    outputs: ['slices', 'mirror'],
     maxEndpointsPerSlice: 7,
     compactSlices: true,
-    mirrorEndpointsPerSubsetMax: 8,
-    mirrorAll: true,
-    mirrorZones: true,
+    mirroringMaxEndpointsPerSubset: 8,
+    mirroringAllEndpoints: true,
+    mirroringZones: true,
   });
 });
 
-test('each controller has a bit of its own', () => {
+test('only outputs whose controllers run are planned', () => {
   const off = { ...DEFAULTS, endpoints: false, slices: false, mirroring: false };
   assert.deepEqual(
     [
@@ -39,6 +38,6 @@ test('each controller has a bit of its own', () => {
       plannerConfigOf({ ...off, slices: true }),
       plannerConfigOf({ ...off, mirroring: true }),
     ].map(({ outputs }) => outputs),
-    [0, OUTPUT_ENDPOINTS, OUTPUT_SLICES, OUTPUT_MIRROR],
+    [[], ['endpoints'], ['slices'], ['mirror']],
   );
 });

@@ -19,7 +19,7 @@ import {
   type SlicesWorld,
   sync,
   verbs,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 
 /** Slices of so many endpoints each. */
 function start(counts: readonly number[], max = 100, compactSlices = true): SlicesWorld {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { summarizeHints, withoutHints } from '../../../src/core/slices/hint-summary.ts';
-import { endpointsOf } from '../../support/hint-slices.ts';
+import { endpointsOf } from './hint-text.ts';
 
 function summaryOf(text: string): ReturnType<typeof summarizeHints> {
   return summarizeHints(endpointsOf(text));

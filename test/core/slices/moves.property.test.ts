@@ -18,7 +18,7 @@ import {
   slice,
   type SlicesWorld,
   sync,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 import { propertyRuns } from '../../support/runs.ts';
 
 const runs = propertyRuns(150);

@@ -2,16 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makePod, makeService, makeServicePort } from '../../support/records.ts';
-import {
-  createSlicesWorld,
-  endpointOf,
-  plan,
-  putPod,
-  slice,
-  type SlicesWorld,
-  sync,
-  verbs,
-} from '../../support/slices-world.ts';
+import { createSlicesWorld, endpointOf, plan, putPod, slice, type SlicesWorld, sync, verbs } from './slices-world.ts';
 
 const byName = makeService({ ports: [makeServicePort({ targetPort: 'http' })] });
 

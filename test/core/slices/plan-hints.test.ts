@@ -18,7 +18,7 @@ import {
   type SlicesWorld,
   sync,
   verbs,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 
 const AUTO = makeService({ annotations: { [TOPOLOGY_MODE_ANNOTATION]: 'Auto' } });
 const THIRDS = ['a', 'b', 'c'].map((zone) => ({ zone, share: 1 / 3 }));

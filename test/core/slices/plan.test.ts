@@ -20,7 +20,7 @@ import {
   sync,
   verbs,
   type WorldOptions,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 
 /** What is written and what is there then; and that all is well by then. */
 function check(world: SlicesWorld, written: string, left: readonly number[]): void {

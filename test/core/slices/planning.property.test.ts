@@ -25,7 +25,7 @@ import {
   type SlicesWorld,
   sync,
   verbs,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 import { propertyRuns } from '../../support/runs.ts';
 
 const runs = propertyRuns(300);

@@ -31,7 +31,7 @@ import {
   sliceLabelsOf,
   sync,
   verbs,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 
 function familyFacts({ facts }: SlicesPlan): Partial<FamilyFacts> {
   const { added, removed, endpoints, slices, slicesDesired } = facts.families[0]!;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sliceIsOurs, sliceLabels, sliceLabelsAreRight } from '../../../src/core/slices/slice-labels.ts';
 import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { makeService } from '../../support/records.ts';
-import { sliceLabelsOf } from '../../support/slices-world.ts';
+import { sliceLabelsOf } from './slices-world.ts';
 
 const HEADLESS = { 'service.kubernetes.io/headless': '' };
 type Labels = Readonly<Record<string, string>>;

@@ -16,7 +16,7 @@ import {
   type SlicesWorld,
   sliceLabelsOf,
   type WorldOptions,
-} from '../../support/slices-world.ts';
+} from './slices-world.ts';
 
 const TRIGGER = 'endpoints.kubernetes.io/last-change-trigger-time';
 const pod = makePod('p');

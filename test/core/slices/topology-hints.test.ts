@@ -12,7 +12,7 @@ import {
 import { distributeTraffic } from '../../../src/core/slices/traffic-distribution.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
-import { endpointsOf, hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from '../../support/hint-slices.ts';
+import { endpointsOf, hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from './hint-text.ts';
 import { addHints } from '../../support/upstream-topology.ts';
 
 const SEED = 20261121;

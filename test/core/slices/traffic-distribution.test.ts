@@ -7,7 +7,7 @@ import {
   hintsMode,
   type TrafficDistribution,
 } from '../../../src/core/slices/traffic-distribution.ts';
-import { hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from '../../support/hint-slices.ts';
+import { hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from './hint-text.ts';
 import { makeService } from '../../support/records.ts';
 
 const SEED = 20261121;

@@ -7,20 +7,11 @@ import { test } from 'node:test';
 import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
-import { makePod, makeServicePort } from '../../support/records.ts';
-import { type Change, setService, TEN_PODS, withMetadata } from '../../support/slice-changes.ts';
-import {
-  advance,
-  apply,
-  editSlice,
-  ourPlan,
-  play,
-  type Scene,
-  startScene,
-  theirSync,
-} from '../../support/slice-scene.ts';
+import { makePod, makeServicePort, makeNode } from '../../support/records.ts';
+import { type Change, setService, TEN_PODS, withMetadata } from './service-changes.ts';
+import { advance, apply, editSlice, ourPlan, play, type Scene, startScene, theirSync } from './upstream-scene.ts';
 import { copySliceServer, serveSliceRequest } from '../../support/slice-server.ts';
-import { countWrites, makeNode } from '../../support/slice-world.ts';
+import { countWrites } from '../../support/slice-content.ts';
 
 /** What both write from here on, and what slices they have then. */
 interface Both {

@@ -21,7 +21,7 @@ import {
   setService,
   STEADY,
   TEN_PODS,
-} from '../../support/slice-changes.ts';
+} from './service-changes.ts';
 import { canonical, contentOf } from '../../support/slice-content.ts';
 import {
   advance,
@@ -35,7 +35,7 @@ import {
   type Scene,
   startScene,
   theirSync,
-} from '../../support/slice-scene.ts';
+} from './upstream-scene.ts';
 import { copySliceServer, serveSliceRequest, type SliceServer } from '../../support/slice-server.ts';
 import { isReady } from '../../support/upstream-endpoints.ts';
 import { type UpstreamSync, wantsHints } from '../../support/upstream-slices.ts';

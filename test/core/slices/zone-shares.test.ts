@@ -11,7 +11,7 @@ import {
   type ZoneShares,
 } from '../../../src/core/slices/zone-shares.ts';
 import type { NodeRecord } from '../../../src/kube/types.ts';
-import { makeNode } from '../../support/slice-world.ts';
+import { makeNode } from '../../support/records.ts';
 
 const SEED = 20261121;
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';

@@ -1,7 +1,7 @@
 /** Our slices and upstream's on one world: who plans what, on which server. */
-import type { Member } from '../../src/core/member.ts';
-import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
-import { ackSlice, planSlices, type SlicesPlan } from '../../src/core/slices/plan.ts';
+import type { Member } from '../../../src/core/member.ts';
+import type { CpuShares } from '../../../src/core/slices/cpu-shares.ts';
+import { ackSlice, planSlices, type SlicesPlan } from '../../../src/core/slices/plan.ts';
 import {
   applySlicesPod,
   createServiceSlices,
@@ -9,15 +9,15 @@ import {
   type ServiceSlices,
   setSlicesSpec,
   slicePodNames,
-} from '../../src/core/slices/service-slices.ts';
-import type { SliceWrite } from '../../src/core/slices/slice-write.ts';
-import { labelsGet } from '../../src/kube/labels.ts';
-import { ZONE_LABEL } from '../../src/kube/names.ts';
-import type { EndpointSlice } from '../../src/kube/types.ts';
-import { createPrng } from '../../src/lib/prng.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import { type Change, type ForeignEdit, startWorld, type World } from './slice-changes.ts';
-import { createSliceServer, putSlice, serveSliceRequest, type SliceServer } from './slice-server.ts';
+} from '../../../src/core/slices/service-slices.ts';
+import type { SliceWrite } from '../../../src/core/slices/slice-write.ts';
+import { labelsGet } from '../../../src/kube/labels.ts';
+import { ZONE_LABEL } from '../../../src/kube/names.ts';
+import type { EndpointSlice } from '../../../src/kube/types.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+import { deepFreeze } from '../../support/deep-freeze.ts';
+import { type Change, type ForeignEdit, startWorld, type World } from './service-changes.ts';
+import { createSliceServer, putSlice, serveSliceRequest, type SliceServer } from '../../support/slice-server.ts';
 import {
   copyUpstream,
   createUpstream,
@@ -27,7 +27,7 @@ import {
   type UpstreamSync,
   upstreamSync,
   upstreamTriggerTime,
-} from './upstream-slices.ts';
+} from '../../support/upstream-slices.ts';
 
 const KEY = 'ns/web';
 

@@ -12,9 +12,9 @@ import {
   type DraftEndpoints,
   type HintSlices,
   type StoredSlice,
-} from '../../src/core/slices/slice-state.ts';
-import type { Endpoint } from '../../src/kube/types.ts';
-import { deepFreeze } from './deep-freeze.ts';
+} from '../../../src/core/slices/slice-state.ts';
+import type { Endpoint } from '../../../src/kube/types.ts';
+import { deepFreeze } from '../../support/deep-freeze.ts';
 
 export function endpointOf(text: string): Endpoint {
   const [, state, place, hints] = /^([!?]?)([^>]*)(?:>(.*))?$/.exec(text)!;

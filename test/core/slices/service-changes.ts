@@ -1,10 +1,9 @@
 /** Small worlds of one service in which everything that may collide does, and what can happen to them. */
 import fc from 'fast-check';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
-import { TOPOLOGY_MODE_ANNOTATION } from '../../src/kube/names.ts';
-import type { Endpoint, EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import { makePod, makeService, makeServicePort } from './records.ts';
-import { makeNode } from './slice-world.ts';
+import { labelsFromRecord } from '../../../src/kube/labels.ts';
+import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
+import type { Endpoint, EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import { makePod, makeService, makeServicePort, makeNode } from '../../support/records.ts';
 
 export interface World {
   service: ServiceRecord;

@@ -1,7 +1,7 @@
 /** One service's slices, and a server that holds them: plans are carried out, or not, as a test says. */
 import assert from 'node:assert/strict';
-import type { Member } from '../../src/core/member.ts';
-import { ackSlice, planSlices, type SlicesPlan } from '../../src/core/slices/plan.ts';
+import type { Member } from '../../../src/core/member.ts';
+import { ackSlice, planSlices, type SlicesPlan } from '../../../src/core/slices/plan.ts';
 import {
   applySlicesPod,
   createServiceSlices,
@@ -9,12 +9,13 @@ import {
   type ServiceSlices,
   setSlicesSpec,
   type SlicesConfig,
-} from '../../src/core/slices/service-slices.ts';
-import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
-import type { SliceAck, SliceWrite } from '../../src/core/slices/slice-write.ts';
-import type { Endpoint, EndpointSlice, PodRecord, ServiceRecord, SlicePort } from '../../src/kube/types.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import { makePod, makeService } from './records.ts';
+} from '../../../src/core/slices/service-slices.ts';
+import type { CpuShares } from '../../../src/core/slices/cpu-shares.ts';
+import type { SliceAck, SliceWrite } from '../../../src/core/slices/slice-write.ts';
+import type { Endpoint, EndpointSlice, PodRecord, ServiceRecord, SlicePort } from '../../../src/kube/types.ts';
+import { deepFreeze } from '../../support/deep-freeze.ts';
+import { makePod, makeService } from '../../support/records.ts';
+import { countWrites, sliceSizes } from '../../support/slice-content.ts';
 
 export interface SlicesWorld {
   service: ServiceRecord;
@@ -118,15 +119,12 @@ function worldSuffix(world: SlicesWorld): () => string {
 
 /** Such as `1 create, 2 update`. */
 export function verbs({ writes }: Pick<SlicesPlan, 'writes'>): string {
-  const counts = new Map<string, number>();
-  for (const { verb } of writes) counts.set(verb, (counts.get(verb) ?? 0) + 1);
-  const words = ['create', 'update', 'delete'].filter((verb) => counts.has(verb));
-  return words.length === 0 ? 'none' : words.map((verb) => `${counts.get(verb)} ${verb}`).join(', ');
+  return countWrites(writes);
 }
 
-/** Numbers of endpoints on the server, largest first. */
+/** Numbers of endpoints on the server, the largest first. */
 export function sizes(world: SlicesWorld): number[] {
-  return [...world.server.values()].map(({ endpoints }) => endpoints?.length ?? 0).sort((a, b) => b - a);
+  return sliceSizes(world.server.values());
 }
 
 /** Pods `p000`, `p001` and so on, at 10.0.0.0, 10.0.0.1 and so on. */
