@@ -18,8 +18,8 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /**
- * Null when `text` is no address. As lenient as Kubernetes (docs/spec/endpoints.md "Address and family"): zeros may
- * lead and mean nothing, IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. No zones.
+ * Null when `text` is no address. As lenient as Kubernetes (docs/spec/endpoints.md "Address and family"): leading zeros
+ * mean nothing, and IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. Zones are not accepted.
  */
 export function parseIp(text: string): Ip | null {
   for (let i = 0; i < text.length; i++) {
@@ -118,14 +118,14 @@ function parseIpv6(text: string): Ip | null {
   return { family: 'IPv6', canonical: formatIpv6(groups) };
 }
 
-/** Negative = it is none. */
+/** Negative = it is no number. */
 function hexDigit(char: number): number {
   if (char <= NINE) return char - ZERO;
   const letter = (char | 0x20) - 0x61;
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-/** RFC 5952: the longest run of at least two zero groups is `::`, the first of equally long ones. */
+/** RFC 5952: `::` stands for the longest run of at least two zero groups, the first of equally long ones. */
 function formatIpv6(groups: readonly number[]): string {
   let runStart = -1;
   let runLength = 1;

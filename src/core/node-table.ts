@@ -1,4 +1,6 @@
-/** The nodes as the main thread keeps them: where each is, what CPU each zone has, and which pods are on which node. */
+/**
+ * The nodes as the main thread keeps them: where each is, how much CPU each zone has, and which pods are on which node.
+ */
 import { labelsEqual, labelsGet } from '../kube/labels.ts';
 import { ZONE_LABEL } from '../kube/names.ts';
 import type { NodeRecord, PodRecord } from '../kube/types.ts';
@@ -18,7 +20,7 @@ import {
 export interface NodeTable {
   readonly nodes: Map<string, Node>;
   readonly zoneShares: ZoneShares;
-  /** Also of nodes that do not exist (yet). */
+  /** Nodes that do not exist, or not yet, are in it too. */
   readonly podsByNode: PodsByNode;
 }
 
@@ -29,11 +31,11 @@ interface Node {
 }
 
 export interface NodeChange {
-  /** The node is new, or gone, or its zone label is another: endpoints on it change. */
+  /** The node is new or gone, or its zone label changed: endpoints on it change. */
   readonly placeChanged: boolean;
-  /** `currentShares` may be another object, and is one if the shares came or went. */
+  /** `currentShares` may be another object. It is one if the shares came or went. */
   readonly sharesChanged: boolean;
-  /** Since now the node leaves all services without hints by CPU shares, and this is why; '' = not so, or not new. */
+  /** Why the node has just begun to leave all services without hints by CPU shares; '' = it has not. */
   readonly spoilsShares: string;
 }
 
@@ -65,7 +67,7 @@ export function putNode(table: NodeTable, record: NodeRecord): NodeChange {
   return { placeChanged, sharesChanged, spoilsShares };
 }
 
-/** Nothing has changed that anyone reads here. */
+/** Nothing that anyone reads has changed. */
 function isHeartbeat(a: NodeRecord, b: NodeRecord): boolean {
   return a.ready === b.ready && a.allocatableCpu === b.allocatableCpu && labelsEqual(a.labels, b.labels);
 }
@@ -92,7 +94,7 @@ export function zoneOf(table: NodeTable, nodeName: string): string | null {
   return table.nodes.get(nodeName)?.zone ?? null;
 }
 
-/** null = there are none, so there can be no hints by them. The same object until they change. */
+/** The shares; the same object until they change. null = there are none, and so no hints by them. */
 export function currentShares(table: NodeTable): CpuShares | null {
   return sharesOf(table.zoneShares);
 }
@@ -101,12 +103,12 @@ function zoneLabel(node: NodeRecord): string {
   return labelsGet(node.labels, ZONE_LABEL) ?? '';
 }
 
-/** For every change of a pod; undefined = it does not exist. Both have the same namespace and name. */
+/** Takes every change of a pod. undefined = it does not exist. Both records have the same namespace and name. */
 export function notePod(table: NodeTable, before: PodRecord | undefined, after: PodRecord | undefined): void {
   const left = before?.nodeName ?? '';
   const joined = after?.nodeName ?? '';
   if (left === joined) return;
-  // The texts of the first record, which are most likely those that the pod cache has as its keys.
+  // The texts of the first record: the pod cache most likely has them as its keys.
   const { namespace, name } = (before ?? after)!;
   if (left !== '') removePodFromNode(table.podsByNode, left, namespace, name);
   if (joined !== '') addPodToNode(table.podsByNode, joined, namespace, name);

@@ -30,14 +30,14 @@ export function wantedFamily(service: ServiceRecord): IpFamily | null {
 export interface PodEndpoint {
   /** Null = the pod has none for this service. */
   readonly address: EndpointAddress | null;
-  /** What is wrong with the pod, be it left out or only lacking a field. */
+  /** What is wrong with the pod, whether it is left out or only lacks a field. */
   readonly problem: Problem | null;
 }
 
 /**
- * The address of an included pod. Unlike upstream it never gives one that the API server would reject, as that would
- * freeze the whole object (docs/spec/endpoints.md "Defects: robustness"): such an IP is passed over, such a node name
- * or host name is left out.
+ * The address of an included pod. Unlike upstream it never gives one that the API server would reject, because that
+ * would freeze the whole object (docs/spec/endpoints.md "Defects: robustness"). Such an IP is passed over; such a node
+ * name or host name is left out.
  */
 export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod: PodRecord): PodEndpoint {
   const wanted = family ?? familyOf(pod.podIP);
@@ -68,7 +68,7 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
   return { address, problem: problem ?? fieldProblem };
 }
 
-/** Upstream asks only "is it IPv6?", so what is no address at all counts as IPv4. */
+/** Upstream asks only "is it IPv6?", so to it what is no address counts as IPv4. */
 function familyOf(text: string): IpFamily {
   return parseIp(text)?.family ?? 'IPv4';
 }

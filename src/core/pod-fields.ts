@@ -1,11 +1,11 @@
-/** What Endpoints and EndpointSlices say of a pod alike, and what of it the API server would not take. */
+/** What Endpoints and EndpointSlices both say of a pod, and which of its fields the API server would reject. */
 import { podIPsOf } from '../kube/record.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { forbiddenAddress, type Ip, parseIp } from './ip.ts';
 import { quoted, type Problem } from './problem.ts';
 
 export interface PodFields {
-  /** Of the pod within this service; '' = none. */
+  /** The pod's host name within this service; '' = none. */
   readonly hostname: string;
   /** '' = none. */
   readonly nodeName: string;
@@ -13,7 +13,7 @@ export interface PodFields {
   readonly problem: Problem | null;
 }
 
-/** The pod's host name, if it is one of this service, and its node; what the API server would reject is left out. */
+/** The pod's host name, if this service has it, and its node. What the API server would reject is left out. */
 export function podFields(service: ServiceRecord, pod: PodRecord): PodFields {
   let problem: Problem | null = null;
   let hostname = '';
@@ -30,7 +30,7 @@ export function podFields(service: ServiceRecord, pod: PodRecord): PodFields {
 }
 
 export interface PodIp {
-  /** Null = no address, so that its family is unknown. */
+  /** Null = it is no address, so its family is unknown. */
   readonly ip: Ip | null;
   /** Why it cannot be published. */
   readonly problem: Problem | null;

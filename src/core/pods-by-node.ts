@@ -1,6 +1,6 @@
 /**
- * Which pods are on a node, for 16 bytes and a little a pod: a list of namespaces and names, texts that others hold
- * anyway. Removals are noted and taken out together, so that neither costs a search.
+ * Which pods are on a node, for a little more than 16 bytes a pod: a list of namespaces and names, which are texts that
+ * others hold anyway. Removals are noted and taken out together, so neither costs a search.
  */
 import { assert } from '../lib/assert.ts';
 
@@ -10,11 +10,11 @@ interface PodList {
   /** Namespace, name, namespace, name, ...; as many as `used`, then room for more. */
   slots: string[];
   used: number;
-  /** Pairs too, that are still in `slots`, once for each time. */
+  /** The removed pairs that are still in `slots`, once for each time. */
   gone: string[];
 }
 
-/** Room is made, and removals are taken out, an eighth of the list at a time, so that either costs O(1) a pod. */
+/** Room is made, and removals are taken out, for an eighth of the list at a time. So either costs O(1) a pod. */
 const SLACK_SHARE = 8;
 const SLACK_MIN = 8;
 
@@ -47,7 +47,7 @@ function slack(used: number): number {
   return room + (room % 2);
 }
 
-/** Of exactly that length: a list that grows by itself takes half as much again. */
+/** A list of exactly that length: one that grows by itself takes half as much again. */
 function resized(slots: readonly string[], used: number, length: number): string[] {
   const copy = new Array<string>(length).fill('');
   for (let at = 0; at < used; at++) copy[at] = slots[at]!;

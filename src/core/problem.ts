@@ -22,16 +22,16 @@ export function problemsEqual(a: Problem, b: Problem): boolean {
   return a.kind === b.kind && a.object === b.object && a.field === b.field && a.message === b.message;
 }
 
-/** Most problems that wait to be taken; further ones are dropped: they are for a log. */
+/** The most problems that wait to be taken. Further ones are dropped: they are for a log. */
 const PROBLEMS_MAX = 100;
 
-/** Adds the problem of something that had another one, or none, before. */
+/** Adds the problem of something that had another problem before, or none. */
 export function noteProblem(problems: Problem[], before: Problem | null, after: Problem | null): void {
   if (after === null || (before !== null && problemsEqual(before, after))) return;
   if (problems.length < PROBLEMS_MAX) problems.push(after);
 }
 
-/** In a message: cut where it is too long to read. */
+/** The text for a message, cut where it is too long to read. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text);
 }

@@ -2,11 +2,13 @@
  * Which services select a pod, and which pods a service selects, kept up to date change by change
  * (docs/spec/protocols.md "Selector index").
  *
- * Pods with equal labels in a namespace form one *group*, and selectors are matched against groups only. To find the
- * services of a new group, each service is registered under one pair of its selector, the one with the fewest services;
- * to find the groups of a new service, each group is registered under all its pairs, and the pair with the fewest
- * groups is walked. So neither services nor pods are ever scanned. The index also owns the pod cache: a pod costs it an
- * entry in a map, one in a list and a small object, and a group costs a few entries for each of its labels.
+ * Pods of a namespace with equal labels form one *group*, and selectors are matched against groups only. Each service
+ * is registered under one pair of its selector, the one with the fewest services: a new group finds its services there.
+ * Each group is registered under all its pairs: a new service walks the groups of the pair that has the fewest. So
+ * neither services nor pods are ever scanned.
+ *
+ * The index also owns the pod cache. A pod costs it an entry in a map, one in a list and a small object; a group costs
+ * a few entries for each of its labels.
  */
 import { labelsEqual, labelsInclude } from '../kube/labels.ts';
 import type { Labels, PodRecord } from '../kube/types.ts';
@@ -24,7 +26,7 @@ export interface SelectorIndex<S> {
 interface Namespace<S> {
   readonly name: string;
   readonly pods: Map<string, Pod<S>>;
-  /** By the hash of the labels; those with equal hashes are chained. */
+  /** By the hash of the labels. Groups with equal hashes are chained. */
   readonly groups: Map<number, Group<S>>;
   readonly groupsByPair: ByPair<Group<S>>;
   /** Each service once, under the pair that it is registered under. */
@@ -40,7 +42,7 @@ type ByPair<T extends object> = Map<string, Map<string, Few<T>>>;
 interface Pod<S> {
   record: PodRecord;
   group: Group<S>;
-  /** Neighbours among the pods of the group: a linked list, as an array for a few pods takes room for 17. */
+  /** Neighbours among the pods of the group. A linked list, because an array for a few pods takes room for 17. */
   before: Pod<S> | null;
   after: Pod<S> | null;
 }
@@ -58,7 +60,7 @@ interface Service<S> {
   readonly service: S;
   readonly namespace: Namespace<S>;
   readonly selector: Labels;
-  /** Position of the pair in `selector` under which it is registered; -1 = it has none. */
+  /** Position in `selector` of the pair under which it is registered; -1 = it has none. */
   readonly pairAt: number;
   groups: Few<Group<S>>;
 }
@@ -66,7 +68,8 @@ interface Service<S> {
 export interface PodChange<S> {
   readonly previous: PodRecord | undefined;
   /**
-   * The services that selected the pod. Never changed, so it may be kept; the same list as `after` if labels are equal.
+   * The services that selected the pod. The list never changes, so it may be kept. It is the same list as `after` if
+   * the labels are equal.
    */
   readonly before: readonly S[];
   readonly after: readonly S[];
@@ -78,7 +81,7 @@ export function createSelectorIndex<S>(): SelectorIndex<S> {
   return { namespaces: new Map(), services: new Map(), podCount: 0 };
 }
 
-/** Takes a pod that is new or changed; namespace and name identify it. */
+/** Takes a pod that is new or changed. Namespace and name identify it. */
 export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange<S> {
   const namespace = getNamespace(index, record.namespace);
   const pod = namespace.pods.get(record.name);
@@ -128,12 +131,12 @@ export function podCount<S>(index: SelectorIndex<S>): number {
   return index.podCount;
 }
 
-/** Every pod of the index. The pod just given may be removed before the next one is asked for. */
+/** Every pod of the index. The caller may remove the pod just given before it asks for the next one. */
 export function* allPods<S>(index: SelectorIndex<S>): Iterable<PodRecord> {
   for (const namespace of index.namespaces.values()) for (const pod of namespace.pods.values()) yield pod.record;
 }
 
-/** The pods that the service selects, each once, in no special order. Not to be mixed with changes. */
+/** The pods that the service selects, each once, in no special order. The index must not change meanwhile. */
 export function* podsOf<S>(index: SelectorIndex<S>, service: S): Iterable<PodRecord> {
   const known = index.services.get(service);
   if (known === undefined) return;
@@ -215,7 +218,7 @@ function without<T>(list: readonly T[], item: T): readonly T[] {
 function hashLabels(labels: Labels): number {
   let hash = fnv1a32('');
   for (const text of labels) hash = fnv1a32Continue(fnv1a32Continue(hash, text), '\0');
-  // Signed, so that it takes no room of its own.
+  // Signed, so that V8 stores it without a box.
   return hash | 0;
 }
 
@@ -246,7 +249,7 @@ function joinGroup<S>(pod: Pod<S>, group: Group<S>): void {
   pod.after = first;
 }
 
-/** Takes the pod out of its group, and drops the group with its last pod; `pod.group` is left as it was. */
+/** Takes the pod out of its group, and drops the group with its last pod. `pod.group` stays as it was. */
 function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
   const { group, before, after } = pod;
   if (before === null) group.firstPod = after;
@@ -268,7 +271,7 @@ function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
   for (const entry of candidateServices(namespace, labels)) entry.groups = fewWithout(entry.groups, group);
 }
 
-/** Every group that may have all pairs of the selector: those with its rarest pair. */
+/** Every group that may have all pairs of the selector: the groups of its rarest pair. */
 function candidateGroups<S>(namespace: Namespace<S>, selector: Labels): Iterable<Group<S>> {
   if (selector.length === 0) return allGroups(namespace);
   let rarest: Few<Group<S>> = null;
@@ -288,7 +291,7 @@ function* allGroups<S>(namespace: Namespace<S>): Iterable<Group<S>> {
 
 // Services
 
-/** The pair under which the fewest services are registered, and of those the one that the fewest groups have. */
+/** The pair under which the fewest services are registered; of several, the one that the fewest groups have. */
 function rarestPair<S>(namespace: Namespace<S>, selector: Labels): number {
   let rarest = -1;
   let servicesMin = Infinity;
@@ -317,7 +320,7 @@ function unregister<S>(entry: Service<S>): void {
   else removeFromPair(namespace.servicesByPair, selector[pairAt]!, selector[pairAt + 1]!, entry);
 }
 
-/** Every service whose selector these labels may satisfy, each once. */
+/** Every service whose selector these labels may match, each once. */
 function* candidateServices<S>(namespace: Namespace<S>, labels: Labels): Iterable<Service<S>> {
   yield* namespace.selectAll;
   for (let i = 0; i < labels.length; i += 2) {

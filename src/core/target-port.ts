@@ -13,8 +13,8 @@ export function resolveTargetPort(servicePort: ServicePort, pod: PodRecord): num
 }
 
 /**
- * The same for all of a service's ports, in time proportional to the service's ports and the pod's, not to their
- * product: both lists may hold thousands.
+ * The same for all ports of a service. The time grows with the ports of the service and those of the pod, not with
+ * their product: both lists may hold thousands.
  */
 export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: PodRecord): (number | null)[] {
   if (servicePorts.length * pod.ports.length <= 64) {
@@ -32,7 +32,7 @@ export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: Po
   );
 }
 
-/** Whether any pod has the same ports by both lists: the ports of the service itself are nobody's business here. */
+/** Whether every pod has the same ports by both lists. The service's own port numbers do not matter here. */
 export function servicePortsEqual(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

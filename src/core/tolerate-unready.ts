@@ -4,7 +4,7 @@ import type { ServiceRecord } from '../kube/types.ts';
 import { parseBool } from '../lib/parse-bool.ts';
 import { quoted, type Problem } from './problem.ts';
 
-/** What a planner is told once and for all. */
+/** What a planner is told once, at its start. */
 export interface PlanningConfig {
   /** Honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyEndpointsAnnotation: boolean;

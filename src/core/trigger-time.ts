@@ -1,17 +1,17 @@
 /**
  * The earliest cause of what a plan writes, for `endpoints.kubernetes.io/last-change-trigger-time`
- * (docs/spec/endpoints.md "Trigger time"): the Ready transitions of the pods that moved on since the last plan that
- * took effect, and the creation of a service seen for the first time. Unlike upstream, times count as told only once
- * the write succeeded or was not needed, so that a retry still carries them.
+ * (docs/spec/endpoints.md "Trigger time"). Causes are the Ready transitions of the pods that moved on since the last
+ * plan that took effect, and the creation of a service that is seen for the first time. Unlike upstream, times count as
+ * told only once the write succeeded or was not needed, so a retry still carries them.
  *
- * It remembers no pod that has nothing to tell: only those whose time differs from what was told last.
+ * It remembers only pods whose time differs from what was told last.
  */
 export interface TriggerTimes {
-  /** Creation time of the service as last told; -1 = nothing was told yet. */
+  /** Creation time of the service as last told; -1 = nothing has been told yet. */
   toldService: number;
-  /** What was not told yet. */
+  /** Times that have not been told yet. */
   untold: Map<string, PodTime>;
-  /** What the plan in flight tells. */
+  /** Times that the plan in flight tells. */
   telling: { readonly service: number; readonly pods: Map<string, PodTime> } | null;
 }
 
@@ -25,7 +25,7 @@ export function createTriggerTimes(): TriggerTimes {
   return { toldService: -1, untold: new Map(), telling: null };
 }
 
-/** Takes in that a pod's Ready transition moved; `before` and `after` in seconds, 0 = none, or not selected. */
+/** Notes that a pod's Ready transition moved; `before` and `after` in seconds, 0 = none, or not selected. */
 export function notePodTime(times: TriggerTimes, podName: string, before: number, after: number): void {
   const told = times.untold.get(podName)?.told ?? before;
   if (told === after) times.untold.delete(podName);
@@ -33,8 +33,8 @@ export function notePodTime(times: TriggerTimes, podName: string, before: number
 }
 
 /**
- * The trigger time of the plan that is being made; seconds, 0 = none. Must be followed by `commitTriggerTime` or
- * `revertTriggerTime` before the next plan; what is noted between is for the next plan.
+ * The trigger time of the plan that is being made; seconds, 0 = none. The caller calls `commitTriggerTime` or
+ * `revertTriggerTime` before the next plan. What is noted in between is for the next plan.
  */
 export function takeTriggerTime(times: TriggerTimes, serviceCreationTime: number): number {
   revertTriggerTime(times);
@@ -54,7 +54,7 @@ export function commitTriggerTime(times: TriggerTimes): void {
   times.telling = null;
 }
 
-/** The plan did not take effect: its times are told by the next one. */
+/** The plan did not take effect: the next one tells its times. */
 export function revertTriggerTime(times: TriggerTimes): void {
   if (times.telling === null) return;
   const { pods } = times.telling;

@@ -1,6 +1,6 @@
 /**
- * How long a service waits after a failed sync, by the class of the error. Upstream retries everything from 5 ms on and
- * drops the key after 15 tries; here nothing is dropped, and what will not help soon is not tried soon.
+ * How long a service waits after a failed sync, by the class of the error. Upstream retries every failure from 5 ms on
+ * and drops the key after 15 tries. Here nothing is dropped, and a try that cannot help soon is not made soon.
  */
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
@@ -12,11 +12,11 @@ export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' |
 
 export interface Backoff {
   readonly firstMs: number;
-  /** Each further failure in a row waits this many times longer. */
+  /** Each further failure in a row multiplies the wait by this. */
   readonly factor: number;
   /** Longest wait, jitter included. */
   readonly capMs: number;
-  /** Up to this share longer, at random: services that failed together do not come back together. */
+  /** The wait grows by a random share up to this, so that services that failed together do not come back together. */
   readonly jitter: number;
 }
 
@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000;
 export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
   throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
-  // A try that reaches nobody costs nobody anything, and how long it takes until one does is how long all is wrong.
+  // Such a try costs no server anything, and until one succeeds everything is stale.
   unreachable: { firstMs: 250, factor: 2, capMs: 5000, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
@@ -33,17 +33,17 @@ export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   poison: { firstMs: 10_000, factor: 3, capMs: 5 * MINUTE_MS, jitter: 0.2 },
 };
 
-/** No Retry-After delays anything for longer: it may be a webhook's, a proxy's, or a mistake. */
+/** The longest that a Retry-After delays anything: it may come from a webhook or a proxy, or be a mistake. */
 const RETRY_AFTER_MS_MAX = 30_000;
 
-/** @param seconds the server's Retry-After; negative = none, as the result is then */
+/** @param seconds the server's Retry-After; negative = none */
 export function retryAfterMs(seconds: number): number {
   return seconds < 0 ? -1 : Math.min(seconds * 1000, RETRY_AFTER_MS_MAX);
 }
 
 /**
- * The wait after a failure and `failures` earlier ones in a row, of whatever class; never less than `leastMs`, the
- * server's Retry-After (0 = none).
+ * The wait after a failure. `failures`: how many came before it in a row, of any class. The wait is at least `leastMs`,
+ * the server's Retry-After (0 = none).
  */
 export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
   const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];

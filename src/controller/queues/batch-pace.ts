@@ -1,16 +1,16 @@
 /**
- * `--adaptive-batch-period-max`: a first change of a pod is planned at once; while further ones keep arriving they are
- * collected, for longer and longer up to the bound, so that a roll-out costs a service one write in that time and not
- * one for each pod (D36).
+ * `--adaptive-batch-period-max`: the first change of a pod is planned at once. While further changes keep arriving they
+ * are collected, for longer and longer up to the bound. So a roll-out costs a service one write in that time, not one
+ * for each pod (D36).
  */
 export interface Pace {
-  /** How long the changes are collected that come together with the last one. */
+  /** How long changes are collected that come together with the last one. */
   periodMs: number;
   /** Monotonic ms of the last change. */
   changedAtMs: number;
 }
 
-/** The first period that is not zero, as a part of the bound; it doubles from there. */
+/** The first period above zero, as a share of the bound. Each further one is twice as long. */
 const FIRST_STEP = 1 / 16;
 
 export function createPace(): Pace {
@@ -18,14 +18,15 @@ export function createPace(): Pace {
 }
 
 /**
- * A pod has changed. Changes keep arriving as long as none lets the bound pass; after that all begins again.
+ * A pod has changed. Changes keep arriving as long as no pause between two is longer than the bound; after such a pause
+ * the periods begin at zero again.
  * @param isFirst no other change waits to be planned
  * @returns how long to wait for more, in milliseconds
  */
 export function noteChange(pace: Pace, isFirst: boolean, nowMs: number, periodMsMax: number): number {
   const gapMs = nowMs - pace.changedAtMs;
   pace.changedAtMs = nowMs;
-  // What is collected already does not wait longer than it was to.
+  // Changes that are being collected do not wait longer than was said for them.
   if (!isFirst) return pace.periodMs;
   pace.periodMs =
     gapMs > periodMsMax ? 0 : Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));

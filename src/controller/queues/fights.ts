@@ -1,9 +1,10 @@
 /**
- * Other writers of our objects: how soon what they do is repaired, so that neither an outage nor a chase comes of it.
+ * How soon the work of other writers on our objects is repaired: soon enough to be no outage, and not so soon that two
+ * writers chase each other.
  *
- * The first repair comes within a second, each further one after twice the wait, up to 10 s for what is missing and 30 s
- * for what is wrong, until the service has had a quiet minute. Counted for each unit (a service of one controller) by the
- * uid of its Service, so that neither new objects nor new names of slices begin from the start.
+ * The first repair comes within a second. Each further one comes after twice the wait, up to 10 s for what is missing
+ * and 30 s for what is wrong, until the service has had a quiet minute. Repairs are counted for each unit (a service of
+ * one controller) by the uid of its Service, so new objects and new names of slices do not begin the count again.
  */
 import type { Now } from '../event.ts';
 import {
@@ -19,27 +20,35 @@ import { log, type ControllerState } from '../state.ts';
 import { addWork } from './workqueue.ts';
 import { OUTPUT_ENDPOINTS } from '../../shard/protocol.ts';
 
-/** Time for a Service or namespace that goes with its objects to be seen, and for changes in several steps. */
+/**
+ * Time until the deletion of a Service or namespace is seen that took the object along, and for a change in several
+ * steps.
+ */
 const REPAIR_MS = 900;
-/** The API server deletes Endpoints with their Service: time for the event of the Service, which comes by another watch. */
+/**
+ * The API server deletes Endpoints with their Service. The event of the Service comes by another watch, within this
+ * time.
+ */
 const ENDPOINTS_GONE_MS = 50;
 const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 300_000 };
 const QUIET_MS = 60_000;
-/** Of one unit between two repairs; what further ones do is repaired, but not told. */
+/** The most that is noted of one unit between two repairs. Further damage is repaired but not told. */
 const WRITERS_MAX = 10;
 
 const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
 
-/** What somebody else has done to an object that the unit is to keep. */
+/** What somebody else has done to an object that the unit keeps right. */
 export interface Deed {
   readonly damage: Damage;
-  /** As `writerOf` gives it. */
+  /** The writer, as `writerOf` gives it. */
   readonly writer: string;
   /** For the log. */
   readonly message: string;
 }
 
-/** Until a controller looks at what somebody else has done to one of its objects, where nothing is counted. */
+/**
+ * How long a controller waits before it looks at an object that somebody else has touched, where nothing is counted.
+ */
 export function firstRepairMs({ objectBatchPeriodMs }: Controller): number {
   return Math.max(REPAIR_MS, objectBatchPeriodMs);
 }
@@ -72,7 +81,7 @@ export function noteDamage(
   addWork(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
 }
 
-/** What is missing is an outage; what is wrong can wait behind fresh changes. */
+/** A missing object is an outage. A wrong one can wait behind fresh changes. */
 function laneOf(damage: Damage): 'fresh' | 'chore' {
   return damage === 'missing' ? 'fresh' : 'chore';
 }
@@ -86,12 +95,16 @@ function fightOf(unit: Unit): Fight {
 }
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
-  // Nothing but this object says where the service is, and it has no batch period: at once, nearly, as upstream.
+  // This object alone says where the service is, and the controller has no batch period. So it is followed nearly at
+  // once, as upstream does.
   if (damage === 'missing' && repairs === 0 && controller.output === OUTPUT_ENDPOINTS) return ENDPOINTS_GONE_MS;
   return Math.max(Math.min(REPAIR_MS * 2 ** repairs, REPAIR_MS_MAX[damage]), controller.objectBatchPeriodMs);
 }
 
-/** A sync of the unit begins: it repairs all that has happened so far. Only now it counts: the Service is still there. */
+/**
+ * A sync of the unit begins and repairs all damage so far. The damage counts only now, because the Service is still
+ * there.
+ */
 export function beginRepair(state: ControllerState, unit: Unit, now: Now): void {
   const { fight, service } = unit;
   if (fight === null) return;
@@ -110,7 +123,7 @@ export function beginRepair(state: ControllerState, unit: Unit, now: Now): void 
   fight.writers = null;
 }
 
-/** The objects have gone with their namespace, their Service or what they mirror: nobody has fought. */
+/** The objects went with their namespace, their Service or what they mirror: nobody has fought. */
 export function forgetFight(unit: Unit): void {
   unit.fight = null;
 }

@@ -4,11 +4,11 @@ import { createLaneShare, type LaneShare } from './lane-share.ts';
 export interface Slots {
   /** `--concurrent-*-syncs`. */
   readonly count: number;
-  /** Most that chores may hold: one slot is kept for fresh work, but for a single one. */
+  /** The most that chores may hold. One slot is kept for fresh work, unless there is only one. */
   readonly choreMax: number;
-  /** Most that one namespace may hold while another waits: half, rounded up, so that no slot has to stay empty. */
+  /** The most that one namespace may hold while another waits: half, rounded up, so that no slot stays empty. */
   readonly namespaceMax: number;
-  /** Whose turn it is when both lanes wait; with a single slot they alternate. */
+  /** Whose turn it is when both lanes wait. With a single slot they alternate. */
   readonly share: LaneShare;
   held: number;
   heldByChores: number;

@@ -1,14 +1,14 @@
 /**
- * The work queue of one controller: what upstream's workqueue promises (docs/spec/endpoints.md "The work queue"), and
- * lanes, slots and fairness between namespaces.
+ * The work queue of one controller. It keeps the promises of upstream's workqueue (docs/spec/endpoints.md "The work
+ * queue") and adds lanes, slots and fairness between namespaces.
  *
- * - Stingy: however often a key is added before it is taken, it is taken once.
- * - Never twice at once: what is added while the key is processing waits for `doneWork`.
- * - Of several delays the earliest counts: a window opened by the first event, no debounce.
- * - Nothing is ever dropped; the bound is the number of items that exist (one for each key, made by the caller).
+ * - Stingy: a key that is added several times before it is taken is taken once.
+ * - Never twice at once: a key that is added while it is processing waits for `doneWork`.
+ * - The earliest of several delays counts: the first event opens a window; there is no debounce.
+ * - Nothing is dropped. The bound is the number of items, of which the caller makes one for each key.
  *
- * One difference: upstream leaves a delay standing when the same key is added directly, and runs it a second time. Here
- * taking a key ends all its delays, since a sync sees every change that came before it.
+ * One difference: upstream leaves a delay standing when the same key is added directly, and runs the key a second time.
+ * Here taking a key ends all its delays, because a sync sees every change that came before it.
  */
 import { assert } from '../../lib/assert.ts';
 import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../../lib/heap.ts';
@@ -18,21 +18,21 @@ import { WORKQUEUE_BOUNDS } from '../../metrics/catalogue.ts';
 import { noteLane, pickLane, type WorkLane } from './lane-share.ts';
 import { createSlots, type Slots } from './slots.ts';
 
-/** A key's place in the queue. The caller keeps it (one for each key); only the queue writes it. */
+/** A key's place in the queue. The caller keeps it, one for each key. Only the queue writes it. */
 export interface WorkItem<K> {
   readonly key: K;
   readonly namespace: string;
   /**
-   * Of the oldest change that the processing that comes next will cover; -1 = none. Whole milliseconds, since a
+   * When the oldest change came that the next processing will cover; -1 = there is none. Whole milliseconds, because a
    * fraction or Infinity would take 16 bytes more.
    */
   changedMs: number;
-  /** The same of the last processing that has begun. */
+  /** The same for the last processing that has begun. */
   coveredMs: number;
-  /** When the key wants to run in that lane; Infinity = it does not. */
+  /** When the key is due in that lane; Infinity = it is not. */
   freshDueMs: number;
   choreDueMs: number;
-  /** The lane in which it waits for a slot; null = in none. */
+  /** The lane in which it waits for a slot; null = it does not wait. */
   waiting: WorkLane | null;
   /** The lane that it was taken from, until `doneWork`. */
   processing: WorkLane | null;
@@ -64,7 +64,7 @@ interface Line<K> {
 /** The namespaces that wait in one lane, in the order of their turns. */
 interface Ring<K> {
   readonly lines: LinkedList<Line<K>>;
-  /** Items in all lines. */
+  /** How many items all lines have. */
   depth: number;
 }
 
@@ -74,25 +74,25 @@ export interface WorkQueue<K> {
   readonly slots: Slots;
   readonly fresh: Ring<K>;
   readonly chore: Ring<K>;
-  /** By namespace; those with nothing waiting or processing are not kept. */
+  /** By namespace. A namespace without waiting or processing items is not kept. */
   readonly crowds: Map<string, Crowd<K>>;
-  /** Items whose (next) due time has not come. */
+  /** Items with a due time that has not come, by the next one. */
   readonly delayed: Heap<WorkItem<K>>;
   /** In the order of their start. */
   readonly processing: LinkedList<WorkItem<K>>;
   /** Sum of `startedMs` of those that are processing. */
   startedSumMs: number;
   shuttingDown: boolean;
-  /** Keys that began to wait for a slot. Adds of a key that waits already do not count, nor delays. */
+  /** Keys that began to wait for a slot. Adds of a waiting key do not count, nor do delays. */
   addsTotal: number;
   retriesTotal: number;
-  /** From due (not from the start of a delay) to taken. */
+  /** From the due time, not from the start of a delay, until the key was taken. */
   readonly queueSeconds: Histogram;
   /** From taken to done. */
   readonly workSeconds: Histogram;
 }
 
-/** `concurrent`: most keys that are processing at once, at least 1. */
+/** `concurrent`: the most keys that are processing at once, at least 1. */
 export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<K> {
   assert(Number.isInteger(concurrent) && concurrent >= 1, `work queue ${name}: ${concurrent} slots`);
   return {
@@ -132,9 +132,7 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   };
 }
 
-/**
- * Something has changed: the key shall be put in line `delayMs` from now at the latest. Ignored after `shutDownWork`.
- */
+/** Something has changed: the key is put in line `delayMs` from now at the latest. Ignored after `shutDownWork`. */
 export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   item.changedMs = earlier(item.changedMs, Math.floor(nowMs));
@@ -148,7 +146,7 @@ export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLa
   if (lane === 'fresh') {
     if (dueMs >= item.freshDueMs) return;
     item.freshDueMs = dueMs;
-    // A chore that would run no sooner adds nothing.
+    // This chore would run no sooner.
     if (item.choreDueMs >= dueMs) item.choreDueMs = Infinity;
   } else {
     if (dueMs >= item.choreDueMs || dueMs >= item.freshDueMs) return;
@@ -157,7 +155,7 @@ export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLa
   place(queue, item, nowMs);
 }
 
-/** After a processing that came to nothing: what it was to cover is still open. Counted as a retry. */
+/** The processing came to nothing: what it was to cover is still open. Counted as a retry. */
 export function retryWork<K>(
   queue: WorkQueue<K>,
   item: WorkItem<K>,
@@ -169,7 +167,7 @@ export function retryWork<K>(
   putOffWork(queue, item, lane, nowMs, delayMs);
 }
 
-/** As `retryWork`, but the processing was not tried. */
+/** As `retryWork`, for a processing that was not tried and is not counted. */
 export function putOffWork<K>(
   queue: WorkQueue<K>,
   item: WorkItem<K>,
@@ -182,8 +180,8 @@ export function putOffWork<K>(
 }
 
 /**
- * The next key to run, or null while none is due or no slot is free for it. Namespaces take turns within a lane.
- * Every item returned must be given back by `doneWork`.
+ * The next key to run; null while none is due or no slot is free for it. Namespaces take turns within a lane. The
+ * caller gives every item back by `doneWork`.
  */
 export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | null {
   if (queue.shuttingDown) return null;
@@ -203,7 +201,7 @@ export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | n
   return start(queue, line.items.first!, choreWaits, nowMs);
 }
 
-/** Ends the processing of a key and frees its slot; what was added meanwhile waits from now on. */
+/** Ends the processing of a key and frees its slot. If the key was added meanwhile, it waits from now on. */
 export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   const crowd = item.crowd;
   assert(item.processing !== null && crowd !== null, `work queue ${queue.name}: done, but it was not processing`);
@@ -219,7 +217,7 @@ export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: numbe
   forgetCrowd(queue, crowd);
 }
 
-/** Takes back all adds. A key that is processing stays so until `doneWork`. */
+/** Takes back all adds of a key. A key that is processing stays so until `doneWork`. */
 export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
   item.changedMs = NO_CHANGE;
   item.freshDueMs = Infinity;
@@ -228,17 +226,17 @@ export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
   leaveLine(queue, item);
 }
 
-/** From now on nothing is added or taken; what is processing can still be done. */
+/** From now on nothing is added or taken. What is processing can still be done. */
 export function shutDownWork<K>(queue: WorkQueue<K>): void {
   queue.shuttingDown = true;
 }
 
-/** When the next delay ends; Infinity = none runs. Keys that wait for a slot are woken by `doneWork`. */
+/** When the next delay ends; Infinity = none runs. `doneWork` wakes the keys that wait for a slot. */
 export function nextWorkMs<K>(queue: WorkQueue<K>): number {
   return queue.shuttingDown ? Infinity : (heapFirst(queue.delayed)?.heapDueMs ?? Infinity);
 }
 
-/** Keys that wait for a slot: neither delayed nor processing. */
+/** How many keys wait for a slot: neither delayed nor processing. */
 export function workDepth<K>(queue: WorkQueue<K>): number {
   return queue.fresh.depth + queue.chore.depth;
 }
@@ -248,14 +246,14 @@ export function unfinishedWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): nu
   return Math.max(0, queue.processing.length * nowMs - queue.startedSumMs) / 1000;
 }
 
-/** Age of what has been processing the longest; 0 = nothing is. */
+/** Age of the key that has been processing the longest; 0 = there is none. */
 export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
   return queue.processing.first === null ? 0 : (nowMs - queue.processing.first.startedMs) / 1000;
 }
 
 /**
- * The oldest change that is not settled: waiting, or covered by a processing that has not ended; -1 = none.
- * Looks at every key that waits or is processing, and at no other.
+ * When the oldest unsettled change came: it waits, or the processing that covers it has not ended. -1 = there is none.
+ * Looks only at keys that wait or are processing.
  */
 export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
   let oldestMs = NO_CHANGE;
@@ -286,7 +284,9 @@ function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
   }
 }
 
-/** Puts an item where its due times say: in line, in the heap, or (a chore in line, fresh due later) in both. */
+/**
+ * Puts an item where its due times say: in line, in the heap, or in both (a chore in line that is due as fresh later).
+ */
 function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   if (item.processing !== null) return;
   const lane = item.freshDueMs <= nowMs ? 'fresh' : item.choreDueMs <= nowMs ? 'chore' : null;
@@ -326,8 +326,8 @@ function leaveLine<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
 }
 
 /**
- * The first namespace of a lane that may have a slot now. Looking at two is enough: those that hold their share hold at
- * least half of all slots each, so while a slot is free there is at most one of them.
+ * The first namespace of a lane that may have a slot now. It looks at two: a namespace that holds its share holds at
+ * least half of all slots, so while a slot is free there is at most one such.
  */
 function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
   const { first } = ring.lines;
@@ -340,7 +340,7 @@ function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, n
   const crowd = item.crowd!;
   const { slots } = queue;
   observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
-  // Counted first, so that the namespace is not forgotten between its line and its slot.
+  // It is counted first, so that the namespace is not forgotten between its line and its slot.
   crowd.processing++;
   item.coveredMs = item.changedMs;
   forgetWork(queue, item);

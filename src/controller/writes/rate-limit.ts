@@ -1,20 +1,20 @@
 /**
- * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`), as a virtual schedule: it keeps the time
- * at which the bucket would be full again instead of a count that has to be topped up. So the time that
- * `nextTokenMs` names and the time at which `tryTakeToken` succeeds are the same number, without rounding.
+ * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`), as a virtual schedule: it keeps the
+ * time at which the bucket would be full again, not a count that has to be topped up. So `tryTakeToken` succeeds at
+ * exactly the time that `nextTokenMs` gives, without rounding.
  */
 
 export interface TokenBucket {
-  /** Between two tokens; 0 = no limit. */
+  /** Time between two tokens; 0 = no limit. */
   readonly intervalMs: number;
   readonly burst: number;
   /** When the bucket is full again. */
   fullAtMs: number;
-  /** No token before: the server has said Retry-After. */
+  /** No token is given before this time: the server has said Retry-After. */
   pausedUntilMs: number;
 }
 
-/** `qps` 0 or less = no limit, as client-go takes a negative one. The bucket starts full. */
+/** The bucket starts full. `qps` 0 or less = no limit, as in client-go. */
 export function createTokenBucket(qps: number, burst: number): TokenBucket {
   return {
     intervalMs: qps > 0 ? 1000 / qps : 0,
@@ -30,7 +30,7 @@ export function tryTakeToken(bucket: TokenBucket, nowMs: number): boolean {
   return true;
 }
 
-/** The earliest time at which a token can be taken; in the past when there is one. */
+/** The earliest time at which a token can be taken; a time in the past when there is one now. */
 export function nextTokenMs(bucket: TokenBucket): number {
   return Math.max(bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs, bucket.pausedUntilMs);
 }
@@ -46,7 +46,7 @@ export function tokenUse(bucket: TokenBucket, nowMs: number): number {
   return Math.min(1, Math.max(0, 1 - tokensAt(bucket, nowMs) / bucket.burst));
 }
 
-/** Retry-After: the client sends nothing before `untilMs`. Never shortens a pause. */
+/** The server has said Retry-After: no token before `untilMs`. A pause is never shortened. */
 export function pauseTokens(bucket: TokenBucket, untilMs: number): void {
   bucket.pausedUntilMs = Math.max(bucket.pausedUntilMs, untilMs);
 }

@@ -1,8 +1,9 @@
 /**
- * The pause of all writes, and of nothing else, that an overloaded or ending API server asks for. At its end one write
- * goes out alone as a trial; only its answer lets the rest go, or begins another pause.
+ * The pause of all writes, and of nothing else, for which an overloaded or ending API server asks. At its end one write
+ * goes out alone as a trial. Only its answer lets the rest go, or begins another pause.
  *
- * Any other Retry-After (an admission webhook's, a proxy's) is about one object, and delays that one alone (backoff.ts).
+ * Any other Retry-After, such as an admission webhook's or a proxy's, is about one object and delays that one alone
+ * (`backoff.ts`).
  */
 import type { Now } from '../event.ts';
 import { log, type ControllerState, type WritePause } from '../state.ts';
@@ -12,7 +13,7 @@ import type { TransportEvent } from '../../ports/transport.ts';
 
 /** The longest that priority and fairness ever asks for. */
 const PAUSE_MS_MAX = 32_000;
-/** Where the answer names no time. */
+/** The pause where the answer names no time. */
 const PAUSE_MS_MIN = 1000;
 
 export function createWritePause(): WritePause {
@@ -25,7 +26,7 @@ export function nextWriteMs({ sinceMs, untilMs, trial }: WritePause): number {
   return trial === null ? untilMs : Infinity;
 }
 
-/** Every write that is sent is told of here: the first one after a pause is its trial. */
+/** The caller tells every write that it sends. The first one after a pause is its trial. */
 export function noteWriteSent(pause: WritePause, write: object): void {
   if (pause.sinceMs !== Infinity) pause.trial = write;
 }
@@ -37,11 +38,11 @@ export function noteWriteAnswered(state: ControllerState, write: object, event: 
   if (isTrial) pause.trial = null;
   const asked = pauseAsked(event);
   if (asked !== null) {
-    // Of several answers the latest time counts.
+    // The latest time of several answers counts.
     pause.untilMs = Math.max(pause.untilMs, now.nowMs + asked.forMs);
     const goesOn = pause.sinceMs !== Infinity;
     if (!goesOn) pause.sinceMs = now.nowMs;
-    // While it lasts the line would come with every answer.
+    // One line a pause: every answer would bring another.
     log(state, goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'all writes wait, as the API server asks', {
       reason: asked.reason,
       seconds: asked.forMs / 1000,
@@ -61,11 +62,11 @@ export interface AskedPause {
 /**
  * Whether the answer is about the API server itself and not about the object.
  *
- * Priority and fairness turns a request away with 429 in plain text. The header alone would not do: it also stands on the
- * answers to what priority and fairness has let through, such as a Status that an admission webhook has made.
+ * Priority and fairness turns a request away with 429 in plain text. Its header alone is no sign: it also stands on the
+ * answers to requests that it has let through, such as a Status that an admission webhook has made.
  *
- * A server that shuts down says so: 429 in plain text (`--shutdown-send-retry-after`), or 503 with a Status. What a
- * webhook says begins with `admission webhook`. The header `Connection: close` would be no sign: a proxy strips it.
+ * A server that shuts down answers 429 in plain text (`--shutdown-send-retry-after`), or 503 with a Status. A webhook's
+ * message begins with `admission webhook`. The header `Connection: close` would be no sign: a proxy strips it.
  */
 export function pauseAsked(event: TransportEvent): AskedPause | null {
   if (event.type !== 'response' || (event.status !== 429 && event.status !== 503)) return null;
@@ -79,7 +80,7 @@ export function pauseAsked(event: TransportEvent): AskedPause | null {
   return { reason: 'the API server shuts down', forMs };
 }
 
-/** Until a write is tried again; 0 = there is no pause. */
+/** Seconds until a write is tried again; 0 = there is no pause. */
 export function pauseSecondsLeft({ sinceMs, untilMs }: WritePause, nowMs: number): number {
   return sinceMs === Infinity ? 0 : Math.max(0, untilMs - nowMs) / 1000;
 }

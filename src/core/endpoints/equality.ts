@@ -1,7 +1,7 @@
 /**
- * When two lists of subsets say the same (docs/spec/endpoints.md "When nothing is written"): order counts, an absent
- * list is an empty one, an absent nodeName or appProtocol is not an empty one, and the resourceVersion of a targetRef
- * is nobody's business. Objects that are the same in memory are not looked into.
+ * When two lists of subsets say the same (docs/spec/endpoints.md "When nothing is written"). Order counts. An absent
+ * list is an empty one. An absent nodeName or appProtocol is not an empty one. The resourceVersion of a targetRef does
+ * not count. Objects that are the same in memory are not looked into.
  */
 import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
 
@@ -36,7 +36,7 @@ function portEqual(a: EndpointPort, b: EndpointPort): boolean {
   );
 }
 
-/** But for the resourceVersion. */
+/** The resourceVersion does not count. */
 export function referenceEqual(a: ObjectReference, b: ObjectReference): boolean {
   return (
     (a.uid ?? '') === (b.uid ?? '') &&

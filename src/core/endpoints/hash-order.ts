@@ -1,6 +1,6 @@
 /**
  * The order of ports and subsets in an Endpoints object: by the FNV-1a-128 of a text dump of each
- * (docs/spec/endpoints.md "Repacking: order"). The dump is part of the contract with upstream; strings stand in it raw,
+ * (docs/spec/endpoints.md "Repacking: order"). The dump is part of the contract with upstream. Strings stand in it raw,
  * and empty lists print like absent ones.
  */
 import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
@@ -10,7 +10,7 @@ export function portHash(port: EndpointPort): string {
   return fnv1a128(`(v1.EndpointPort)${portText(port)}`);
 }
 
-/** Time proportional to the addresses, about 2 ms for 1,000 of them. Addresses and ports must be in order already. */
+/** The time grows with the addresses: about 2 ms for 1,000. Addresses and ports must be in order already. */
 export function subsetHash(subset: EndpointSubset): string {
   return fnv1a128(
     `(v1.EndpointSubset){Addresses:${listText('EndpointAddress', subset.addresses, addressText)}` +
@@ -24,7 +24,7 @@ export function compareHashed(a: { readonly hash: string }, b: { readonly hash: 
   return a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0;
 }
 
-/** A new list, in order; the usual list of one port costs no hash. */
+/** A new list, in order. The usual list of one port costs no hash. */
 export function portsInOrder(ports: readonly EndpointPort[]): EndpointPort[] {
   if (ports.length < 2) return [...ports];
   return ports
@@ -33,7 +33,7 @@ export function portsInOrder(ports: readonly EndpointPort[]): EndpointPort[] {
     .map(({ item }) => item);
 }
 
-/** A new list, in order; the usual list of one subset costs no hash. */
+/** A new list, in order. The usual list of one subset costs no hash. */
 export function subsetsInOrder(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   if (subsets.length < 2) return [...subsets];
   return subsets

@@ -13,7 +13,7 @@ export function portKey(port: EndpointPort): string {
 
 /**
  * Keys of the ports of one stored object, each to be asked for once. Upstream compares decoded ports, in which
- * appProtocol is a pointer: a port with one equals no other, whatever that says.
+ * appProtocol is a pointer: a port with an appProtocol equals no other.
  */
 export function storedPortKeys(): (port: EndpointPort) => string {
   let count = 0;

@@ -3,8 +3,8 @@ import { setKey } from '../../kube/labels.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 
 /**
- * The labels of a service's Endpoints, to the last one (docs/spec/endpoints.md "Labels"): the service's, but for two
- * that are ours to set whatever the service says.
+ * All labels of a service's Endpoints (docs/spec/endpoints.md "Labels"): the service's, but for two that are ours to
+ * set.
  */
 export function endpointsLabels(service: ServiceRecord): Record<string, string> {
   const labels: Record<string, string> = {};

@@ -1,13 +1,13 @@
 /**
  * The pods of one service and the subsets that they make, kept up to date change by change.
  *
- * Each pod that has an address and a port has a *profile*: the ports that the service has on it. Pods of one profile sit
- * together in two sorted lists, ready and not. A port belongs to the pods of all profiles that name it, so ports that
- * are named by the same profiles share a subset. With one profile, as nearly always, its lists are the subset: a pod
+ * Each pod that has an address and a port has a *profile*: the ports that the service has on it. Pods of one profile
+ * stand in two sorted lists, ready and not ready. A port belongs to the pods of all profiles that name it, so ports
+ * that the same profiles name share a subset. Nearly always there is one profile, and its lists are the subset: a pod
  * that turns ready costs a search and a memmove, whatever the size of the service.
  *
- * This rests on pods having addresses of their own. The uid is part of an address, so it takes two pods with one uid
- * to break that, which no API server makes; for as long as there are such, all is laid out from scratch each time.
+ * This rests on pods having addresses of their own. The uid is part of an address, so only two pods with one uid break
+ * it, which no API server makes. While there are such pods, each plan lays out everything from scratch.
  */
 import type {
   EndpointAddress,
@@ -48,17 +48,17 @@ export interface Membership {
   /** How many pods with an address have each uid, and how many uids have more than one. */
   readonly podsByUid: Map<string, number>;
   sharedUids: number;
-  /** Which profiles make which subset; null = profiles came or went since. */
+  /** Which profiles make which subset; null = profiles came or went since it was made. */
   layout: readonly Group[] | null;
   subsets: readonly EndpointSubset[];
   subsetsValid: boolean;
-  /** Problems that arose and were not taken yet, oldest first. */
+  /** Problems that have not been taken yet, oldest first. */
   problems: Problem[];
 }
 
 interface Member {
   readonly pod: PodRecord;
-  /** The last one that the pod had or has: reused while it is right, so that unchanged addresses stay identical. */
+  /** The pod's last address. It is reused while it is right, so that unchanged addresses stay identical. */
   readonly address: EndpointAddress | null;
   /** Where `address` is listed; null = nowhere. */
   readonly profile: Profile | null;
@@ -78,10 +78,10 @@ interface Profile {
 interface Group {
   readonly profiles: readonly Profile[];
   readonly ports: readonly EndpointPort[];
-  /** What `subset` was made from: ready and not ready lists of each profile in turn. */
+  /** What `subset` was made from: the ready and not ready lists of each profile in turn. */
   lists: readonly (readonly EndpointAddress[])[];
   subset: EndpointSubset;
-  /** Of `subset`, made when there is another to compare it with; empty until then. */
+  /** The key of `subset`, made when there is another subset to compare it with; empty until then. */
   hash: string;
 }
 
@@ -119,7 +119,7 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
   if (before?.pod === pod) return pod;
   const after = place(membership, pod, before);
   if (before === undefined || !sameEndpoint(before, after)) {
-    // In this order a profile that loses and gets its only pod is not dropped in between.
+    // In this order a profile that loses its only pod and gets another is not dropped in between.
     list(membership, after);
     if (before !== undefined) unlist(membership, before);
   }
@@ -128,7 +128,7 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
   return before?.pod ?? null;
 }
 
-/** Takes a changed service; all pods are looked at again only if a field changed that says something about them. */
+/** Takes a changed service. All pods are looked at again only if a field changed that concerns them. */
 export function setSpec(membership: Membership, spec: ServiceRecord): void {
   const before = membership.spec;
   if (before === spec) return;
@@ -163,8 +163,8 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
 }
 
 /**
- * The canonical subsets, not truncated. Neither they nor what they hold ever change, and what has not changed since the
- * last call is the same object again, up to the whole list.
+ * The canonical subsets, not truncated. Neither the list nor its parts ever change. What has not changed since the last
+ * call is the same object again, up to the whole list.
  */
 export function subsetsOf(membership: Membership): readonly EndpointSubset[] {
   if (!membership.subsetsValid) {
@@ -185,7 +185,7 @@ export function memberNames(membership: Membership): Iterable<string> {
   return membership.members.keys();
 }
 
-/** What becomes of a pod, not yet listed. */
+/** The entry of a pod, which is not listed yet. */
 function place(membership: Membership, pod: PodRecord, before: Member | undefined): Member {
   const { spec, publishNotReady } = membership;
   const known = before?.address ?? null;
@@ -262,7 +262,7 @@ function fixedNumber(port: ServicePort): number | null {
   return typeof port.targetPort === 'number' ? port.targetPort : null;
 }
 
-/** Port by port; null = left out. Names are the service's. */
+/** The ports of a pod, one by one; null = left out. Names are the service's. */
 function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number | null)[]): EndpointPort[] {
   const made: EndpointPort[] = [];
   for (let i = 0; i < ports.length; i++) {
@@ -314,7 +314,7 @@ function groupProfiles(profiles: readonly Profile[]): Group[] {
   }));
 }
 
-/** Of pods with equal ips and uids the first by name counts; upstream takes them as its cache happens to order them. */
+/** The first pod by name counts of those with equal ips and uids. Upstream takes them in the order of its cache. */
 function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
   // Its groups do not show what was laid out last.
   membership.layout = null;

@@ -5,17 +5,17 @@ import { makeSubset } from './subset.ts';
 
 export interface Capped {
   readonly subsets: readonly EndpointSubset[];
-  /** Addresses left; one that is in two subsets counts twice, here as for the limit. */
+  /** How many addresses are left. One that is in two subsets counts twice, here as for the limit. */
   readonly ready: number;
   readonly notReady: number;
-  /** Addresses cut off. */
+  /** How many addresses were cut off. */
   readonly truncated: number;
 }
 
 /**
- * At most 1,000 addresses (docs/spec/endpoints.md "Over capacity"): ready ones go first, each subset keeps its share,
- * rounded up, of the front of its list. Unlike upstream, a subset left without an address goes too, as the API server
- * rejects it.
+ * Leaves at most 1,000 addresses (docs/spec/endpoints.md "Over capacity"). Ready ones go first, and each subset keeps
+ * its share, rounded up, of the front of its list. Unlike upstream, a subset without an address goes too, because the
+ * API server rejects it.
  */
 export function capAddresses(subsets: readonly EndpointSubset[]): Capped {
   let ready = 0;

@@ -22,7 +22,7 @@ export interface EndpointsPlanInput {
   readonly stored: Endpoints | null;
   /**
    * The subsets of the newest plan for this service whose write was applied, else null. When `stored` holds this very
-   * list, its order is known to be canonical, and it isn't repacked.
+   * list, its order is known to be canonical and it is not repacked.
    */
   readonly planned: readonly EndpointSubset[] | null;
   /** Seconds since the epoch for the annotation, should there be a write; 0 = none. */
@@ -31,7 +31,7 @@ export interface EndpointsPlanInput {
 
 export interface EndpointsPlan {
   readonly verb: 'none' | 'create' | 'update';
-  /** The whole body of the write; null when there is none. Shares parts with the input: must not be changed. */
+  /** The whole body of the write; null when there is none. It shares parts with the input and must not be changed. */
   readonly object: Endpoints | null;
   /** Addresses in the object after truncation; the same when nothing needs writing. */
   readonly ready: number;
@@ -42,8 +42,8 @@ export interface EndpointsPlan {
 
 /**
  * What to write so that the server holds the right Endpoints for the service. Compares after truncation, and labels and
- * annotations exactly; a trigger time alone is no reason to write. An object of the right content in any order of
- * subsets, ports and addresses is left alone.
+ * annotations exactly. A trigger time alone is no reason to write. An object of the right content is left alone, in
+ * whatever order its subsets, ports and addresses are.
  */
 export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const { service, stored } = input;
@@ -80,11 +80,11 @@ function storedIsRight(
   const subsets = stored.subsets ?? [];
   if (subsetsEqual(subsets, capped.subsets)) return true;
   if (subsets === planned || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
-  // What truncation left of several subsets need not be canonical any more.
+  // Several subsets need not be canonical any more after truncation.
   return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
 }
 
-/** Everything that the server keeps in the object stays; a new object has a name only, its namespace is in the path. */
+/** Everything that the server keeps in the object stays. A new object has a name only: its namespace is in the path. */
 function storedMetadata(stored: Endpoints | null, name: string): ObjectMeta {
   if (stored === null) return { name };
   const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };

@@ -21,7 +21,7 @@ export function repackStored(subsets: readonly EndpointSubset[]): EndpointSubset
 }
 
 /**
- * What upstream merges subsets to that the server holds, in any order. A port with appProtocol is another one in each
+ * How upstream merges the subsets that the server holds, in any order. A port with appProtocol is another port in each
  * of them: two merged subsets may have equal ports, and one may have a port twice.
  */
 export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
@@ -29,10 +29,10 @@ export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[
 }
 
 /**
- * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states; all
- * lists but that of the subsets are sorted. Of addresses with the same ip and uid the first is kept; one that is both
- * ready and not, for a port, is not. Ports without addresses vanish. Never changes its input; the address and port
- * objects are reused.
+ * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states. All
+ * lists but that of the subsets are sorted. The first of addresses with the same ip and uid is kept. An address that is
+ * both ready and not ready for a port is not ready. Ports without addresses vanish. The input never changes; its
+ * address and port objects are reused.
  */
 function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: EndpointPort) => string): EndpointSubset[] {
   const addresses: EndpointAddress[] = [];
@@ -53,8 +53,8 @@ function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: Endpoint
     return states;
   });
 
-  // Ports of the same input subsets have the same addresses: those are looked at once for all of them. Only then are
-  // addresses compared, which is what counts.
+  // Ports of the same input subsets have the same addresses, so these are looked at once. Then the addresses are
+  // compared, which is what counts.
   const byAddresses = new Map<string, { states: Readiness; ports: EndpointPort[] }>();
   const ports = subsets.map((subset) =>
     subset.ports === undefined || subset.ports.length === 0 ? [NO_PORT] : subset.ports,

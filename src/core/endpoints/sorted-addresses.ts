@@ -3,9 +3,9 @@ import { assert } from '../../lib/assert.ts';
 import { compareAddresses } from './identity.ts';
 
 /**
- * A sorted list of addresses under change. Changes collect until somebody looks: then few of them are put in place, one
- * copy and a memmove each, and many are merged. A list once handed out never changes, and while nothing has changed, or
- * all changes were taken back, it is the same one. Addresses are told apart by object identity.
+ * A sorted list of addresses under change. Changes collect until somebody looks. Then a few are put in place, one copy
+ * and a memmove each, and many are merged. A list that was handed out never changes. While nothing has changed, or all
+ * changes were taken back, it is the same list. Addresses are told apart by object identity.
  */
 export interface SortedAddresses {
   sorted: readonly EndpointAddress[];
@@ -13,7 +13,7 @@ export interface SortedAddresses {
   readonly removed: Set<EndpointAddress>;
 }
 
-/** From how many changes on merging is cheaper than inserting one by one, for lists of hundreds and more. */
+/** From so many changes on merging is cheaper than inserting one by one, for lists of hundreds and more. */
 const MERGE_CHANGES_MIN = 16;
 
 export function createSortedAddresses(): SortedAddresses {
@@ -38,7 +38,7 @@ export function sortedAddresses(list: SortedAddresses): readonly EndpointAddress
   return list.sorted;
 }
 
-/** Two sorted lists as one; of equal ones, those of `a` come first. */
+/** Two sorted lists as one. Of equal elements those of `a` come first. */
 export function mergeAddresses(
   a: readonly EndpointAddress[],
   b: readonly EndpointAddress[],

@@ -5,7 +5,7 @@ import { forbiddenAddress, type Ip, parseIp } from '../ip.ts';
 import { endpointIdentity } from '../slices/endpoint-identity.ts';
 import { portMapKey, slicePortsInOrder } from '../slices/port-map-key.ts';
 
-/** What the slices of one family and one list of ports should hold together; perhaps nothing. */
+/** What the slices of one family and one list of ports should hold together; it may be nothing. */
 export interface DesiredGroup {
   readonly family: IpFamily;
   readonly ports: readonly SlicePort[];
@@ -30,9 +30,9 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
 }
 
 /**
- * The slices' content that subsets stand for (docs/spec/endpointslice.md "Mirroring: content"). Every merged subset has
- * a group (several if it has ports of one name) in each family, also an empty one, so that what a family had before is
- * cleaned up as a change of this group.
+ * The content of slices that the subsets stand for (docs/spec/endpointslice.md "Mirroring: content"). Every merged
+ * subset has a group in each family, or several if it has ports of one name. It has one also where it is empty, so that
+ * what the family had before is cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  * @param zones by node; null = endpoints have none
  */
@@ -61,7 +61,7 @@ export function desiredGroups(
     const count = ready.length + notReady.length;
     let accepted = 0;
     let seen = 0;
-    // What comes after the limit is not even looked at, so an invalid address there counts as one too many.
+    // Addresses above the limit are not looked at, so an invalid one among them counts as one too many.
     for (; seen < count && accepted < acceptedMax; seen++) {
       const isReady = seen < ready.length;
       const address = isReady ? ready[seen]! : notReady[seen - ready.length]!;
@@ -70,7 +70,7 @@ export function desiredGroups(
         invalid++;
       } else {
         accepted++;
-        // Addresses that are one endpoint to a slice: the last counts, so that not ready wins.
+        // These addresses are one endpoint to a slice. The last counts, so that not ready wins.
         const endpoint = mirroredEndpoint(address, ip, isReady, zones);
         for (const group of ip.family === 'IPv4' ? ipv4 : ipv6) {
           group.endpoints.set(endpointIdentity(endpoint), endpoint);
@@ -84,7 +84,10 @@ export function desiredGroups(
   return { groups: new Map(inOrder), invalid, skipped, truncated };
 }
 
-/** In upstream's order where it counts: of one address in two merged subsets with equal ports the last state wins. */
+/**
+ * In upstream's order where it counts: the last state of an address wins that is in two merged subsets with equal
+ * ports.
+ */
 function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const merged = mergeStored(subsets);
   const equalPorts = subsets.some(({ ports = [] }) => ports.some(({ appProtocol }) => appProtocol !== undefined));
@@ -92,8 +95,8 @@ function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSub
 }
 
 /**
- * Null when the API server would not have the address in a slice: it would refuse all of it (docs/spec/endpointslice.md
- * "What the API server validates").
+ * Null when the API server would refuse the whole slice for this address (docs/spec/endpointslice.md "What the API
+ * server validates").
  */
 export function usableIp(text: string): Ip | null {
   const ip = parseIp(text);
@@ -111,9 +114,9 @@ function slicePort(port: EndpointPort): SlicePort {
 }
 
 /**
- * Ports, each once, in lists of which none has a name twice, mostly one. Two subsets may each have a port of that name
- * for the same addresses; merging brings them together, and the API server would refuse the slice (upstream tries it
- * for ever).
+ * The ports, each once, in lists without two ports of one name; mostly one list. Two subsets may each have a port of
+ * that name for the same addresses. Merging brings these together, and the API server would refuse the slice, which
+ * upstream then tries for ever.
  */
 function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePort[])[] {
   const lists: SlicePort[][] = [[]];

@@ -33,7 +33,7 @@ export function mirroredMetadata(endpoints: Endpoints): MirroredMetadata {
 }
 
 /**
- * Whether a slice carries all of it. The two reserved labels are how the slice was found, and a slice without any owner
+ * Whether a slice carries all of it. The two reserved labels are how the slice was found. A slice without any owner
  * will do (docs/spec/endpointslice.md "Mirroring: one group").
  */
 export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boolean {
@@ -43,7 +43,7 @@ export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boo
   return !(ownerReferences ?? []).some(({ kind, uid }) => kind === 'Endpoints' && uid !== wanted.owner.uid);
 }
 
-/** `base` with all of it; what else there is stays, finalizers above all. */
+/** `base` with all of it. What else it has stays, finalizers above all. */
 export function withMetadata(base: ObjectMeta, wanted: MirroredMetadata): ObjectMeta {
   const metadata: ObjectMeta & { managedFields?: unknown } = {
     ...base,

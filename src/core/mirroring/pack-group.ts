@@ -22,9 +22,9 @@ export interface PackedSlice {
 }
 
 /**
- * Lays out the endpoints of one group of slices in as few writes as possible: an endpoint that a slice holds stays
- * there, new ones go into slices that are written anyway, the fullest first, then all into the one other slice where they
- * fit best, else into new ones. No slice holds more than `maxEndpointsPerSlice`, and none is left empty.
+ * Lays out the endpoints of one group of slices in as few writes as possible. An endpoint that a slice holds stays
+ * there. New ones go into slices that are written anyway, the fullest first; then all into the one other slice where
+ * they fit best; else into new slices. No slice holds more than `maxEndpointsPerSlice`, and none is left empty.
  * @param stored in the order of preference; all are looked at
  * @param outdated whether a slice must be written for something else than its endpoints
  */
@@ -55,7 +55,7 @@ export function packGroup(
         changed = true;
       }
     }
-    // One that is empty is written either way: filled, or deleted.
+    // An empty slice is written either way: filled, or deleted.
     return { slice, endpoints, changed: changed || endpoints.length === 0 || outdated(slice) };
   });
   const added = left.size;
@@ -94,7 +94,9 @@ interface MutableSlice {
   changed: boolean;
 }
 
-/** The fullest slice of at most `endpointsMax` endpoints; the first of equally full ones. Those that change are full. */
+/**
+ * The fullest slice of at most `endpointsMax` endpoints, the first of equally full ones. Slices that change are full.
+ */
 function bestFit(slices: readonly MutableSlice[], endpointsMax: number): MutableSlice | null {
   let best: MutableSlice | null = null;
   for (const slice of slices) {

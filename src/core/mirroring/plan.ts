@@ -15,7 +15,7 @@ import { recycle } from './recycle.ts';
 export interface MirrorConfig {
   /** `--mirroring-max-endpoints-per-subset` */
   readonly endpointsPerSubsetMax: number;
-  /** What is above that goes into further slices of at most that many endpoints each, instead of being left out. */
+  /** Addresses above that go into further slices of at most that many endpoints each, instead of being left out. */
   readonly all: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface MirrorInput {
   /** All slices of ours for that name as stored, in any order. */
   readonly stored: readonly EndpointSlice[];
   readonly config: MirrorConfig;
-  /** By node, of those that have one; null = mirrored endpoints have none, as upstream. */
+  /** By node, for nodes that have a zone; null = mirrored endpoints have none, as upstream. */
   readonly zones?: ReadonlyMap<string, string> | null;
   /** Draws 5 characters for the name of a new slice. */
   readonly suffix: () => string;
@@ -46,15 +46,15 @@ export interface MirrorFacts {
   readonly slices: number;
   readonly slicesDesired: number;
   /**
-   * By this plan, against what is stored; as upstream counts, without those of slices whose ports are wanted no more,
-   * or that are one too many.
+   * What this plan changes, against what is stored. As with upstream, slices do not count whose ports are wanted no
+   * more, or that are one too many.
    */
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
   /** Addresses left out: above the limit, or no IP address. */
   readonly skipped: number;
-  /** That endpoints are on, whether they exist or not; absent unless endpoints have zones. */
+  /** The nodes that endpoints are on, whether they exist or not; absent unless endpoints have zones. */
   readonly nodes?: readonly string[];
 }
 
@@ -68,9 +68,9 @@ export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
 
 /**
  * What to write so that the slices say what the Endpoints say (docs/spec/endpointslice.md "Mirroring: content",
- * "Mirroring: writing"). Whether the Endpoints are to be mirrored at all was decided before. A slice that is being
- * deleted counts as absent (upstream #108779). Of several stored slices for the same ports and family one that is right
- * is kept, else the first by name.
+ * "Mirroring: writing"). The caller has decided that the Endpoints are to be mirrored. A slice that is being deleted
+ * counts as absent (upstream #108779). Of several stored slices for the same ports and family one that is right is
+ * kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
   const { endpoints, config, zones = null } = input;
@@ -116,7 +116,7 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   creates.forEach((content, i) => {
     const slice = recycled[i]!;
     if (slice !== null) updates.push({ slice, content });
-    // What the Endpoints own is about to go with them.
+    // The Endpoints are being deleted, and what they own goes with them.
     else if (endpoints.metadata.deletionTimestamp === undefined) inserts.push({ slice: null, content });
     else return;
     facts.slices++;
@@ -143,7 +143,7 @@ function nodesOf(groups: Iterable<DesiredGroup>): string[] {
   return [...nodes];
 }
 
-/** The slice to keep where one is to have everything: the first that needs no write, else the first. */
+/** The slice to keep where one slice is to have everything: the first that needs no write, else the first. */
 function keptOne(
   stored: readonly EndpointSlice[],
   pack: (slices: readonly EndpointSlice[]) => PackedGroup,

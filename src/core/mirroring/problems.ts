@@ -41,7 +41,7 @@ function badAddressFields(subsets: readonly EndpointSubset[]): string {
   return joinFields(fields);
 }
 
-/** The subsets as the user wrote them that went into a merged subset above the limit. */
+/** The subsets, as the user wrote them, that went into a merged subset above the limit. */
 function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly EndpointSubset[]): string {
   const wanted = new Set(merged.flatMap(portIdentities));
   const fields: string[] = [];
@@ -52,7 +52,7 @@ function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly En
 }
 
 /**
- * Merged subsets hold the ports of the stored ones: one with appProtocol, which is no other's equal, is told by its
+ * Merged subsets hold the ports of the stored ones. A port with appProtocol equals no other, so it is told by its
  * object.
  */
 function portIdentities(subset: EndpointSubset): readonly (string | EndpointPort)[] {

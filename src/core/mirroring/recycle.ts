@@ -6,9 +6,9 @@ export interface WantedSlice {
 }
 
 /**
- * For each new slice a stored one that would be deleted and becomes it instead, in one write for two
- * (docs/spec/endpointslice.md "Mirroring: writing"); null where none is left of its address type. Of several the one
- * with the most of its addresses, so that they don't move between objects; then the first. Each is used once.
+ * For each new slice a stored one that would be deleted: it becomes the new one, in one write instead of two
+ * (docs/spec/endpointslice.md "Mirroring: writing"). Null where none is left of its address type. Of several it is the
+ * one with the most of its addresses, so that they do not move between objects, then the first. Each is used once.
  */
 export function recycle(
   wanted: readonly WantedSlice[],
