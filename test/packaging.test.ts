@@ -124,7 +124,7 @@ test('installed, it runs with a thread, names itself, and stops with status 0', 
     const status = await new Promise<number | null>((resolve) => child.once('exit', resolve));
     assert.equal(status, 0, said);
     assert.match(userAgent, /^endpointd\/\d+\.\d+\.\d+ \(\w+\/\w+\)$/);
-    assert.ok(said.includes('"msg":"stopped"'), said);
+    assert.ok(said.includes('"msg":"Stopped"'), said);
     assert.ok(!said.includes('"level":"error"'), said);
   } finally {
     server.closeAllConnections();

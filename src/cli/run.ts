@@ -85,9 +85,9 @@ export async function run(args: readonly string[]): Promise<number> {
   loop.start();
 
   const signal = await signals.first();
-  log.write({ level: 'info', v: 0, message: 'stopping: planning nothing more, draining writes', fields: { signal } });
+  log.write({ level: 'info', v: 0, message: 'Stopping: planning nothing more, draining writes', fields: { signal } });
   const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => http?.close()]);
-  log.write({ level: 'info', v: 0, message: drained ? 'stopped' : 'stopped without draining all writes', fields: {} });
+  log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
   const flushed = await log.flush(FLUSH_MS_MAX);
   signals.off();
   const status = drained ? 0 : 1;
@@ -156,8 +156,8 @@ async function serveObservation(
       log.write({
         level: 'warning',
         v: 0,
-        message: 'metrics port: no connection accepted',
-        fields: { error: message },
+        message: 'Metrics port accepts no connection',
+        fields: { err: message },
       });
     },
   });
@@ -217,7 +217,7 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
     shards: options.shards,
     metrics: http?.address ?? 'off',
   };
-  log.write({ level: 'info', v: 0, message: 'endpointd starts', fields });
+  log.write({ level: 'info', v: 0, message: 'Starting endpointd', fields });
 }
 
 /** As metrics and log lines name them. */

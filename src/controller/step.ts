@@ -154,7 +154,7 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
   for (const controller of state.controllers) {
     if (controller.running || !cachesOf(state, controller).every((resource) => synced.has(resource))) continue;
     controller.running = true;
-    log(state, 'info', 0, 'caches are filled, syncing begins', {
+    log(state, 'info', 0, 'Caches are filled, syncing begins', {
       controller: controller.name,
       services: state.serviceCount,
       sinceStartMs: Math.round(now.nowMs - startedAt.nowMs),

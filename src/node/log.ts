@@ -32,7 +32,7 @@ export function createLog(config: LogConfig): Log {
     sink: fileSink(config.destination),
     bytesMax: BUFFER_BYTES_MAX,
     dropNotice: (lines) =>
-      format({ level: 'warning', v: 0, message: 'lines of the log were dropped', fields: { lines } }, Date.now()),
+      format({ level: 'warning', v: 0, message: 'Lines of the log were dropped', fields: { lines } }, Date.now()),
   });
   return {
     ...writer,

@@ -203,7 +203,7 @@ export function createTransport(
         call.headers = headers;
         if (headers['warning'] !== undefined) {
           for (const text of dueWarnings(headers['warning'], performance.now())) {
-            config.log({ level: 'warning', v: 0, message: 'warning from the API server', fields: { text } });
+            config.log({ level: 'warning', v: 0, message: 'Warning from the API server', fields: { text } });
           }
         }
         if (status === 401 && call.generation === generation) void unauthorized();
@@ -318,7 +318,7 @@ export function createTransport(
     try {
       take(await config.readAccess(why));
     } catch (error) {
-      const message = 'cannot read the credentials again, going on with the last ones';
+      const message = 'Cannot read the credentials again, going on with the last ones';
       config.log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
     } finally {
       refreshing = false;
@@ -340,7 +340,7 @@ export function createTransport(
       () => retired.delete(old),
       () => retired.delete(old),
     );
-    config.log({ level: 'info', v: 0, message: 'credentials changed, new connections use them', fields: {} });
+    config.log({ level: 'info', v: 0, message: 'Credentials changed, new connections use them', fields: {} });
   }
 
   const refreshTimer = setInterval(() => void reread('refresh'), config.refreshMs);

@@ -143,9 +143,9 @@ describe('a controller', () => {
     const { end } = await start(write);
     readAll(read);
     let said = '';
-    for (; !said.includes('"endpointd starts"'); said += readAll(read)) await sleep(20);
+    for (; !said.includes('"Starting endpointd"'); said += readAll(read)) await sleep(20);
     assert.equal(await end('SIGTERM'), 0);
-    assert.match(readAll(read), /"stopped"\n$/);
+    assert.match(readAll(read), /"Stopped"\n$/);
   });
 
   it('works and stops with a log whose reader has gone', async () => {
@@ -169,7 +169,7 @@ describe('a controller', () => {
     const closed = once(child.stderr!, 'close');
     assert.equal(await end('SIGUSR2'), 1);
     await closed;
-    assert.match(said, /"endpointd starts"[^]*thrown on purpose/);
+    assert.match(said, /"Starting endpointd"[^]*thrown on purpose/);
   });
 });
 

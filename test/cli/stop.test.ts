@@ -40,7 +40,7 @@ describe('a stop under way', () => {
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number];
     assert.equal(code, 143, said());
-    assert.ok(!said().includes('"stopped"'), said());
+    assert.ok(!said().includes('"Stopped"'), said());
   });
 
   it('ends with 0 once what was sent is answered', async () => {
@@ -50,7 +50,7 @@ describe('a stop under way', () => {
     const [code] = (await once(child, 'exit')) as [number];
     const tookMs = performance.now() - fromMs;
     assert.equal(code, 0, said());
-    assert.ok(said().includes('"stopped"'), said());
+    assert.ok(said().includes('"Stopped"'), said());
     assert.ok(tookMs < 10_000, `${tookMs} ms`);
   });
 });

@@ -297,7 +297,7 @@ test('TLS: a certificate that is replaced in its file is used by new connections
   await world.until(() => world.events.length === 1);
   writeFileSync(cert, PKI.otherCert);
   writeFileSync(key, PKI.otherKey);
-  await world.until(() => world.logged.some((line) => line.message.startsWith('credentials changed')));
+  await world.until(() => world.logged.some((line) => line.message.startsWith('Credentials changed')));
   world.transport.send(httpRequest());
   await world.until(() => world.events.length === 2);
   assert.equal(world.events[1]!.type, 'response');

@@ -108,7 +108,7 @@ test('changed credentials open new connections while a stream ends on its old on
   await world.until(() => world.events.some((event) => event.type === 'chunk') && world.events.length === 3);
   const before = world.connections();
   ca = 'new';
-  await world.until(() => world.logged.some((line) => line.message.startsWith('credentials changed')));
+  await world.until(() => world.logged.some((line) => line.message.startsWith('Credentials changed')));
   world.transport.send(httpRequest());
   await world.until(() => world.events.length === 4);
   assert.equal(world.events[3]!.type, 'response', 'the watch is still open');

@@ -141,7 +141,7 @@ describe('service.alpha.kubernetes.io/tolerate-unready-endpoints', () => {
     sim.run(2000);
     assert.deepEqual(endpointsTable(sim), PUBLISHED);
     assert.deepEqual(
-      sim.logLines.filter(({ fields }) => fields['problem'] === 'bad-annotation').map(({ message }) => message),
+      sim.logLines.filter(({ fields }) => fields['problem'] === 'bad-annotation').map(({ fields }) => fields['reason']),
       ['not a boolean, ignored: "yes"'],
     );
   });

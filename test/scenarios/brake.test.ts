@@ -6,9 +6,9 @@ import { metric } from '../support/sim-reports.ts';
 import { createPod, createService, createSim, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
 
 const COUNT = 120;
-const TOO_MUCH = 'a list would take away most ready endpoints: second lists are asked for first';
-const CONFIRMED = 'second lists say the same: most ready endpoints are taken away';
-const DENIED = 'second lists do not say the same: the endpoints stay';
+const TOO_MUCH = 'A list would take away most ready endpoints: second lists are asked for first';
+const CONFIRMED = 'Second lists say the same: most ready endpoints are taken away';
+const DENIED = 'Second lists do not say the same: the endpoints stay';
 
 /** At rest: `web` with 120 ready pods, `few` with one. */
 function settled(config: SimConfig = {}): Sim {

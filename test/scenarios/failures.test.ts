@@ -46,7 +46,7 @@ describe('an update that is refused', () => {
           reason === 'FailedToUpdateEndpoint' && message === 'Failed to update endpoint default/web: not like this',
       ),
     );
-    const [line, ...more] = lines(sim, 'sync failed, retrying');
+    const [line, ...more] = lines(sim, 'Sync failed, retrying');
     assert.deepEqual(more, []);
     const { retryMs, ...fields } = line!.fields;
     assert.ok(Number.isInteger(retryMs) && Number(retryMs) > 0, String(retryMs));
@@ -59,7 +59,7 @@ describe('an update that is refused', () => {
           controller: 'endpoints',
           service: 'default/web',
           class: 'invalid',
-          reason: 'not like this',
+          err: 'not like this',
           failures: 1,
         },
       },
@@ -79,7 +79,7 @@ describe('an update that is refused', () => {
     sim.refuse = ({ method }) => (method === 'PUT' ? bare : 0);
     flip(sim, false);
     sim.run(1000);
-    assert.equal(lines(sim, 'sync failed, retrying')[0]?.fields['reason'], '422 Invalid');
+    assert.equal(lines(sim, 'Sync failed, retrying')[0]?.fields['err'], '422 Invalid');
   });
 
   for (const status of [422, 403]) {
@@ -100,7 +100,7 @@ describe('an update that is refused', () => {
   it('with 500 makes its service stuck the sixth time in a row, and not before', () => {
     const sim = refusing(500);
     flip(sim, false);
-    const stuck = (): number => lines(sim, 'service is stuck: its objects may be wrong until this is mended').length;
+    const stuck = (): number => lines(sim, 'Service is stuck: its objects may be wrong until this is mended').length;
     while (puts(sim) < 5) sim.run(10);
     sim.run(10);
     assert.equal(stuck(), 0);
@@ -116,7 +116,7 @@ it('a conflict is expected: its line shows only where much is asked for', () => 
   const sim = refusing(409);
   flip(sim, false);
   sim.run(100);
-  const [line] = lines(sim, 'sync failed, retrying');
+  const [line] = lines(sim, 'Sync failed, retrying');
   assert.deepEqual([line?.level, line?.v, line?.fields['class']], ['info', 3, 'conflict']);
 });
 
@@ -126,7 +126,7 @@ it('a sync that went well says in its line what it wrote and how long it took', 
   sim.logLines.length = 0;
   flip(sim, false);
   sim.run(1000);
-  const [line, ...more] = lines(sim, 'synced');
+  const [line, ...more] = lines(sim, 'Synced');
   assert.deepEqual(more, []);
   const { ms, ...fields } = line!.fields;
   assert.ok(Number.isInteger(ms) && Number(ms) > 0, String(ms));

@@ -252,7 +252,7 @@ describe('own writes under way', () => {
     assert.equal(resets(sim), 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
     expectRight(sim, 10_000);
-    const lines = sim.logLines.filter(({ message }) => message.startsWith('an own write shows'));
+    const lines = sim.logLines.filter(({ message }) => message.startsWith('An own write shows'));
     const resources = lines.map(({ fields }) => String(fields['resource'])).toSorted();
     assert.deepEqual(resources, ['endpoints', 'endpointslices']);
   });

@@ -95,10 +95,7 @@ describe('an object that is too large', () => {
     sim.run(5000);
     assert.deepEqual(endpointsTable(sim), ['default/other 10.0.0.1 : http:8080/TCP', 'default/web -']);
     assert.deepEqual(stuck(sim), ['web invalid']);
-    assert.match(
-      String(sim.logLines.find(({ level }) => level === 'error')!.fields['reason']),
-      /--max-batch-bytes=65536/,
-    );
+    assert.match(String(sim.logLines.find(({ level }) => level === 'error')!.fields['err']), /--max-batch-bytes=65536/);
     sim.request(
       'PATCH',
       '/api/v1/namespaces/default/endpoints/web',

@@ -146,7 +146,7 @@ describe('leftovers without a Service', () => {
     sim.start();
     sim.run(100_000);
     assert.deepEqual(endpointsTable(sim), ['default/gluster 10.9.9.9 : :80/TCP']);
-    const reports = sim.logLines.filter(({ message }) => message === 'endpoints without a service are left alone');
+    const reports = sim.logLines.filter(({ message }) => message === 'Endpoints without a Service are left alone');
     assert.deepEqual(
       reports.map(({ fields }) => fields['endpoints']),
       ['default/gluster'],

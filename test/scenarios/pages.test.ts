@@ -91,8 +91,8 @@ describe('a page that is too big', () => {
     sim.run(60_000);
     assert.ok(podPages(sim).length < 20, `${podPages(sim).length} pages in a minute`);
     const warning = sim.logLines.find(({ level, fields }) => level === 'warning' && fields['resource'] === 'pods');
-    assert.equal(warning?.message, 'list of pods is tried again');
-    assert.match(String(warning?.fields['reason']), /^too-big: /);
+    assert.equal(warning?.message, 'List is tried again');
+    assert.match(String(warning?.fields['err']), /^too-big: /);
     limitPages(sim, Infinity);
     sim.run(40_000);
     assert.equal(cachedPods(sim), 3);

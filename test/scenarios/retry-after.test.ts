@@ -93,7 +93,7 @@ describe('the Retry-After of an admission webhook', () => {
     assert.equal(right(sim), 4, 'its own patience is asked for');
     sim.run(2000);
     assert.equal(right(sim), 5);
-    assert.equal(lines(sim, 'all writes wait, as the API server asks'), 0);
+    assert.equal(lines(sim, 'All writes wait, as the API server asks'), 0);
   });
 
   it('holds for the object also when its pods change meanwhile', () => {
@@ -126,7 +126,7 @@ describe('priority and fairness that turns a write away', () => {
     assert.ok(next! >= trial! + 100, `${next! - trial!} ms after the trial, which is answered after 100`);
     assert.equal(metric(sim, 'endpointd_write_pause_seconds'), 0);
     assert.deepEqual(
-      [lines(sim, 'all writes wait, as the API server asks'), lines(sim, 'writes go on')].map((n) => n > 0),
+      [lines(sim, 'All writes wait, as the API server asks'), lines(sim, 'Writes go on')].map((n) => n > 0),
       [true, true],
     );
   });
@@ -140,7 +140,7 @@ describe('priority and fairness that turns a write away', () => {
     assert.equal(right(sim), 5);
     const trials = writesSince(sim, startMs).slice(5, 8);
     for (const [i, atMs] of trials.entries()) assert.ok(atMs - (trials[i - 1] ?? 0) >= 1000, trials.join(' '));
-    const loud = sim.logLines.filter(({ v, message }) => v === 0 && message.startsWith('all writes wait'));
+    const loud = sim.logLines.filter(({ v, message }) => v === 0 && message.startsWith('All writes wait'));
     assert.equal(loud.length, 1);
   });
 

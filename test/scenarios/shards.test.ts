@@ -202,7 +202,7 @@ describe('a snapshot too big for a batch', () => {
     assert.deepEqual(endpointsTable(sim), ['default/small -']);
     const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
     assert.deepEqual(stuck, [{ controller: 'endpoints', namespace: 'default', service: 'big', class: 'invalid' }]);
-    const line = sim.logLines.find(({ message }) => message.startsWith('service is stuck'));
-    assert.match(String(line?.fields['reason']), /--max-batch-bytes=10000/);
+    const line = sim.logLines.find(({ message }) => message.startsWith('Service is stuck'));
+    assert.match(String(line?.fields['err']), /--max-batch-bytes=10000/);
   });
 });

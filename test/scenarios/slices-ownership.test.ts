@@ -339,7 +339,9 @@ describe('a slice that bears our label', () => {
     sim.run(5000);
     assert.equal(namesOf(sim).includes('nameless'), true);
     assert.deepEqual(
-      sim.logLines.filter(({ message }) => message.includes('without a service name')).map(({ fields }) => fields),
+      sim.logLines
+        .filter(({ message }) => message.includes('without the name of a Service'))
+        .map(({ fields }) => fields),
       [{ namespace: 'default', slice: 'nameless' }],
     );
   });

@@ -215,7 +215,7 @@ describe('a refusal', () => {
       assert.ok(events.every((line) => line.startsWith('Service bad: ') && line.includes(message)));
       const error = sim.logLines.find(({ level }) => level === 'error');
       assert.equal(error!.fields['service'], 'default/bad');
-      assert.ok(String(error!.fields['reason']).includes(message));
+      assert.ok(String(error!.fields['err']).includes(message));
       sim.refuse = () => 0;
       sim.run(300_000);
       assert.equal(slicesTable(sim).length, 2);

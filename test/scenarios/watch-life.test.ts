@@ -52,7 +52,7 @@ describe('a watch that stays open and silent', () => {
     const lines = sim.logLines.length;
     sim.muteWatches = true;
     sim.run(200_000);
-    assert.deepEqual(podLines(sim, lines), ['info watch of pods is opened anew']);
+    assert.deepEqual(podLines(sim, lines), ['info Watch is opened anew']);
     assert.equal(sim.logLines.slice(lines).filter(({ level }) => level !== 'info').length, 0);
     assert.equal(podRestarts(sim), restarts + 1);
   });
@@ -128,7 +128,7 @@ describe('a watch past its timeoutSeconds', () => {
     assert.deepEqual(podRequests(sim, from), []);
     sim.run(2000);
     assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
-    assert.deepEqual(podLines(sim).at(-1), 'info watch of pods is opened anew');
+    assert.deepEqual(podLines(sim).at(-1), 'info Watch is opened anew');
   });
 });
 
@@ -155,7 +155,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
     const warnings = podLines(sim).filter((line) => line.startsWith('warning'));
-    assert.deepEqual(warnings, ['warning the WatchList of pods is given up, listing in pages']);
+    assert.deepEqual(warnings, ['warning WatchList is given up, listing in pages']);
   });
 
   it('is tried again with the next list', () => {
@@ -222,7 +222,7 @@ describe('a WatchList whose end bookmark does not come', () => {
   it('says every 10 s what it waits for, and how many objects have come', () => {
     const sim = endLost(1);
     sim.run(25_000);
-    const lines = sim.logLines.filter(({ message }) => message === 'the list of pods is under way');
+    const lines = sim.logLines.filter(({ message }) => message === 'List is under way');
     assert.deepEqual(
       lines.map(({ level, v, fields }) => [level, v, fields]),
       [10, 20].map((seconds) => [

@@ -300,10 +300,10 @@ describe('bytes that are no Kubernetes', () => {
     assert.equal(writesOf(sim).length, writes + 1);
     const errors = samples(sim.metrics!, 'endpointd_decode_errors_total', 0);
     assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
-    const lines = sim.logLines.filter(({ message }) => message.startsWith('undecodable'));
+    const lines = sim.logLines.filter(({ level }) => level === 'error');
     assert.deepEqual(
-      lines.map(({ message }) => message),
-      ['undecodable stream of pods'],
+      lines.map(({ message, fields }) => [message, fields['resource'], fields['what']]),
+      [['What the API server sent cannot be decoded', 'pods', 'stream']],
     );
   });
 

@@ -357,7 +357,7 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
     followNode(state.replan, nodeName, now);
   }
   if (change.spoilsShares !== '' && wantsHints(state.replan)) {
-    log(state, 'warning', 0, 'no topology hints by CPU while this lasts', {
+    log(state, 'warning', 0, 'No topology hints by CPU while this lasts', {
       node: nodeName,
       reason: change.spoilsShares,
     });

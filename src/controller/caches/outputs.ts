@@ -180,7 +180,10 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
   if (serviceName === '') {
     const { namespace, name } = record;
-    log(state, 'warning', 0, 'an endpoint slice without a service name is left alone', { namespace, slice: name });
+    log(state, 'warning', 0, 'An EndpointSlice without the name of a Service is left alone', {
+      namespace,
+      slice: name,
+    });
     return null;
   }
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);

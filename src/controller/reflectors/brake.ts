@@ -88,12 +88,12 @@ export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflec
     brake.awaited = null;
     if (isMass) {
       metrics.massRemovals.inc();
-      log('warning', 0, 'second lists say the same: most ready endpoints are taken away', fields);
-    } else log('info', 0, 'second lists do not say the same: the endpoints stay', fields);
+      log('warning', 0, 'Second lists say the same: most ready endpoints are taken away', fields);
+    } else log('info', 0, 'Second lists do not say the same: the endpoints stay', fields);
     return 'remove';
   }
   if (!isMass) return 'remove';
-  log('warning', 0, 'a list would take away most ready endpoints: second lists are asked for first', fields);
+  log('warning', 0, 'A list would take away most ready endpoints: second lists are asked for first', fields);
   brake.awaited = new Set(hands.reflectors().filter((one) => isBraked(brake, one)));
   return 'list-again';
 }

@@ -56,12 +56,11 @@ export function noteListVersion(
   const { resource, target } = reflector;
   if (compareResourceVersions(listVersion, reached) >= 0) return false;
   metrics.historyResets(resource).inc();
-  outbox.log(
-    'warning',
-    0,
-    `history of ${resource} went back, as etcd does when it is restored: the cache is replaced`,
-    { resource, reached, resourceVersion: listVersion },
-  );
+  outbox.log('warning', 0, 'History went back, as etcd does when it is restored: the cache is replaced', {
+    resource,
+    reached,
+    resourceVersion: listVersion,
+  });
   reflector.resourceVersion = '';
   reflector.answeredVersion = '';
   target.forgetVersions(now);

@@ -75,7 +75,7 @@ function sayProgress({ outbox }: ReflectorHands, reflector: Reflector, now: Now)
   const underWay = listOf(reflector);
   const due = underWay === null ? null : takeProgress(underWay.progress, now.nowMs);
   if (due === null) return;
-  outbox.log('info', 0, `the list of ${reflector.resource} is under way`, {
+  outbox.log('info', 0, 'List is under way', {
     resource: reflector.resource,
     waitsFor: WAITS_FOR[reflector.phase.name] ?? '',
     ...due,
@@ -130,7 +130,7 @@ function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseO
   phase.list.progress.isAnswered = true;
   const itemsNow = itemsAfterTooBig(pageItems);
   if (itemsNow === 0) return false;
-  hands.outbox.log('info', 0, `a page of ${resource} is too big, the list goes on with smaller ones`, {
+  hands.outbox.log('info', 0, 'Page is too big, the list goes on with smaller ones', {
     resource,
     items: pageItems,
     itemsNow,
@@ -362,7 +362,7 @@ function onRefused(
   }
   if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
     // A server without WatchList answers 422, other layers say it in their own way.
-    hands.outbox.log('info', 1, 'no WatchList streaming, listing in pages', {
+    hands.outbox.log('info', 1, 'No WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
     });
@@ -515,7 +515,7 @@ function endStream(
     giveUpWatchList(hands, reflector, phase.list, reason, now);
     return;
   }
-  hands.outbox.log('info', 0, `watch of ${resource} is opened anew`, { resource, reason });
+  hands.outbox.log('info', 0, 'Watch is opened anew', { resource, reason });
   noteRestart(hands, reflector, now);
   check(hands, reflector, now);
 }
@@ -527,7 +527,7 @@ function countUndecodable(
   error: DecodeError,
 ): void {
   metrics.decodeErrors(resource).inc();
-  outbox.log('error', 0, `undecodable ${what} of ${resource}`, { resource, reason: error.message });
+  outbox.log('error', 0, 'What the API server sent cannot be decoded', { resource, what, err: error.message });
 }
 
 function describe(status: Status): string {

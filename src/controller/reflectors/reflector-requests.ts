@@ -142,7 +142,7 @@ export function giveUpWatchList(
   now: Now,
 ): void {
   const { resource } = reflector;
-  hands.outbox.log('warning', 0, `the WatchList of ${resource} is given up, listing in pages`, {
+  hands.outbox.log('warning', 0, 'WatchList is given up, listing in pages', {
     resource,
     objects: progress.objects,
     reason,
@@ -172,10 +172,10 @@ export function retry(
   reflector.wakeAtMs = now.nowMs + delayMs;
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   hands.metrics.watchRestarts(resource).inc();
-  hands.outbox.log('warning', 0, `${next === 'list' ? 'list' : 'watch'} of ${resource} is tried again`, {
+  hands.outbox.log('warning', 0, next === 'list' ? 'List is tried again' : 'Watch is tried again', {
     resource,
     afterMs: Math.round(delayMs),
-    reason,
+    err: reason,
   });
 }
 

@@ -97,11 +97,12 @@ function reportProblems(
     // What spoils an address in two outputs at once is told once.
     if (problems.findIndex((other) => problemsEqual(other, problem)) < i) continue;
     hands.instruments.problems(problem.kind).inc();
-    hands.log('warning', 0, problem.message, {
+    hands.log('warning', 0, 'Part of an object cannot be used', {
       service: keyOf(service),
       problem: problem.kind,
       object: problem.object,
       field: problem.field,
+      reason: problem.message,
     });
     const { reason, output } = PROBLEM_EVENTS[problem.kind];
     const unit = units.find(({ controller }) => controller.output === output) ?? units[0];
@@ -141,11 +142,11 @@ function reportFailedWrite(hands: ReportHands, unit: Unit, write: PlannedWrite, 
 /** Upstream drops the key here. */
 function reportStuck(hands: ReportHands, unit: Unit, failure: Failure, now: Now): void {
   const { controller, service } = unit;
-  hands.log('error', 0, 'service is stuck: its objects may be wrong until this is mended', {
+  hands.log('error', 0, 'Service is stuck: its objects may be wrong until this is mended', {
     controller: controller.name,
     service: keyOf(service),
     class: failure.class,
-    reason: failure.message,
+    err: failure.message,
   });
   emit(hands, unit, STUCK_EVENTS[controller.name], failure.message, now);
 }
@@ -171,7 +172,7 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
     for (const { writes } of families) changed.observe(writes);
   }
   if (facts !== undefined) {
-    hands.log('info', 2, 'synced', {
+    hands.log('info', 2, 'Synced', {
       controller: controller.name,
       service: keyOf(service),
       writes: applied,

@@ -365,9 +365,9 @@ export function onShardLost(
   const shard = state.shards[index]!;
   shard.ending = false;
   state.instruments.shardRestarts(index).inc();
-  log(state, 'error', 0, 'a shard was lost; its state is rebuilt as it is needed', {
+  log(state, 'error', 0, 'A shard was lost; its state is rebuilt as it is needed', {
     shard: index,
-    reason,
+    err: reason,
     batches: batches.length,
   });
   const again: Unit[] = [];

@@ -272,7 +272,7 @@ function noteApplied(
 ): void {
   if (!isWrittenInThePast(resourceVersion, reachedBefore)) return;
   const reflector = reflectorOf(state.reflectors, output)!;
-  log(state, 'warning', 0, `an own write shows that history of ${reflector.resource} went back: it is listed again`, {
+  log(state, 'warning', 0, 'An own write shows that history went back: all is listed again', {
     resource: reflector.resource,
     object: `${output.service.namespace}/${output.name}`,
     resourceVersion,
@@ -323,7 +323,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     unit.failures = 0;
     unit.notBeforeMs = -Infinity;
     if (controller.stuck.delete(unit)) {
-      log(state, 'info', 0, 'service is no longer stuck', { controller: controller.name, service: keyOf(service) });
+      log(state, 'info', 0, 'Service is no longer stuck', { controller: controller.name, service: keyOf(service) });
     }
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
@@ -334,11 +334,11 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
   const expected = failure.class === 'conflict';
-  log(state, expected ? 'info' : 'warning', expected ? 3 : 1, 'sync failed, retrying', {
+  log(state, expected ? 'info' : 'warning', expected ? 3 : 1, 'Sync failed, retrying', {
     controller: controller.name,
     service: keyOf(service),
     class: failure.class,
-    reason: failure.message,
+    err: failure.message,
     failures: unit.failures,
     retryMs: Math.round(delayMs),
   });
@@ -424,7 +424,7 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   if (service.orphanReported === record.uid) return;
   service.orphanReported = record.uid;
   state.instruments.orphansKept.inc();
-  log(state, 'info', record.leaderElection ? 3 : 1, 'endpoints without a service are left alone', {
+  log(state, 'info', record.leaderElection ? 3 : 1, 'Endpoints without a Service are left alone', {
     endpoints: keyOf(service),
     reason: record.leaderElection
       ? `annotation ${LEADER_ANNOTATION}`

@@ -43,12 +43,12 @@ export function noteWriteAnswered(state: ControllerState, write: object, event: 
     const goesOn = pause.sinceMs !== Infinity;
     if (!goesOn) pause.sinceMs = now.nowMs;
     // One line a pause: every answer would bring another.
-    log(state, goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'all writes wait, as the API server asks', {
+    log(state, goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'All writes wait, as the API server asks', {
       reason: asked.reason,
       seconds: asked.forMs / 1000,
     });
   } else if (isTrial) {
-    log(state, 'info', 0, 'writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
+    log(state, 'info', 0, 'Writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
     pause.sinceMs = Infinity;
     pause.untilMs = -Infinity;
   }

@@ -154,7 +154,7 @@ export function onWriteAnswered(
   const result = outcome.failure?.class ?? outcome.result;
   instruments.writes(write.verb, result).inc();
   if (outcome.result === 'applied') (instruments.slices ?? instruments.mirror)?.changes(write.verb).inc();
-  log(state, 'info', 4, 'write answered', {
+  log(state, 'info', 4, 'Write answered', {
     controller: unit.controller.name,
     service: keyOf(unit.service),
     object: write.name,

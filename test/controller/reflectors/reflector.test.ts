@@ -238,9 +238,9 @@ describe('a list', () => {
     assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
     assert.deepEqual(pods.done(), [
       'cancel',
-      'list of pods is tried again',
+      'List is tried again',
       'limit=500',
-      'undecodable object of pods',
+      'What the API server sent cannot be decoded',
       'watch=true&resourceVersion=11',
     ]);
   });
@@ -274,7 +274,7 @@ describe('a watch', () => {
     assert.equal(pods.reflector.phase.name, 'waiting');
     pods.wake();
     pods.page('10', ['a@1']);
-    assert.deepEqual(pods.done(), ['watch of pods is tried again', 'limit=1', 'watch=true&resourceVersion=10']);
+    assert.deepEqual(pods.done(), ['Watch is tried again', 'limit=1', 'watch=true&resourceVersion=10']);
   });
 
   it('that broke is listed anew where history went back, and others are told', () => {
@@ -283,9 +283,9 @@ describe('a watch', () => {
     pods.wake();
     pods.page('9', ['a@1']);
     assert.deepEqual(pods.done(), [
-      'watch of pods is tried again',
+      'Watch is tried again',
       'limit=1',
-      'history of pods went back, as etcd does when it is restored: the cache is replaced',
+      'History went back, as etcd does when it is restored: the cache is replaced',
       'versions are forgotten',
       'the others are told',
       WATCH_LIST,
@@ -314,14 +314,14 @@ describe('a watch', () => {
     pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
     pods.wake();
     assert.deepEqual(pods.done(), [
-      'undecodable stream of pods',
+      'What the API server sent cannot be decoded',
       'cancel',
-      'watch of pods is tried again',
+      'Watch is tried again',
       'limit=1',
       'watch=true&resourceVersion=10',
-      'undecodable stream of pods',
+      'What the API server sent cannot be decoded',
       'cancel',
-      'list of pods is tried again',
+      'List is tried again',
       'limit=500',
     ]);
   });
