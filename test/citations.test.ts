@@ -52,7 +52,11 @@ test('sections that comments cite exist', () => {
 
 test('comments cite nothing that is not in the repository', () => {
   const absent = sources.flatMap(({ path, text }) =>
-    [/(?<!docs\/|\()\bspec\/\w+\.md/, /\bdesign(?:\.md|, section)/]
+    [
+      /(?<!docs\/|\()\bspec\/ ?\w+\.md/,
+      /\bdesign(?:\.md|, section)/,
+      /(?<!\w)\((?:section )?\d{1,2}\.\d(?:\)|, step| and )/,
+    ]
       .map((pattern) => pattern.exec(text)?.[0])
       .filter((cited) => cited !== undefined)
       .map((cited) => `${path}: ${cited}`),

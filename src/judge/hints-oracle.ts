@@ -46,15 +46,18 @@ export function judgeCpuHints(ready: readonly Endpoint[], shares: ZoneShares): s
   return outOfBounds(counts, ready, shares);
 }
 
-/** What a Node event would ask (section 9.6): if not, the hints may be of an earlier sync, by other shares. */
+/**
+ * What a Node event would ask (docs/spec/endpointslice.md "Overloaded services"): if not, the hints may be of an
+ * earlier sync, by other shares.
+ */
 function overloaded(counts: ReadonlyMap<string, number>, total: number, shares: ReadonlyMap<string, number>): boolean {
   return [...shares].some(([zone, share]) => (counts.get(zone) ?? 0) < Math.ceil(total * share * WITHOUT_OVERLOAD));
 }
 
 /**
- * What a sync can leave behind (9.3 and 9.4): a slice that stays as it was keeps each zone at or below its maximum; all
- * other endpoints are moved until no zone has half an endpoint too much, or all together less than one for each
- * receiver.
+ * What a sync can leave behind (docs/spec/endpointslice.md "Allocation", "Assignment"): a slice that stays as it was
+ * keeps each zone at or below its maximum; all other endpoints are moved until no zone has half an endpoint too much,
+ * or all together less than one for each receiver.
  */
 function outOfBounds(
   counts: ReadonlyMap<string, number>,

@@ -62,7 +62,7 @@ export function oracleMirror(
 
 /**
  * `slices` are all that carry the mirroring controller's label and the service's name. Hints are not judged: nobody
- * gives any, and those of others stay (7.7).
+ * gives any, and those of others stay (docs/spec/endpointslice.md "Identity and equality").
  */
 export function judgeMirror(
   expected: ExpectedMirror,
@@ -161,8 +161,8 @@ interface CanonicalSubset {
 }
 
 /**
- * Ports with exactly the same addresses in the same states together; not ready wins (section 11.5, step 1). A port with
- * appProtocol is another one in each subset: upstream compares a pointer.
+ * Ports with exactly the same addresses in the same states together; not ready wins (docs/spec/endpointslice.md
+ * "Mirroring: content"). A port with appProtocol is another one in each subset: upstream compares a pointer.
  */
 function canonicalSubsets({ subsets }: Endpoints): CanonicalSubset[] {
   const first = new Map<string, EndpointAddress>();

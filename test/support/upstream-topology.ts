@@ -1,6 +1,7 @@
 /**
  * Upstream's two ways to give endpoints hints: by the CPU of zones (docs/spec/endpointslice.md "When hints apply") and
- * by trafficDistribution (10.1). A slow port to judge ours by: it shares nothing with `src/core`.
+ * by trafficDistribution (docs/spec/endpointslice.md "Traffic distribution"). A slow port to judge ours by: it shares
+ * nothing with `src/core`.
  */
 import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, NodeRecord } from '../../src/kube/types.ts';
@@ -47,7 +48,7 @@ export function pairs(flat: readonly string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]);
 }
 
-/** Whether recorded counts of hints call for another sync (9.6). */
+/** Whether recorded counts of hints call for another sync (docs/spec/endpointslice.md "Overloaded services"). */
 export function isOverloaded(counts: ReadonlyMap<string, number>, shares: UpstreamShares): boolean {
   if (counts.size === 0) return false;
   if (shares === null || shares.size === 0) return true;
@@ -64,7 +65,10 @@ export interface Allocation {
   readonly desired: number;
 }
 
-/** How many of `n` ready endpoints each zone is to have; a text = why that cannot be (9.3). */
+/**
+ * How many of `n` ready endpoints each zone is to have; a text = why that cannot be (docs/spec/endpointslice.md
+ * "Allocation").
+ */
 export function allocate(shares: UpstreamShares, n: number): Map<string, Allocation> | string {
   if (shares === null) {
     return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
@@ -93,7 +97,7 @@ export interface Hinted {
   readonly failure: string;
 }
 
-/** Hints by the CPU of zones for one service and family (9.3, 9.4). */
+/** Hints by the CPU of zones for one service and family (docs/spec/endpointslice.md "Allocation", "Assignment"). */
 export function addHints(set: WorkingSet, shares: UpstreamShares, luck: Luck): Hinted {
   const ready = [...set.create, ...set.update, ...set.unchanged].flatMap((slice) => endpointsOf(slice)).filter(isReady);
   const allocations = allocate(shares, ready.length);
@@ -159,7 +163,7 @@ function acceptableHints(
   return hints;
 }
 
-/** How many hints each zone gives and gets (9.4, step 3). */
+/** How many hints each zone gives and gets (docs/spec/endpointslice.md "Assignment"). */
 export function givingAndReceiving(
   allocations: ReadonlyMap<string, { readonly desired: number }>,
   counts: ReadonlyMap<string, number>,
@@ -215,7 +219,7 @@ function redistribute(
   }
 }
 
-/** Nobody is to have hints (9.5). */
+/** Nobody is to have hints (docs/spec/endpointslice.md "Failure and switching off"). */
 export function removeHints(set: WorkingSet): { create: EndpointSlice[]; update: EndpointSlice[] } {
   const strip = (slice: EndpointSlice): EndpointSlice => ({
     ...slice,
@@ -227,7 +231,7 @@ export function removeHints(set: WorkingSet): { create: EndpointSlice[]; update:
 
 export const TRAFFIC_DISTRIBUTIONS: readonly string[] = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 
-/** Hints by where each ready endpoint is (10.1). */
+/** Hints by where each ready endpoint is (docs/spec/endpointslice.md "Traffic distribution"). */
 export function distributeTraffic(set: WorkingSet, mode: string): { create: EndpointSlice[]; update: EndpointSlice[] } {
   const wanted = ({ zone, nodeName }: Endpoint): EndpointHints | undefined => {
     const forZones = zone === undefined ? undefined : [{ name: zone }];

@@ -1,7 +1,8 @@
 /**
- * Slices of a port group that has shrunk are merged, a few with each plan, where the operator asks for it (spec/
- * endpointslice.md 17, D17). Only once all endpoints fit in half of the places, so that the next pods that come do not
- * split what was merged; and only in a plan that has nothing else to write for that family, so that no change ever waits for it.
+ * Slices of a port group that has shrunk are merged, a few with each plan, where the operator asks for it
+ * (docs/spec/endpointslice.md "Known defects", D17). Only once all endpoints fit in half of the places, so that the
+ * next pods that come do not split what was merged; and only in a plan that has nothing else to write for that family,
+ * so that no change ever waits for it.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';

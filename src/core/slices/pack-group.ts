@@ -21,7 +21,8 @@ export interface GroupPacking {
 }
 
 /**
- * Keeps and drops (8.2, step 1). Looks at dirty slices and pods only, and takes the mark off what is right.
+ * Keeps and drops (docs/spec/endpointslice.md "One port group"). Looks at dirty slices and pods only, and takes the
+ * mark off what is right.
  * @param labelsAreRight whether a slice has the labels of its service
  */
 export function refreshGroup(
@@ -53,7 +54,7 @@ export function refreshGroup(
 }
 
 /**
- * Puts pods without a slice into those that there are (8.2, steps 2 and 3).
+ * Puts pods without a slice into those that there are (docs/spec/endpointslice.md "One port group").
  * @param recyclable slices of all groups that will be deleted or recycled
  * @returns what is left for new slices
  */
@@ -89,7 +90,7 @@ interface Refreshed {
   readonly removed: number;
 }
 
-/** What remains of a slice, in its order and up to date (8.2, step 1). */
+/** What remains of a slice, in its order and up to date (docs/spec/endpointslice.md "One port group"). */
 function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept: Set<string>): Refreshed {
   const endpoints: Endpoint[] = [];
   let changed = false;
@@ -122,7 +123,9 @@ function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): 
   return placesOf(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
 }
 
-/** Slices that are written anyway, the fullest first, take what they can (8.2, step 2). */
+/**
+ * Slices that are written anyway, the fullest first, take what they can (docs/spec/endpointslice.md "One port group").
+ */
 function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceDraft[], leftovers: Leftovers): void {
   for (const draft of updates.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
     const room = family.maxEndpointsPerSlice - draft.endpoints.length;
@@ -136,7 +139,7 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
 
 /**
  * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits into one: the fullest
- * such, the first by name of equally full ones (8.2, step 3).
+ * such, the first by name of equally full ones (docs/spec/endpointslice.md "One port group").
  */
 function roomySlice(
   family: FamilySlices,

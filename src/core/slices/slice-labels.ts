@@ -26,7 +26,10 @@ export function sliceLabels(service: ServiceRecord): Record<string, string> {
   return labels;
 }
 
-/** The first label of a service that its slices cannot have from it; null = there is none (12.1). */
+/**
+ * The first label of a service that its slices cannot have from it; null = there is none (docs/spec/endpointslice.md
+ * "Labels").
+ */
 export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord): Problem | null {
   for (let i = 0; i < labels.length; i += 2) {
     const key = labels[i]!;
@@ -43,7 +46,7 @@ export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord)
 
 /**
  * The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write
- * (12.1).
+ * (docs/spec/endpointslice.md "Labels").
  */
 export function sliceLabelsAreRight(
   labels: Readonly<Record<string, string>> | null | undefined,

@@ -24,7 +24,10 @@ export interface TouchedSlice {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** By how much a zone's endpoints may be more loaded than if all load were spread evenly, as a factor (9.3). */
+/**
+ * By how much a zone's endpoints may be more loaded than if all load were spread evenly, as a factor
+ * (docs/spec/endpointslice.md "Allocation").
+ */
 export const OVERLOAD_FACTOR = 1 / (1 + 0.2);
 
 /** What a zone may get of a service's ready endpoints. */
@@ -73,7 +76,7 @@ export function allotHints(slices: HintSlices, shares: CpuShares | null): HintRe
   return { touched, hints: zoneCounts(counts), failure: '' };
 }
 
-/** No endpoint keeps hints, ready or not (9.5). */
+/** No endpoint keeps hints, ready or not (docs/spec/endpointslice.md "Failure and switching off"). */
 export function stripHints(slices: HintSlices): HintResult {
   for (const { endpoints } of slices.created) stripAll(endpoints);
   for (const { endpoints } of slices.updated) stripAll(endpoints);
@@ -92,7 +95,10 @@ function stripAll(endpoints: Endpoint[]): void {
 
 const NO_ZONE = 'One or more endpoints do not have a zone specified';
 
-/** What each zone gets of so many ready endpoints (9.3), or, in upstream's words, why there can be no hints. */
+/**
+ * What each zone gets of so many ready endpoints (docs/spec/endpointslice.md "Allocation"), or, in upstream's words,
+ * why there can be no hints.
+ */
 export function allocateZones(ready: number, shares: CpuShares | null): readonly ZoneAllocation[] | string {
   if (shares === null) {
     return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
@@ -103,7 +109,7 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
   if (zones.length > ready) return `Insufficient number of endpoints ${figures}`;
   let minimumTotal = 0;
   const wanted = zones.map(({ zone, share }) => {
-    // In this order the doubles are the same as upstream's (9.7).
+    // In this order the doubles are the same as upstream's.
     const expected = share * ready;
     const minimum = Math.ceil(expected * OVERLOAD_FACTOR);
     minimumTotal += minimum;
@@ -143,7 +149,10 @@ export interface Exchange {
   readonly receiving: Map<string, number>;
 }
 
-/** Where the counts differ from what is desired by enough that moving whole endpoints helps (9.4, step 3). */
+/**
+ * Where the counts differ from what is desired by enough that moving whole endpoints helps (docs/spec/endpointslice.md
+ * "Assignment").
+ */
 export function givingAndReceiving(
   allocations: readonly Pick<ZoneAllocation, 'zone' | 'desired'>[],
   counts: ReadonlyMap<string, number>,

@@ -12,7 +12,8 @@ import type { HintResult, TouchedSlice } from './topology-hints.ts';
 export type TrafficDistribution = 'PreferClose' | 'PreferSameZone' | 'PreferSameNode';
 
 /**
- * Which hints a Service asks for; the annotations go before the field, and the deprecated one before the other (9.2).
+ * Which hints a Service asks for; the annotations go before the field, and the deprecated one before the other
+ * (docs/spec/endpointslice.md "When hints apply").
  */
 export function hintsMode(service: ServiceRecord): 'Auto' | TrafficDistribution | 'none' {
   const { annotations, trafficDistribution } = service;

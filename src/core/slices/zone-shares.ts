@@ -113,7 +113,10 @@ function milli(nano: bigint): number {
   return Number(divideUp(nano, NANO_PER_MILLI));
 }
 
-/** Whether some zone has fewer endpoints meant for it than its share of the CPU asks for (9.6). */
+/**
+ * Whether some zone has fewer endpoints meant for it than its share of the CPU asks for (docs/spec/endpointslice.md
+ * "Overloaded services").
+ */
 export function overloaded(counts: readonly ZoneCount[], shares: CpuShares | null): boolean {
   if (counts.length === 0) return false;
   if (shares === null || shares.zones.length === 0) return true;

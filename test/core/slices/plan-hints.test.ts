@@ -57,7 +57,7 @@ function hintFacts({ facts }: SlicesPlan): unknown[] {
   return [facts.topology, facts.trafficDistribution, counts, hintsFailure];
 }
 
-// trafficDistribution (16.3)
+// trafficDistribution (docs/spec/endpointslice.md "Traffic distribution: golden vectors")
 
 const distributions: [trafficDistribution: string, expected: string][] = [
   ['PreferClose', 'zone a 1, zone b 3, zone c 2'],

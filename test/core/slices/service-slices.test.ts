@@ -321,7 +321,7 @@ test('from pods to none and back: the slice keeps its name', () => {
   assert.deepEqual([...world.server.keys()], names);
 });
 
-// A service on its way out (18.1, finalize)
+// A service on its way out (docs/spec/endpointslice.md "Upstream's tests")
 
 test('nothing is created for it', () => {
   const service = makeService({ deleting: true });

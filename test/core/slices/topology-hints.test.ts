@@ -37,7 +37,7 @@ function allot(shares: CpuShares | null, texts: HintTexts) {
   return { written: writtenTexts(slices, result), hints, failure: result.failure };
 }
 
-suite('whether hints are possible at all (9.3)', () => {
+suite('whether hints are possible at all', () => {
   function possible(zones: number): number[] {
     const numbers: number[] = [];
     for (let ready = 0; ready <= 13; ready++) {
@@ -87,7 +87,7 @@ suite('whether hints are possible at all (9.3)', () => {
   });
 });
 
-suite('who gives and who receives (9.4, step 3)', () => {
+suite('who gives and who receives', () => {
   function exchange(desired: Readonly<Record<string, number>>, counts: Readonly<Record<string, number>>) {
     const allocations = Object.entries(desired).map(([zone, value]) => ({ zone, desired: value }));
     const { giving, receiving } = givingAndReceiving(allocations, new Map(Object.entries(counts)));
@@ -132,7 +132,7 @@ suite('who gives and who receives (9.4, step 3)', () => {
   });
 });
 
-suite('slices that are written anyway (9.4)', () => {
+suite('slices that are written anyway', () => {
   test('no slices, no shares: a failure', () => {
     assert.deepEqual(allot(null, {}), {
       written: [],
@@ -198,7 +198,7 @@ suite('slices that are written anyway (9.4)', () => {
     assert.deepEqual(allot(THIRDS, { updated: ['a a a', '', 'a a a'] }).written, ['a>b a>c a>b', '', 'a>c a>a a>a']);
   });
 
-  test('1, 3 and 2 pods in equal zones: two hints each, one for another zone (16.3)', () => {
+  test('1, 3 and 2 pods in equal zones: two hints each, one for another zone', () => {
     assert.deepEqual(allot(THIRDS, { created: ['a b b b c c'] }), {
       written: ['a>a b>a b>b b>b c>c c>c'],
       hints: 'a2 b2 c2',
@@ -226,7 +226,7 @@ suite('slices that are written anyway (9.4)', () => {
   });
 });
 
-suite('slices that could stay as they are (9.4, step 1)', () => {
+suite('slices that could stay as they are', () => {
   test('hints that are possible stay, and only the missing ones are given', () => {
     assert.deepEqual(allot(HALVES, { created: ['a'], unchanged: ['a>b b>b !a', 'a>a'] }), {
       written: ['a>a'],
@@ -336,7 +336,7 @@ test('slices that stay are not walked: their summary is enough', () => {
   assert.deepEqual(distributeTraffic({ ...slices, unchanged: own }, 'PreferClose').touched, []);
 });
 
-suite('taking hints away (9.5)', () => {
+suite('taking hints away', () => {
   test('from every slice that has some, of ready endpoints or not, be they empty', () => {
     const slices = hintSlices({
       created: ['a>a !a'],

@@ -36,7 +36,7 @@ function sharesText(...nodes: readonly NodeRecord[]): Readonly<Record<string, nu
   return shares === null ? null : Object.fromEntries(shares.zones.map(({ zone, share }) => [zone, share]));
 }
 
-suite('CPU shares of the zones (9.1)', () => {
+suite('CPU shares of the zones', () => {
   test('no nodes, one node, one zone: none', () => {
     assert.equal(sharesText(), null);
     assert.equal(sharesText(node('a', '1000m')), null);
@@ -178,7 +178,7 @@ suite('shares as nodes change', () => {
   });
 });
 
-suite('whether a zone is overloaded (9.6)', () => {
+suite('whether a zone is overloaded', () => {
   function over(shares: Readonly<Record<string, number>>, counts: Readonly<Record<string, number>>): boolean {
     const zones = Object.entries(shares).map(([zone, share]) => ({ zone, share }));
     return overloaded(
