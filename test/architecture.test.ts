@@ -98,6 +98,16 @@ describe('layers', () => {
     );
   });
 
+  it('one module changes what a planner has been told: no other makes it writable', () => {
+    const wrong = sources
+      .filter(({ path }) => path.startsWith('src/controller/') && path !== 'src/controller/syncs/planner-view.ts')
+      .filter(({ text }) => /-readonly\b|\bas (?:Set|Map)</.test(codeOf(text)));
+    assertNone(
+      wrong.map(({ path }) => path),
+      'These files make something writable that is not theirs. Let the module whose it is change it:',
+    );
+  });
+
   it('there are no default exports, no inheritance but of errors, and no barrels', () => {
     const wrong: string[] = [];
     for (const { path, text } of sources) {

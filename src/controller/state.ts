@@ -11,13 +11,14 @@ import type { TokenBucket } from './writes/rate-limit.ts';
 import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
 import type { Replan } from './caches/replan.ts';
 import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
+import type { ShardView } from './syncs/planner-view.ts';
 import type { WorkLane, LaneShare } from './queues/lane-share.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Prng } from '../lib/prng.ts';
 import type { HttpRequest } from '../ports/transport.ts';
-import type { PlannedWrite } from '../shard/protocol.ts';
+import type { OutputKind, PlannedWrite } from '../shard/protocol.ts';
 
 export interface ControllerState {
   readonly options: ControllerOptions;
@@ -88,13 +89,9 @@ export interface ShardState {
   queued: ServiceState[];
   /** Services from lost batches, to be planned alone, one after the other. */
   suspects: ServiceState[];
-  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
-  readonly forgotten: Set<string>;
+  /** What its planner has been told that concerns all of its services. */
+  readonly view: ShardView;
   readonly inFlight: Map<number, BatchInFlight>;
-  /** Of the CPU shares that the planner has; -1 = it has none. */
-  sharesVersion: number;
-  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
-  readonly nodesToTell: Set<string>;
   /** Told to end; its loss is awaited. */
   ending: boolean;
 }
@@ -104,10 +101,10 @@ export interface BatchInFlight {
   readonly postedAtMs: number;
 }
 
-/** What an entry was to plan: bits. */
+/** What an entry was to plan. */
 export interface Asked {
   readonly service: ServiceState;
-  readonly outputs: number;
+  readonly outputs: readonly OutputKind[];
 }
 
 export interface QueuedWrite {

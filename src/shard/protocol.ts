@@ -22,19 +22,10 @@ export type OutputKind = keyof OutputFacts;
 const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, endpoints: true };
 export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
 
-/** Sets of outputs as the main thread keeps them. */
+/** Outputs as the main thread names them. */
 export const OUTPUT_ENDPOINTS = 1;
 export const OUTPUT_SLICES = 2;
 export const OUTPUT_MIRROR = 4;
-const BITS: Readonly<Record<OutputKind, number>> = {
-  slices: OUTPUT_SLICES,
-  mirror: OUTPUT_MIRROR,
-  endpoints: OUTPUT_ENDPOINTS,
-};
-
-export function kindsOf(outputs: number): readonly OutputKind[] {
-  return OUTPUT_KINDS.filter((kind) => (BITS[kind] & outputs) !== 0);
-}
 
 export interface Batch {
   /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */

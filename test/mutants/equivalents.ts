@@ -14,9 +14,9 @@ export interface Equivalent {
 
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
-    file: 'src/controller/caches/mirror-zones.ts',
-    within: 'takeZones',
-    original: 'nodesToTell.size === 0',
+    file: 'src/controller/syncs/planner-view.ts',
+    within: 'takeShared',
+    original: 'zones.length === 0',
     replacement: 'false',
     reason: 'an empty list tells the planner as much as none',
   },

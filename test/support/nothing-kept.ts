@@ -4,11 +4,12 @@ import type { Sim } from './sim.ts';
 import { itemsOf, keyOf, SLICES_PATH } from './sim-objects.ts';
 import { allNodes } from '../../src/core/node-table.ts';
 import { allPods } from '../../src/core/selector-index.ts';
-import { allServices, allSlices, getUnit } from '../../src/controller/caches/services.ts';
-import { isWanted } from '../../src/controller/caches/unit.ts';
+import { allServices, allSlices } from '../../src/controller/caches/services.ts';
+import { isWanted, sourcesOf } from '../../src/controller/caches/unit.ts';
+import { isInPlanner } from '../../src/controller/syncs/planner-view.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import { OUTPUT_ENDPOINTS } from '../../src/shard/protocol.ts';
+import { OUTPUT_KINDS } from '../../src/shard/protocol.ts';
 
 /** @param told says which world it is, for who reads a failure */
 export function checkNothingKept(sim: Sim, told: string): void {
@@ -72,24 +73,28 @@ export function checkNothingKept(sim: Sim, told: string): void {
   for (const service of known) {
     const of = `${service.namespace}/${service.name}: ${told}`;
     const wanted = service.units.some(isWanted);
-    const { asked, planning, acks, changedPods, inPlanner } = service;
-    assert.deepEqual(
-      { asked, planning, acks, changedPods, inPlanner },
-      { asked: 0, planning: 0, acks: null, changedPods: null, inPlanner: wanted },
-      of,
-    );
+    const { inputs, endpoints: _endpoints, slices: _slices, mirror: _mirror, ...rest } = service.view;
+    assert.deepEqual(rest, { asked: [], planning: [], acks: null }, of);
+    assert.equal(inputs !== 'none', wanted, of);
+    if (typeof inputs === 'object') {
+      const { specChanged, changedPods } = inputs;
+      assert.deepEqual({ specChanged, changedPods }, { specChanged: false, changedPods: null }, of);
+    }
+    for (const kind of OUTPUT_KINDS) assert.equal(typeof service.view[kind], 'string', `news of ${kind}: ${of}`);
     const { inFlight, held, expected } = service.endpoints;
     assert.deepEqual({ inFlight, held, expected }, { inFlight: 0, held: null, expected: null }, of);
     // Of what is not planned doubts may stay: they are settled should it be planned again.
     if (wanted) assert.ok(!service.suspect, `suspect: ${of}`);
-    const writer = getUnit(service, OUTPUT_ENDPOINTS);
-    if (writer !== undefined && isWanted(writer)) assert.ok(!service.endpoints.uncertain, `uncertain: ${of}`);
     for (const unit of service.units) {
-      const { sync, reading, relisted, changedAtMs, failures } = unit;
-      const news = unit.news?.size ?? 0;
+      const { sync, reading, changedAtMs, failures } = unit;
+      if (isWanted(unit)) {
+        for (const kind of sourcesOf(unit)) {
+          assert.notEqual(service.view[kind], 'uncertain', `${unit.controller.name} ${of}`);
+        }
+      }
       assert.deepEqual(
-        { sync, reading, news, relisted, changedAtMs, failures },
-        { sync: null, reading: false, news: 0, relisted: false, changedAtMs: -1, failures: 0 },
+        { sync, reading, changedAtMs, failures },
+        { sync: null, reading: false, changedAtMs: -1, failures: 0 },
         `${unit.controller.name} ${of}`,
       );
       const { item } = unit;
@@ -100,8 +105,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
       );
       for (const slice of unit.slices?.values() ?? []) {
         assert.deepEqual(
-          { inFlight: slice.inFlight, held: slice.held, expected: slice.expected, content: slice.content },
-          { inFlight: 0, held: null, expected: null, content: null },
+          { inFlight: slice.inFlight, held: slice.held, expected: slice.expected },
+          { inFlight: 0, held: null, expected: null },
           `${slice.name} of ${of}`,
         );
       }
@@ -123,17 +128,17 @@ export function checkNothingKept(sim: Sim, told: string): void {
   for (const { stuck } of controllers) assert.equal(stuck.size, 0, `stuck: ${told}`);
   assert.equal(state.echoesExpected, 0, `echoes: ${told}`);
   assert.equal(state.writes.inFlight, 0, `writes: ${told}`);
-  state.shards.forEach(({ inFlight, queued, suspects, forgotten }, index) => {
+  state.shards.forEach(({ inFlight, queued, suspects, view }, index) => {
     const left = {
       batches: inFlight.size,
       queued: queued.length,
       suspects: suspects.length,
-      forgotten: forgotten.size,
+      toForget: view.toForget.size,
     };
-    assert.deepEqual(left, { batches: 0, queued: 0, suspects: 0, forgotten: 0 }, `shard ${index}: ${told}`);
+    assert.deepEqual(left, { batches: 0, queued: 0, suspects: 0, toForget: 0 }, `shard ${index}: ${told}`);
     assert.deepEqual(
       sorted(sim.planner(index).services.keys()),
-      sorted(known.filter((s) => s.shard === index && s.inPlanner).map((s) => `${s.namespace}/${s.name}`)),
+      sorted(known.filter((s) => s.shard === index && isInPlanner(s.view)).map((s) => `${s.namespace}/${s.name}`)),
       `the planner of shard ${index}: ${told}`,
     );
   });

@@ -8,6 +8,7 @@ import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
 import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
 import { log, type ControllerState } from '../state.ts';
+import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, wantsHints } from './replan.ts';
 import { hasLeftovers, isMirrored } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
@@ -108,7 +109,7 @@ function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
 
 /** A pod that the service selects now, or did before, has changed in something that planning reads. */
 function podChanged(service: ServiceState, podName: string, now: Now): void {
-  notePodForPlanner(service, podName);
+  noteChangedPod(service.view, podName);
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
@@ -123,10 +124,6 @@ function pacedMs(unit: Unit, now: Now): number {
   if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
   return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
-}
-
-function notePodForPlanner(service: ServiceState, podName: string): void {
-  if (service.plannerVersion !== 0) (service.changedPods ??= new Set()).add(podName);
 }
 
 /**
@@ -188,11 +185,10 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       service.record = record;
       ensureUnits(state, service);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
-      service.specChanged = true;
-      if (cached === null || cached.uid !== record.uid || !sameSelector(cached, record, state.options)) {
-        // Other pods are selected: the next entry is a full snapshot.
-        service.plannerVersion = 0;
-        service.changedPods = null;
+      if (cached !== null && cached.uid === record.uid && sameSelector(cached, record, state.options)) {
+        noteChangedSpec(service.view);
+      } else {
+        outdateInputs(service.view);
         putService(state.index, service, record.namespace, isPlanned(record, state.options) ? record.selector : null);
       }
       serviceChanged(service, cached, now);
@@ -228,8 +224,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
 function dropService(state: ControllerState, service: ServiceState, now: Now): void {
   removeService(state.index, service);
   service.record = null;
-  service.plannerVersion = 0;
-  service.changedPods = null;
+  outdateInputs(service.view);
   ensureUnits(state, service);
   for (const unit of service.units) {
     const { controller } = unit;
@@ -346,7 +341,7 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
       for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
         const unit = getUnit(service, OUTPUT_SLICES);
         if (unit === undefined) continue;
-        notePodForPlanner(service, pod.name);
+        noteChangedPod(service.view, pod.name);
         const { controller } = unit;
         if (controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
       }

@@ -4,8 +4,8 @@
  */
 import type { ControllerOptions } from '../options.ts';
 import type { ControllerState } from '../state.ts';
-import { allNodes, zoneOf } from '../../core/node-table.ts';
-import type { NodeZone } from '../../shard/protocol.ts';
+import { noteMovedNode } from '../syncs/planner-view.ts';
+import { allNodes } from '../../core/node-table.ts';
 
 export function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions): boolean {
   return mirroring && mirroringZones;
@@ -14,19 +14,10 @@ export function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions)
 /** The node is new, gone, or elsewhere: every planner is told. */
 export function tellZone({ options, shards }: ControllerState, nodeName: string): void {
   if (!hasMirrorZones(options)) return;
-  for (const { nodesToTell } of shards) nodesToTell.add(nodeName);
+  for (const { view } of shards) noteMovedNode(view, nodeName);
 }
 
-/** A new planner knows of no node. */
-export function tellAllZones({ options, nodes }: ControllerState, nodesToTell: Set<string>): void {
-  if (!hasMirrorZones(options)) return;
-  for (const { name } of allNodes(nodes)) nodesToTell.add(name);
-}
-
-/** What the next batch tells; undefined = nothing. */
-export function takeZones({ nodes }: ControllerState, nodesToTell: Set<string>): readonly NodeZone[] | undefined {
-  if (nodesToTell.size === 0) return undefined;
-  const zones = [...nodesToTell].map((node) => ({ node, zone: zoneOf(nodes, node) ?? '' }));
-  nodesToTell.clear();
-  return zones;
+/** What a new planner has to be told the zones of. */
+export function nodesWithZones({ options, nodes }: ControllerState): string[] {
+  return hasMirrorZones(options) ? Array.from(allNodes(nodes), ({ name }) => name) : [];
 }

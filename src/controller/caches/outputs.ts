@@ -1,6 +1,6 @@
 /**
- * The objects that the controllers write, as the server holds them: which event is whose, and what the planner has to
- * be told.
+ * The objects that the controllers write, as the server holds them: which event is whose, and what of it the view of
+ * the planner (`syncs/planner-view.ts`) is to know.
  *
  * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
  * our own doing, a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). So does what a list misses: it
@@ -21,6 +21,7 @@ import {
   getService,
   getSlice,
   getUnit,
+  hasObjects,
   releaseService,
   releaseSlice,
 } from './services.ts';
@@ -35,8 +36,9 @@ import {
   type OutputState,
 } from './service-state.ts';
 import { log, type ControllerState } from '../state.ts';
-import { fateOfObjects, isLeftBehind, isMirrored, isWanted } from './unit.ts';
+import { fateOfObjects, isLeftBehind, isMirrored, isWanted, kindOf } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
+import { dropNews, needsRead, noteObserved, noteUncertain } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
 import { labelsEqual, labelsGet } from '../../kube/labels.ts';
@@ -239,33 +241,17 @@ export function ownWrite(
 ): void {
   output.wroteAtSeconds = Math.floor(now.wallMs / 1000);
   const deletedUid = record === null ? (output.record?.uid ?? '') : '';
-  settle(state, output, record, null);
+  settle(state, output, record);
   output.deletedUid = deletedUid;
   setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
-/** An answer has told the state. The planner knows it already, or will be told `content`. */
-function settle(
-  state: ControllerState,
-  output: OutputState,
-  record: OutputRecord | null,
-  content: ObjectBytes | null,
-): void {
+/** An answer has told the state. */
+function settle(state: ControllerState, output: OutputState, record: OutputRecord | null): void {
   output.record = record;
-  if (record !== null) {
-    output.deletedUid = '';
-    noteAnswered(state.reflectors, output, record.resourceVersion);
-  }
-  output.content = content;
-  output.gone = false;
-  output.known = true;
-  if (content === null) output.unit?.news?.delete(output);
-  else noteNews(output);
-}
-
-/** The planner shall be told of the object with the next entry. */
-export function noteNews(output: OutputState): void {
-  if (output.unit !== null) (output.unit.news ??= new Set()).add(output);
+  if (record === null) return;
+  output.deletedUid = '';
+  noteAnswered(state.reflectors, output, record.resourceVersion);
 }
 
 function setExpected(state: ControllerState, output: OutputState, expected: ExpectedEcho | null): void {
@@ -288,25 +274,23 @@ function compareEcho(state: ControllerState, output: OutputState, event: HeldEve
   const { content } = event;
   if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
   if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
-  output.content = content;
-  noteNews(output);
+  noteObserved(output.service.view, kindOf(output), output.name, content);
   noteAltered(state, output, 'What was written came back changed', now);
 }
 
-/** The server's answer to what it holds: null = the object does not exist. Settles what was uncertain. */
-export function readOutput(
+/** The server's answer to what it holds: null = the object does not exist. Returns its content. */
+export function settleRead(
   state: ControllerState,
   output: OutputState,
   record: OutputRecord | null,
   source: ObjectSource | null,
   now: Now,
-): void {
+): ObjectBytes | null {
+  const content = source === null ? null : contentOf(source);
   dropExpected(state, output);
-  output.uncertain = false;
-  settle(state, output, record, source === null ? null : contentOf(source));
-  noteWhoOutran(state, output, now);
-  // Of slices the planner forgets all that is not among the news.
-  output.gone = record === null && output.unit === null;
+  settle(state, output, record);
+  noteWhoOutran(state, output, content, now);
+  return content;
 }
 
 /** A state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
@@ -328,15 +312,15 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
     return;
   }
   output.record = event.record;
-  output.content = event.content === AS_SENT ? null : event.content;
-  output.gone = deleted;
-  output.known = true;
-  noteNews(output);
-  if (event.content !== AS_SENT) noteWhoOutran(state, output, now);
-  if (output.unit === null) takeEndpoints(state, output.service, known, deleted, now);
-  else takeSlice(state, output, output.unit, known, deleted, now);
+  if (event.content !== AS_SENT) {
+    noteObserved(output.service.view, kindOf(output), output.name, event.content);
+    noteWhoOutran(state, output, event.content, now);
+  }
+  if (output.unit === null) takeEndpoints(state, output.service, known, event, now);
+  else takeSlice(state, output, output.unit, known, event, now);
   // Somebody else has changed its metadata since: only the server knows how.
   if (event.content === AS_SENT) becomeUncertain(output);
+  releaseSlice(state, output);
 }
 
 /** A write was refused with 409: somebody else was faster. What the object is now will tell who. */
@@ -344,7 +328,7 @@ export function noteOutrun(state: ControllerState, output: OutputState): void {
   state.outrun.set(output, output.record?.resourceVersion ?? '');
 }
 
-function noteWhoOutran(state: ControllerState, output: OutputState, now: Now): void {
+function noteWhoOutran(state: ControllerState, output: OutputState, content: ObjectBytes | null, now: Now): void {
   const version = state.outrun.get(output);
   if (version === undefined) return;
   state.outrun.delete(output);
@@ -352,23 +336,23 @@ function noteWhoOutran(state: ControllerState, output: OutputState, now: Now): v
   // One of the same version was told, and counted, before the write was sent.
   if (output.record === null || output.record.resourceVersion === version || unit === undefined || !isWanted(unit))
     return;
-  state.reports.otherWriter(unit, writerOf(output.content, output.wroteAtSeconds, now.wallMs), 1, now);
+  state.reports.otherWriter(unit, writerOf(content, output.wroteAtSeconds, now.wallMs), 1, now);
 }
 
 /** The server may hold something that nobody told us: the next plan begins with a look at it. */
 export function becomeUncertain(output: OutputState): void {
-  if (output.unit === null) output.uncertain = true;
-  else output.unit.known = false;
+  noteUncertain(output.service.view, kindOf(output));
 }
 
 function takeEndpoints(
   state: ControllerState,
   service: ServiceState,
   known: OutputRecord | null,
-  deleted: boolean,
+  event: HeldEvent,
   now: Now,
 ): void {
   const { endpoints: output, record } = service;
+  const deleted = event.record === null;
   const mirrored = tellMirroring(state, service, now);
   const controller = controllerOf(state, OUTPUT_ENDPOINTS);
   if (controller?.running === true) {
@@ -378,14 +362,15 @@ function takeEndpoints(
     } else if (isPlanned(record, state.options)) {
       const unit = ensureUnit(service, controller);
       // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
-      if (output.uncertain || isOfThePast(known, output)) {
+      const isUncertain = service.view.endpoints === 'uncertain';
+      if (isUncertain || isOfThePast(known, output)) {
         if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
-        else if (!output.uncertain) lookLater(unit, now);
-      } else if (deleted) {
-        // Someone removed it, or the API server did while the Service was re-created: make it again (upstream PR
+        else if (!isUncertain) lookLater(unit, now);
+      } else {
+        // What someone removed, or the API server did while the Service was re-created, is made again (upstream PR
         // #93030).
-        noteDamage(state, unit, output, deedOf(output, 'Endpoints', now), now);
-      } else noteDamage(state, unit, output, deedOf(output, 'Endpoints', now), now);
+        noteDamage(state, unit, output, deedOf(output, 'Endpoints', event, now), now);
+      }
     } else if (isLeftBehind(service, state.options)) {
       lookLater(ensureUnit(service, controller), now);
     }
@@ -393,7 +378,7 @@ function takeEndpoints(
   const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
   if (!mirrored && !isRead && state.phase === 'running') {
     // Nobody plans from it now: it is read again should that change.
-    dropContent(output);
+    dropEndpoints(service);
   }
   if (deleted) releaseService(state, service);
 }
@@ -422,13 +407,9 @@ export function tellMirroring(state: ControllerState, service: ServiceState, now
   return mirrored;
 }
 
-/** The planner is not told of it; whoever needs it again reads it from the server. */
-export function dropContent(output: OutputState): void {
-  output.content = null;
-  output.gone = false;
-  // A planner that still knows the service believes in what it held of it.
-  output.known = output.record === null && !output.service.inPlanner;
-  output.unit?.news?.delete(output);
+/** The planner is not told of the Endpoints object; whoever needs it again reads it from the server. */
+export function dropEndpoints(service: ServiceState): void {
+  dropNews(service.view, 'endpoints', hasObjects(service, 'endpoints'));
 }
 
 function takeSlice(
@@ -436,39 +417,36 @@ function takeSlice(
   output: OutputState,
   unit: Unit,
   known: OutputRecord | null,
-  deleted: boolean,
+  event: HeldEvent,
   now: Now,
 ): void {
   const { controller } = unit;
+  const deleted = event.record === null;
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
-  } else if (!unit.known || isOfThePast(known, output)) {
+  } else if (needsRead(unit.service.view, controller.kind) || isOfThePast(known, output)) {
     // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
-  } else noteDamage(state, unit, output, deedOf(output, 'EndpointSlice', now), now);
+  } else noteDamage(state, unit, output, deedOf(output, 'EndpointSlice', event, now), now);
 }
 
-/** What has become of the object, as it has just been told. */
-function deedOf(output: OutputState, kind: string, now: Now): Deed {
-  const writer = writerOf(output.content, output.wroteAtSeconds, now.wallMs);
-  return output.record === null
+/** What has become of the object, as the event tells. */
+function deedOf({ wroteAtSeconds }: OutputState, kind: string, { record, content }: HeldEvent, now: Now): Deed {
+  const writer = writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
+  return record === null
     ? { damage: 'missing', writer, message: `${kind} deleted by another writer` }
     : { damage: 'wrong', writer, message: `${kind} changed by another writer` };
 }
 
 /** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
 export function forgetSlices(state: ControllerState, unit: Unit): void {
-  for (const slice of unit.slices?.values() ?? []) {
-    dropContent(slice);
-    releaseSlice(state, slice);
-  }
-  unit.news = null;
-  unit.relisted = false;
-  unit.known = unit.slices === null && !unit.service.inPlanner;
+  const { service, controller } = unit;
+  for (const slice of unit.slices?.values() ?? []) releaseSlice(state, slice);
+  dropNews(service.view, controller.kind, hasObjects(service, controller.kind));
 }
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */

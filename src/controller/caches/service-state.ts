@@ -8,11 +8,12 @@ import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
 import type { Pace } from '../queues/batch-pace.ts';
+import type { PlannerView } from '../syncs/planner-view.ts';
 import { selectsPods } from '../../core/selects-pods.ts';
 import { serviceKey } from '../../kube/key.ts';
 import { labelsGet } from '../../kube/labels.ts';
 import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
-import type { Ack, EndpointsFacts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
+import type { EndpointsFacts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
 import type { MirrorFacts } from '../../core/mirroring/plan.ts';
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
@@ -28,19 +29,8 @@ export interface ServiceState {
   /** One for each controller that has ever had something to do with the service. */
   units: readonly Unit[];
 
-  /** Version of the inputs that the planner has; 0 = none, so the next entry is a full snapshot. */
-  plannerVersion: number;
-  /** The planner knows the service at all (inputs or a stored object), so it must be told when it is gone. */
-  inPlanner: boolean;
-  specChanged: boolean;
-  /** Names of pods that changed since the last entry; null = none. Not kept while a full snapshot is due anyway. */
-  changedPods: Set<string> | null;
-  /** For the planner, with the next entry; null = none. */
-  acks: Ack[] | null;
-  /** Bits: outputs that wait to be planned with the next entry. */
-  asked: number;
-  /** Bits: outputs of entries without an answer. */
-  planning: number;
+  /** What its planner has been told. */
+  readonly view: PlannerView;
   /** Batches that were lost while this service was alone in them. */
   deaths: number;
   /** It was in a lost batch: planned alone until it has been planned once. */
@@ -67,14 +57,8 @@ export interface Unit {
   readonly controller: Controller;
   readonly service: ServiceState;
   readonly item: WorkItem<Unit>;
-  /** Its slices by name: those that exist, and those of which the planner must still be told that they do not. */
+  /** Its slices by name: those that exist, and those of which an answer or an event is still awaited. */
   slices: Map<string, OutputState> | null;
-  /** Those of `slices` that the planner has to be told of. */
-  news: Set<OutputState> | null;
-  /** The planner knows all `slices`, or will when it is told the news; else they are listed before the next plan. */
-  known: boolean;
-  /** The news are all that there is: the planner forgets what it held. */
-  relisted: boolean;
   /** That list is under way: watch events of its slices are held. */
   reading: boolean;
 
@@ -131,14 +115,6 @@ export interface OutputState {
   readonly unit: Unit | null;
   /** The newest state of the object that is known of the server; null = it does not exist. */
   record: OutputRecord | null;
-  /** Newest content that the planner was not yet told of. */
-  content: ObjectBytes | null;
-  /** The object was deleted and the planner was not yet told. */
-  gone: boolean;
-  /** Endpoints: the planner's `stored` is `record`, or will be once `content` or `gone` is handed over. */
-  known: boolean;
-  /** Endpoints: only a GET tells what the server holds: a reply was lost, or a conflict. Of slices see `Unit.known`. */
-  uncertain: boolean;
   /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
   inFlight: number;
   /** The body of the write under way; null = none was sent. */

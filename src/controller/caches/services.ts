@@ -3,9 +3,11 @@ import type { ServiceState, Controller, Unit, OutputState } from './service-stat
 import type { ControllerState } from '../state.ts';
 import { createUnit } from './unit.ts';
 import type { WorkItem } from '../queues/workqueue.ts';
+import { createPlannerView, isInPlanner } from '../syncs/planner-view.ts';
 import { noteFacts } from './replan.ts';
 import { serviceKey } from '../../kube/key.ts';
 import { fnv1a32 } from '../../lib/hash.ts';
+import type { OutputKind } from '../../shard/protocol.ts';
 
 export function getService(state: ControllerState, namespace: string, name: string): ServiceState | undefined {
   return state.services.get(namespace)?.get(name);
@@ -29,10 +31,6 @@ function createOutput(service: ServiceState, unit: Unit | null, name: string): O
     service,
     unit,
     record: null,
-    content: null,
-    gone: false,
-    known: true,
-    uncertain: false,
     inFlight: 0,
     sent: null,
     held: null,
@@ -53,13 +51,7 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     // Filled below: a field that is added to an object later takes more room.
     endpoints: null,
     units: NO_UNITS,
-    plannerVersion: 0,
-    inPlanner: false,
-    specChanged: false,
-    changedPods: null,
-    acks: null,
-    asked: 0,
-    planning: 0,
+    view: createPlannerView(),
     deaths: 0,
     suspect: false,
     orphanReported: '',
@@ -84,7 +76,13 @@ export function ensureUnit(service: ServiceState, controller: Controller): Unit 
   return unit;
 }
 
-/** The slice of ours with that name, or what the planner must still be told of it. */
+/** Whether the service has objects of the output, as far as is known. */
+export function hasObjects({ endpoints, units }: ServiceState, kind: OutputKind): boolean {
+  if (kind === 'endpoints') return endpoints.record !== null;
+  return units.some(({ controller, slices }) => controller.kind === kind && slices !== null);
+}
+
+/** The slice of ours with that name, or what is left of it while an answer or an event is awaited. */
 export function getSlice(state: ControllerState, namespace: string, name: string): OutputState | undefined {
   return state.slices.get(namespace)?.get(name);
 }
@@ -111,13 +109,12 @@ export function claimSlice(state: ControllerState, unit: Unit, name: string): Ou
   return output;
 }
 
-/** Forgets a slice that does not exist, once nobody has to be told so any more. */
+/** Forgets a slice that does not exist, once nothing more is to come of it. */
 export function releaseSlice(state: ControllerState, output: OutputState): void {
-  const { unit, name, record, gone, inFlight, held, deletedUid } = output;
-  if (unit === null || record !== null || gone || inFlight > 0 || held !== null || deletedUid !== '') return;
+  const { unit, name, record, inFlight, held, deletedUid } = output;
+  if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
   dropExpected(state, output);
   state.outrun.delete(output);
-  unit.news?.delete(output);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
   const names = state.slices.get(unit.service.namespace);
   if (names?.get(name) !== output) return;
@@ -152,8 +149,8 @@ export function forgetFacts({ replan, reports }: ControllerState, unit: Unit): v
 
 /** Forgets a service that nothing refers to any more. */
 export function releaseService(state: ControllerState, service: ServiceState): void {
-  const { record, endpoints, inPlanner } = service;
-  if (record !== null || endpoints.record !== null || endpoints.deletedUid !== '' || inPlanner) return;
+  const { record, endpoints, view } = service;
+  if (record !== null || endpoints.record !== null || endpoints.deletedUid !== '' || isInPlanner(view)) return;
   for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
   for (const unit of service.units) {
     unit.controller.stuck.delete(unit);

@@ -1,6 +1,6 @@
 /** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
 import type { Now } from '../event.ts';
-import { dropContent, forgetSlices } from './outputs.ts';
+import { dropEndpoints, forgetSlices } from './outputs.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
@@ -16,7 +16,7 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
     const unit = unitToSweep(state, service, controller);
     if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
     // Endpoints that nobody plans from: they are read should that change.
-    else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropContent(service.endpoints);
+    else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropEndpoints(service);
     releaseService(state, service);
   }
 }

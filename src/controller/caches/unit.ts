@@ -1,12 +1,20 @@
 /** When there is anything to plan for a unit, and what is to become of its objects if not. */
 import type { ControllerOptions } from '../options.ts';
-import { isOptedOut, isPlanned, type ServiceState, type Controller, type Unit } from './service-state.ts';
+import {
+  isOptedOut,
+  isPlanned,
+  type ServiceState,
+  type Controller,
+  type OutputState,
+  type Unit,
+} from './service-state.ts';
 import { createWorkItem } from '../queues/workqueue.ts';
+import { needsRead } from '../syncs/planner-view.ts';
 import { shouldMirror } from '../../core/mirroring/plan.ts';
 import { labelsGet } from '../../kube/labels.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import type { OutputRecord } from '../../kube/types.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type OutputKind } from '../../shard/protocol.ts';
 
 export function createUnit(controller: Controller, service: ServiceState): Unit {
   const unit: Omit<Unit, 'item'> & { item: null } = {
@@ -15,9 +23,6 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     // Filled below: a field that is added to an object later takes more room.
     item: null,
     slices: null,
-    news: null,
-    known: true,
-    relisted: false,
     reading: false,
     sync: null,
     failures: 0,
@@ -84,14 +89,25 @@ export function fateOfObjects({ controller, service: { record } }: Unit): 'stay'
   return controller.options.cleanUpUnselected ? 'go' : 'stay';
 }
 
-/** The unit plans from the Endpoints object, and only the server knows what that is. */
-export function readsEndpoints({ controller, service: { endpoints } }: Unit): boolean {
-  return controller.output !== OUTPUT_SLICES && (endpoints.uncertain || !endpoints.known);
+const SOURCES: Readonly<Record<OutputKind, readonly OutputKind[]>> = {
+  endpoints: ['endpoints'],
+  slices: ['slices'],
+  mirror: ['endpoints', 'mirror'],
+};
+
+/** The outputs whose objects the planner has to know when it plans the unit: what it writes, and what it mirrors. */
+export function sourcesOf({ controller }: Unit): readonly OutputKind[] {
+  return SOURCES[controller.kind];
 }
 
-/** The unit writes slices, and only the server knows which there are. */
-export function readsSlices({ controller, known }: Unit): boolean {
-  return controller.output !== OUTPUT_ENDPOINTS && !known;
+/** Only the server can tell what the planner has to know of the unit's objects. */
+export function mustRead(unit: Unit): boolean {
+  return sourcesOf(unit).some((kind) => needsRead(unit.service.view, kind));
+}
+
+/** What the object is one of. */
+export function kindOf({ unit }: OutputState): OutputKind {
+  return unit === null ? 'endpoints' : unit.controller.kind;
 }
 
 /** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */

@@ -6,6 +6,7 @@ import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
 import { oldestChangeMs } from '../queues/workqueue.ts';
 import type { Controller } from '../caches/service-state.ts';
+import { isInPlanner } from '../syncs/planner-view.ts';
 import { readMetric, readSeries, type MetricStore } from '../../metrics/store.ts';
 import { podCount } from '../../core/selector-index.ts';
 import { allNodes } from '../../core/node-table.ts';
@@ -37,7 +38,7 @@ export function readState(store: MetricStore, state: ControllerState, sums: Fact
   });
   readSeries(store, 'endpointd_shard_services', () => {
     const counts = state.shards.map(() => 0);
-    for (const { shard, inPlanner } of allServices(state)) if (inPlanner) counts[shard]!++;
+    for (const { shard, view } of allServices(state)) if (isInPlanner(view)) counts[shard]!++;
     return counts.map((value, shard) => ({ labels: { shard: String(shard) }, value }));
   });
   readSeries(store, 'endpointd_cache_objects', () => {

@@ -1,8 +1,9 @@
 /** Reads of the objects that a controller writes, where only the server knows what it holds. */
 import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
-import { readOutput, releaseHeld, sliceOf } from '../caches/outputs.ts';
+import { releaseHeld, settleRead, sliceOf } from '../caches/outputs.ts';
 import { getSlice, releaseSlice } from '../caches/services.ts';
+import { noteRead } from './planner-view.ts';
 import { send, type ControllerState, type Purpose } from '../state.ts';
 import { classify } from '../writes/writes.ts';
 import type { Failure, Unit, OutputState } from '../caches/service-state.ts';
@@ -14,6 +15,7 @@ import { readObject } from '../../kube/object.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { isNotFound } from '../../kube/status.ts';
+import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 
@@ -35,17 +37,28 @@ export function takeEndpointsRead(
 ): Failure | null {
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
-    readOutput(state, output, null, null, now);
+    takeEndpointsObject(state, output, null, null, now);
     return null;
   }
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = readObject(event.contentType, event.body);
-    readOutput(state, output, projectOutput(source, state.interner), source, now);
+    takeEndpointsObject(state, output, projectOutput(source, state.interner), source, now);
     return null;
   } catch (error) {
     return undecodable(state, 'endpoints', error);
   }
+}
+
+function takeEndpointsObject(
+  state: ControllerState,
+  output: OutputState,
+  record: OutputRecord | null,
+  source: ObjectSource | null,
+  now: Now,
+): void {
+  const content = settleRead(state, output, record, source, now);
+  noteRead(output.service.view, 'endpoints', [{ name: output.name, content }]);
 }
 
 /** Asks for all slices of the unit by their labels; watch events of them are held meanwhile. */
@@ -84,13 +97,14 @@ function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now):
     .map((source) => ({ source, record: projectOutput(source, state.interner) }))
     .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
   const listed = new Set(items.map(({ record }) => record.name));
-  for (const slice of unit.slices?.values() ?? [])
-    if (!listed.has(slice.name)) readOutput(state, slice, null, null, now);
-  for (const { record, source } of items) {
-    readOutput(state, sliceOf(state, unit, record, list.resourceVersion, now), record, source, now);
+  for (const slice of unit.slices?.values() ?? []) {
+    if (!listed.has(slice.name)) settleRead(state, slice, null, null, now);
   }
-  unit.known = true;
-  unit.relisted = true;
+  const objects = items.map(({ record, source }) => {
+    const slice = sliceOf(state, unit, record, list.resourceVersion, now);
+    return { name: slice.name, content: settleRead(state, slice, record, source, now) };
+  });
+  noteRead(unit.service.view, unit.controller.kind, objects);
   return list.resourceVersion;
 }
 

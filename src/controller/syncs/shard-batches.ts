@@ -4,12 +4,27 @@
  * the one that kills it is found (docs/spec/protocols.md "Poison").
  */
 import type { Now } from '../event.ts';
-import { allServices, getUnit, releaseSlice } from '../caches/services.ts';
+import { allServices, hasObjects } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { log, type ControllerState, type ShardState, type Asked } from '../state.ts';
-import { awaitsAcks, isWanted, readsEndpoints, readsSlices } from '../caches/unit.ts';
-import { forgetSlices } from '../caches/outputs.ts';
-import { takeZones, tellAllZones } from '../caches/mirror-zones.ts';
+import { awaitsAcks, isWanted, mustRead } from '../caches/unit.ts';
+import { nodesWithZones } from '../caches/mirror-zones.ts';
+import {
+  askFor,
+  createShardView,
+  dismissService,
+  forgetService,
+  isSnapshotDue,
+  nextNews,
+  noteAnswered,
+  noteLost,
+  noteSent,
+  noteShardLost,
+  takeBack,
+  takeForgotten,
+  takeShared,
+  type EntryNews,
+} from './planner-view.ts';
 import type { Member } from '../../core/member.ts';
 import { currentShares, zoneOf } from '../../core/node-table.ts';
 import { getPod, podsOf } from '../../core/selector-index.ts';
@@ -18,15 +33,7 @@ import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { nextUint32 } from '../../lib/prng.ts';
 import { decodeReply, encodeBatch, estimateEntryBytes } from '../../shard/codec.ts';
-import {
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  kindsOf,
-  type BatchEntry,
-  type Observed,
-  type OutputKind,
-  type ServiceResult,
-} from '../../shard/protocol.ts';
+import type { BatchEntry, OutputKind, ServiceResult } from '../../shard/protocol.ts';
 
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** Keys in a batch that tells a planner what to forget. */
@@ -38,10 +45,8 @@ export function createShardState(): ShardState {
   return {
     queued: [],
     suspects: [],
-    forgotten: new Set(),
+    view: createShardView(),
     inFlight: new Map(),
-    sharesVersion: -1,
-    nodesToTell: new Set(),
     ending: false,
   };
 }
@@ -49,13 +54,13 @@ export function createShardState(): ShardState {
 /** Lines a unit up for its shard's next batch; units of one service share an entry. */
 export function queuePlan(state: ControllerState, { service, controller }: Unit): void {
   const shard = state.shards[service.shard]!;
-  if (service.asked === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
-  service.asked |= controller.output;
+  if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
+  askFor(service.view, controller.kind);
 }
 
 /** The units that have asked for these outputs. */
-export function unitsOf(service: ServiceState, outputs: number): Unit[] {
-  return service.units.filter(({ controller }) => (controller.output & outputs) !== 0);
+export function unitsOf(service: ServiceState, outputs: readonly OutputKind[]): Unit[] {
+  return service.units.filter(({ controller }) => outputs.includes(controller.kind));
 }
 
 export interface RefusedPlan {
@@ -69,7 +74,7 @@ export function flushShards(state: ControllerState, now: Now): readonly RefusedP
   let refused: RefusedPlan[] | null = null;
   for (let index = 0; index < state.shards.length; index++) {
     const shard = state.shards[index]!;
-    if (shard.ending || (shard.queued.length === 0 && shard.suspects.length === 0 && shard.forgotten.size === 0)) {
+    if (shard.ending || (shard.queued.length === 0 && shard.suspects.length === 0 && shard.view.toForget.size === 0)) {
       continue;
     }
     flushShard(state, index, shard, (refused ??= []), now);
@@ -80,7 +85,7 @@ export function flushShards(state: ControllerState, now: Now): readonly RefusedP
 const NONE_REFUSED: readonly RefusedPlan[] = [];
 
 function flushShard(state: ControllerState, index: number, shard: ShardState, refused: RefusedPlan[], now: Now): void {
-  while (shard.forgotten.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
+  while (shard.view.toForget.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
   // One at a time, and the first that may go; if none may, none holds up the others.
@@ -106,9 +111,8 @@ function aloneInFlight(shard: ShardState): boolean {
  * A full snapshot goes out only when no write of the service is under way, nor a plan that will lead to one: the
  * planner could not tell what an ack belongs to (docs/spec/protocols.md "What a planner knows").
  */
-function mustWait(service: ServiceState): boolean {
-  if (service.plannerVersion !== 0) return false;
-  return service.planning !== 0 || service.units.some(awaitsAcks);
+function mustWait({ view, units }: ServiceState): boolean {
+  return isSnapshotDue(view) && (view.planning.length > 0 || units.some(awaitsAcks));
 }
 
 /** Posts as many of the services as fit in a batch and returns the rest. */
@@ -129,20 +133,23 @@ function postBatch(
       left.push(service);
       continue;
     }
-    for (const unit of unitsOf(service, service.asked)) {
-      if (isWanted(unit) && !readsEndpoints(unit) && !readsSlices(unit)) continue;
-      service.asked &= ~unit.controller.output;
+    const { view, record } = service;
+    for (const unit of unitsOf(service, view.asked)) {
+      if (isWanted(unit) && !mustRead(unit)) continue;
+      takeBack(view, [unit.controller.kind]);
       refused.push({ unit, failure: null });
     }
-    const { record, asked } = service;
-    if (asked === 0 || record === null) continue;
-    const entry = buildEntry(state, service, record);
+    const { asked } = view;
+    if (asked.length === 0 || record === null) continue;
+    const silent = silentOutputs(service);
+    const news = nextNews(view, silent);
+    const entry = buildEntry(state, service, record, news);
     const entryBytes = estimateEntryBytes(entry);
     if (entryBytes > maxBatchBytes) {
       const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${maxBatchBytes}`;
       const failure: Failure = { class: 'invalid', message, retryAfterMs: -1 };
       for (const unit of unitsOf(service, asked)) refused.push({ unit, failure });
-      service.asked = 0;
+      takeBack(view, asked);
       continue;
     }
     if (entries.length > 0 && bytes + entryBytes > maxBatchBytes) {
@@ -152,7 +159,8 @@ function postBatch(
       continue;
     }
     bytes += entryBytes;
-    commitEntry(state, service, entry);
+    assert(!state.shards[index]!.view.toForget.has(entry.service), `${entry.service} is told before it is forgotten`);
+    noteSent(view, news, silent);
     entries.push(entry);
     taken.push({ service, outputs: asked });
   }
@@ -171,62 +179,47 @@ function post(
   const batch = state.nextBatch++;
   shard.inFlight.set(batch, { entries: asked, postedAtMs: now.nowMs });
   state.instruments.shardBatches(index).inc();
-  const current = currentShares(state.nodes);
-  const version = current?.version ?? 0;
-  const shares = version === shard.sharesVersion ? undefined : current;
-  shard.sharesVersion = version;
-  const zones = takeZones(state, shard.nodesToTell);
-  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), shares, zones, entries });
+  const shared = takeShared(shard.view, currentShares(state.nodes), (node) => zoneOf(state.nodes, node) ?? '');
+  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries });
   state.outbox.effects.push({ type: 'shard.post', shard: index, batch, bytes });
 }
 
 function postForgotten(state: ControllerState, index: number, shard: ShardState, now: Now): void {
-  const entries: BatchEntry[] = [];
-  for (const service of shard.forgotten) {
-    if (entries.length === FORGOTTEN_MAX) break;
-    shard.forgotten.delete(service);
-    entries.push({
-      service,
-      outputs: [],
-      base: 0,
-      version: 0,
-      spec: null,
-      upserts: [],
-      removals: [],
-      acks: [],
-      relisted: [],
-      observed: [],
-    });
-  }
+  const entries = takeForgotten(shard.view, FORGOTTEN_MAX).map((service): BatchEntry => ({
+    service,
+    outputs: [],
+    base: 0,
+    version: 0,
+    spec: null,
+    upserts: [],
+    removals: [],
+    acks: [],
+    relisted: [],
+    observed: [],
+  }));
   post(state, index, NOTHING_ASKED, entries, now);
 }
 
 const NOTHING_ASKED: readonly Asked[] = [];
 
-function buildEntry(state: ControllerState, service: ServiceState, record: ServiceRecord): BatchEntry {
-  const base = service.plannerVersion;
-  const full = base === 0;
+function buildEntry(
+  state: ControllerState,
+  service: ServiceState,
+  record: ServiceRecord,
+  { specChanged, changedPods, ...news }: EntryNews,
+): BatchEntry {
   const upserts: Member[] = [];
-  if (full) for (const pod of podsOf(state.index, service)) upserts.push(memberOf(state, pod));
   const removals: string[] = [];
-  if (!full && service.changedPods !== null) {
-    for (const name of service.changedPods) {
+  if (changedPods === 'all') {
+    for (const pod of podsOf(state.index, service)) upserts.push(memberOf(state, pod));
+  } else {
+    for (const name of changedPods) {
       const pod = getPod(state.index, service.namespace, name);
       if (pod !== undefined && selects(record, pod)) upserts.push(memberOf(state, pod));
       else removals.push(name);
     }
   }
-  return {
-    service: keyOf(service),
-    outputs: kindsOf(service.asked),
-    base,
-    version: base + 1,
-    spec: full || service.specChanged ? record : undefined,
-    upserts,
-    removals,
-    acks: service.acks ?? [],
-    ...observedOf(service),
-  };
+  return { service: keyOf(service), ...news, spec: specChanged ? record : undefined, upserts, removals };
 }
 
 function memberOf(state: ControllerState, pod: PodRecord): Member {
@@ -241,70 +234,25 @@ function selects(record: ServiceRecord, pod: PodRecord): boolean {
  * News of a unit's objects wait while it syncs, but for the entry that begins that sync: a planner is told nothing
  * about an object while it waits for the ack of a write to it.
  */
-function isToldNow(service: ServiceState, { sync, controller }: Unit): boolean {
-  return sync === null || (service.asked & controller.output) !== 0;
+function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
+  const silent = units
+    .filter(({ sync, controller }) => sync !== null && !asked.includes(controller.kind))
+    .map(({ controller }) => controller.kind);
+  // The Endpoints object has one unit that writes it, or one that reads it; the one may still have to end. It takes a full
+  // snapshot to begin to read, and those wait until nothing of the writer's is under way.
+  return asked.includes('mirror') ? silent.filter((kind) => kind !== 'endpoints') : silent;
 }
 
-function observedOf(service: ServiceState): Pick<BatchEntry, 'relisted' | 'observed'> {
-  const observed: Observed[] = [];
-  const relisted: OutputKind[] = [];
-  const { content, gone } = service.endpoints;
-  if ((content !== null || gone) && endpointsAreTold(service)) {
-    observed.push({ output: 'endpoints', name: service.name, content });
-  }
-  for (const unit of service.units) {
-    if (!isToldNow(service, unit)) continue;
-    const { kind } = unit.controller;
-    if (unit.relisted) relisted.push(kind);
-    for (const slice of unit.news ?? []) observed.push({ output: kind, name: slice.name, content: slice.content });
-  }
-  return { relisted, observed };
-}
-
-/** The Endpoints object has one unit that writes it, or one that reads it; the one may still have to end. */
-function endpointsAreTold(service: ServiceState): boolean {
-  // It takes a full snapshot to begin with that, and those wait until nothing of the writer's is under way.
-  if ((service.asked & OUTPUT_MIRROR) !== 0) return true;
-  const writer = getUnit(service, OUTPUT_ENDPOINTS);
-  return writer === undefined || isToldNow(service, writer);
-}
-
-/** The entry leaves: what it carries is the planner's now. */
-function commitEntry(state: ControllerState, service: ServiceState, entry: BatchEntry): void {
-  service.plannerVersion = entry.version;
-  service.inPlanner = true;
-  service.specChanged = false;
-  service.changedPods = null;
-  service.acks = null;
-  if (endpointsAreTold(service)) {
-    service.endpoints.content = null;
-    service.endpoints.gone = false;
-  }
-  for (const unit of service.units) {
-    if (!isToldNow(service, unit)) continue;
-    unit.relisted = false;
-    const { news } = unit;
-    if (news === null) continue;
-    unit.news = null;
-    for (const slice of news) {
-      slice.content = null;
-      slice.gone = false;
-      releaseSlice(state, slice);
-    }
-  }
-  service.planning |= service.asked;
-  service.asked = 0;
-}
-
-/**
- * A service of which nothing is planned any more: the planner forgets it, and its objects are read should that change.
- */
+/** Nothing is planned of the service any more: the planner forgets it, and its objects are read should that change. */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
-  if (service.inPlanner) state.shards[service.shard]!.forgotten.add(keyOf(service));
-  service.endpoints.content = null;
-  service.endpoints.gone = false;
-  lostInPlanner(service);
-  for (const unit of service.units) if (unit.sync === null) forgetSlices(state, unit);
+  const { view } = state.shards[service.shard]!;
+  forgetService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
+}
+
+/** What the planner has of the service is lost, or of no use: a full snapshot is next. */
+export function beginAnew(state: ControllerState, service: ServiceState): void {
+  const { view } = state.shards[service.shard]!;
+  dismissService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
 }
 
 export interface PlannedService extends Asked {
@@ -328,7 +276,7 @@ export function onShardPlanned(
   const { results, error } = decodeReply(bytes);
   assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batch} is incomplete`);
   return entries.map(({ service, outputs }, i) => {
-    service.planning &= ~outputs;
+    noteAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
     service.deaths = 0;
@@ -373,12 +321,12 @@ export function onShardLost(
   const again: Unit[] = [];
   const poisoned: { unit: Unit; failure: Failure }[] = [];
   for (const service of [...shard.queued, ...shard.suspects]) {
-    again.push(...unitsOf(service, service.asked));
-    service.asked = 0;
+    again.push(...unitsOf(service, service.view.asked));
+    takeBack(service.view, service.view.asked);
   }
   for (const { entries } of shard.inFlight.values()) {
     for (const { service, outputs } of entries) {
-      service.planning &= ~outputs;
+      noteAnswered(service.view, outputs);
       service.deaths++;
       service.suspect = true;
       const units = unitsOf(service, outputs);
@@ -393,28 +341,12 @@ export function onShardLost(
   }
   shard.queued = [];
   shard.suspects = [];
-  shard.forgotten.clear();
   shard.inFlight.clear();
-  shard.sharesVersion = -1;
-  tellAllZones(state, shard.nodesToTell);
-  for (const service of allServices(state)) if (service.shard === index) lostInPlanner(service);
+  noteShardLost(shard.view, nodesWithZones(state));
+  for (const service of allServices(state)) {
+    if (service.shard === index) noteLost(service.view, (kind) => hasObjects(service, kind));
+  }
   return { again, poisoned };
-}
-
-/** The planner's state of a service is lost: full snapshot next, and the objects are read again from the server. */
-export function lostInPlanner(service: ServiceState): void {
-  service.plannerVersion = 0;
-  service.inPlanner = false;
-  service.changedPods = null;
-  service.acks = null;
-  const { endpoints, units } = service;
-  endpoints.known = endpoints.record === null || endpoints.content !== null;
-  for (const unit of units) unit.known = unit.slices === null || isNewsWhole(unit);
-}
-
-/** The planner would be told of every slice anyway. */
-function isNewsWhole({ slices, news, relisted }: Unit): boolean {
-  return relisted && news !== null && slices !== null && news.size === slices.size;
 }
 
 /** Ends a shard that has not answered a batch within the deadline. Returns when to look again; Infinity = not. */

@@ -9,9 +9,8 @@ import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
   compareLabels,
-  dropContent,
+  dropEndpoints,
   forgetSlices,
-  noteNews,
   noteOutrun,
   ownWrite,
   releaseHeld,
@@ -20,12 +19,13 @@ import {
 } from '../caches/outputs.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
-import { ensureSlice, forgetFacts, getUnit, releaseService, releaseSlice } from '../caches/services.ts';
-import { keyOf, type ServiceState, type Failure, type Unit, type OutputState } from '../caches/service-state.ts';
-import { forgetInPlanner, lostInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { ensureSlice, forgetFacts, getUnit, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
+import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
+import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
 import { log, type ControllerState, type QueuedWrite } from '../state.ts';
 import { noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isOwnEndpoints, isWanted, readsEndpoints, readsSlices } from '../caches/unit.ts';
+import { fateOfObjects, isOwnEndpoints, isWanted, sourcesOf } from '../caches/unit.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
@@ -38,6 +38,7 @@ import {
   OUTPUT_ENDPOINTS,
   OUTPUT_MIRROR,
   OUTPUT_SLICES,
+  type Ack,
   type OutputKind,
   type Plan,
   type PlannedWrite,
@@ -98,13 +99,11 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     return;
   }
   sync.stage = 'reading';
-  if (readsEndpoints(unit)) {
+  for (const kind of sourcesOf(unit)) {
+    if (!needsRead(unit.service.view, kind)) continue;
     sync.open++;
-    readEndpoints(state, unit);
-  }
-  if (readsSlices(unit)) {
-    sync.open++;
-    readSlices(state, unit);
+    if (kind === 'endpoints') readEndpoints(state, unit);
+    else readSlices(state, unit);
   }
   if (sync.open > 0) return;
   sync.stage = 'planning';
@@ -144,14 +143,14 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
 export function onPlanned(
   state: ControllerState,
   service: ServiceState,
-  asked: number,
+  asked: readonly OutputKind[],
   result: ServiceResult,
   now: Now,
 ): void {
   const units = unitsOf(service, asked);
   const { error, needFull, plans, failures, problems } = result;
-  // It has dropped the service, with all that it knew of the objects.
-  if (needFull || error !== null) lostInPlanner(service);
+  // It has dropped the service, or what it has of it is not what it was told.
+  if (needFull || error !== null) beginAnew(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
   const waiting = new Set(units);
@@ -185,7 +184,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   const { writes } = plan;
   sync.later = [];
   if (!isWanted(unit)) {
-    for (const write of writes) ackNotSent(service, write);
+    for (const write of writes) ackNotSent(unit, write);
     finish(state, unit, now);
     return;
   }
@@ -218,14 +217,15 @@ function openLater(state: ControllerState, unit: Unit, now: Now): void {
   const updates = later.some(({ verb }) => verb !== 'delete');
   sync.later = [];
   for (const write of later) {
-    if (sync.failure !== null) ackNotSent(unit.service, write);
+    if (sync.failure !== null) ackNotSent(unit, write);
     else if (updates && write.verb === 'delete') sync.later.push(write);
     else openWrite(state, unit, write, now);
   }
 }
 
-function ackNotSent(service: ServiceState, write: PlannedWrite): void {
-  (service.acks ??= []).push({ write: write.id, result: 'not-sent', uid: '', resourceVersion: '' });
+function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: PlannedWrite): void {
+  const ack: Ack = { write: id, result: 'not-sent', uid: '', resourceVersion: '' };
+  noteOutcome(service.view, kind, name, ack, hasObjects(service, kind));
 }
 
 /** The answer to a write, or that it was withdrawn. */
@@ -244,7 +244,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     ownWrite(state, output, outcome.applied, write.body, now);
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
-  ack(service, unit, output, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
   // Its echo is no news, and no Service without selector was known to have Endpoints before.
   if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
@@ -285,24 +285,17 @@ function soonest(a: Failure | null, b: Failure): Failure {
   return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
 }
 
-/** Tells the planner that has planned the write; if that one is gone, its successor learns of the object elsewhere. */
-function ack(service: ServiceState, unit: Unit, output: OutputState, write: PlannedWrite, outcome: WriteOutcome): void {
-  if (write.id === UNPLANNED) {
-    output.gone = outcome.result === 'applied' && service.inPlanner;
-    if (output.gone) noteNews(output);
-  } else if (service.inPlanner) {
-    (service.acks ??= []).push({
-      write: write.id,
-      result: outcome.result,
-      uid: outcome.applied?.uid ?? '',
-      resourceVersion: outcome.applied?.resourceVersion ?? '',
-    });
-  } else if (output.unit === null) {
-    output.known = output.record === null;
-  } else {
-    unit.known = false;
-  }
+/** Its planner is to know what became of the write, be it that another asked for it. */
+function ack(unit: Unit, { id, name }: PlannedWrite, { result, applied }: WriteOutcome): void {
+  const { service, controller } = unit;
+  const { kind } = controller;
+  if (id !== UNPLANNED) {
+    const { uid, resourceVersion } = applied ?? NOTHING_APPLIED;
+    noteOutcome(service.view, kind, name, { write: id, result, uid, resourceVersion }, hasObjects(service, kind));
+  } else if (result === 'applied') noteRemoved(service.view, kind, name);
 }
+
+const NOTHING_APPLIED = { uid: '', resourceVersion: '' };
 
 /** Ends a sync that got no further. */
 export function fail(state: ControllerState, unit: Unit, failure: Failure, now: Now): void {
@@ -362,10 +355,10 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   forgetFight(unit);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
   // Nor is the planner told of slices that are gone.
-  if (!service.inPlanner) forgetSlices(state, unit);
+  if (!isInPlanner(service.view)) forgetSlices(state, unit);
   const fate = fateOfObjects(unit);
   if (controller.output === OUTPUT_ENDPOINTS) {
-    if (getUnit(service, OUTPUT_MIRROR) === undefined) dropContent(service.endpoints);
+    if (getUnit(service, OUTPUT_MIRROR) === undefined) dropEndpoints(service);
     if (fate === 'orphaned') startOrphan(state, unit, now);
     else if (fate === 'go') removeEndpoints(state, unit, now);
     else finish(state, unit, now);
