@@ -1,10 +1,11 @@
 /**
- * Batches and replies as bytes: MessagePack arrays in a fixed order, no keys. The only place that knows msgpackr.
+ * Batches and replies as bytes: MessagePack arrays in a fixed order, without keys. Only this file and those it is made
+ * of know msgpackr.
  *
- * Every message is packed into an ArrayBuffer of its own, so that it can be transferred to another thread: the
- * library's own arena is shared by all packers of a thread, and transferring it would take unsent messages along.
- * The entry `msgpackr/pack` leaves the native string extractor out: that one cuts strings from bigger ones, and a
- * planner that keeps one pod name would keep the whole batch.
+ * Every message is packed into an ArrayBuffer of its own, so that it can be transferred to another thread. The
+ * library's own arena would not do: all packers of a thread share it, and transferring it would take unsent messages
+ * along. The entry `msgpackr/pack` leaves the native string extractor out: that one cuts strings from bigger ones, and
+ * a planner that keeps one pod name would keep the whole batch.
  */
 import { Packr } from 'msgpackr/pack';
 import type { Member } from '../core/member.ts';
@@ -43,7 +44,7 @@ import {
   tuple,
 } from './tuples.ts';
 
-/** Outputs are numbered here alone: one is its bit, several are their sum. */
+/** Outputs have numbers here alone: the number of one output is its bit, that of several is their sum. */
 const OUTPUT_BITS: Readonly<Record<OutputKind, number>> = { endpoints: 1, slices: 2, mirror: 4 };
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
@@ -51,10 +52,10 @@ const packr = new Packr({ useRecords: false, moreTypes: false });
 const NO_LABELS: Labels = [];
 const NO_CONTAINER_PORTS: readonly ContainerPort[] = [];
 
-/** Below this the packer would not start in a given buffer but allocate another one. */
+/** Below this size the packer would not start in a given buffer but allocate another one. */
 const BUFFER_BYTES_MIN = 4096;
 /**
- * A batch as bytes that own their whole ArrayBuffer (transferable). Of a pod only what a planner reads is sent: its
+ * A batch as bytes that own their whole ArrayBuffer (transferable). Only what a planner reads of a pod is sent: its
  * labels and resourceVersion come out empty, and its namespace is the service's.
  */
 export function encodeBatch(batch: Batch): Uint8Array<ArrayBuffer> {
@@ -91,8 +92,9 @@ export function decodeReply(bytes: Uint8Array): PlanReply {
 }
 
 /**
- * At least as many bytes as the entry takes in a batch, without encoding it; exact to a few bytes a field. Holds for
- * everything the API server validates as ASCII; annotations, which may be any text, count three bytes a character.
+ * At least as many bytes as the entry takes in a batch, without encoding it, and exact to a few bytes a field. It holds
+ * for everything that the API server validates as ASCII. Annotations, which may be any text, count three bytes a
+ * character.
  */
 export function estimateEntryBytes(entry: BatchEntry): number {
   let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
@@ -213,7 +215,7 @@ function bitsOf(outputs: readonly OutputKind[]): number {
   return bits;
 }
 
-/** By their bits, all sets that were read so far: entries that ask for the same share one. */
+/** All sets of outputs that were read so far, by their bits: entries that ask for the same outputs share one. */
 const OUTPUT_SETS = new Map<number, readonly OutputKind[]>();
 
 function outputsFromBits(value: unknown, what: string): readonly OutputKind[] {
@@ -464,7 +466,7 @@ function pack(value: unknown, bytesMax: number): Uint8Array<ArrayBuffer> {
 
 function unpack(bytes: Uint8Array): unknown {
   try {
-    // A Buffer view: the decoder cuts strings from one natively, from a Uint8Array byte by byte.
+    // A Buffer, because the decoder cuts its strings natively, and those of a Uint8Array byte by byte.
     return packr.unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
     throw new CodecError(`not a message: ${error instanceof Error ? error.message : String(error)}`);

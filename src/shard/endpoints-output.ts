@@ -25,7 +25,7 @@ import type { Ack, EndpointsFacts } from './protocol.ts';
 import { storeApplied, storeSettled, storeUnknown, type Stored } from './stored-endpoints.ts';
 
 export interface EndpointsState {
-  /** null = no Service was told yet. */
+  /** null = no Service has been told yet. */
   membership: Membership | null;
   readonly times: TriggerTimes;
   /** Planned and not acked. */

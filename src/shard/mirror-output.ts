@@ -96,7 +96,10 @@ function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | nul
   return { ...object, metadata: { ...object.metadata, namespace: spec.namespace } };
 }
 
-/** Of all but those that are being deleted already. As upstream's clean-up, it counts no endpoint as removed. */
+/**
+ * Deletes all slices but those that are being deleted already. As upstream's clean-up, it counts no endpoint as
+ * removed.
+ */
 function deletesOf(stored: readonly EndpointSlice[]): SliceWrite[] {
   const writes: SliceWrite[] = [];
   for (const { metadata } of stored) {

@@ -22,7 +22,9 @@ export const OUTPUTS: { readonly [K in OutputKind]: PlannerOutput<OutputStates[K
   endpoints: endpointsOutput,
 };
 
-/** What is kept of each output of one service; null = nothing was told of that one yet, or it is not enabled. */
+/**
+ * What is kept of each output of one service; null = nothing has been told of that output yet, or it is not enabled.
+ */
 export type ServiceOutputs<K extends OutputKind = OutputKind> = { [P in K]: OutputStates[P] | null };
 
 export function createServiceOutputs(): ServiceOutputs {
@@ -34,7 +36,7 @@ export function isPending<K extends OutputKind>(outputs: ServiceOutputs<K>, kind
   return state !== null && OUTPUTS[kind].isPending(state, write);
 }
 
-/** Ids of the writes of that output that were planned and not acked. */
+/** Ids of the output's writes that were planned and not acked. */
 export function pendingWrites<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): readonly number[] {
   const state = outputs[kind];
   return state === null ? [] : [...OUTPUTS[kind].pendingWrites(state)];
@@ -92,7 +94,7 @@ export function followPods<K extends OutputKind>(
   for (const member of upserts) pods.setPod(state, member.pod.name, member);
 }
 
-/** Those that arose since they were taken last, and that do not wait for a plan. */
+/** Problems that arose since they were taken last, and that do not wait for a plan. */
 export function takeProblems<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): readonly Problem[] {
   const state = outputs[kind];
   return (state !== null && OUTPUTS[kind].pods?.takeProblems(state)) || [];

@@ -6,17 +6,22 @@ import type { Ack, Observed, PlannedWrite, PlannerConfig } from './protocol.ts';
 import type { Stored } from './stored-endpoints.ts';
 
 /**
- * What a planner does for one output. `State` is what it keeps of the output for each service, `Facts` what a plan says
- * beside its writes. Whatever throws fails this output of this service alone.
+ * What a planner does for one output. `State` is what it keeps of the output for each service. `Facts` is what a plan
+ * says beside its writes. What is thrown fails this output of this service alone.
  */
 export interface PlannerOutput<State, Facts> {
-  /** Of a service of which nothing was told yet. */
+  /** The state of a service of which nothing has been told yet. */
   create(config: PlannerConfig): State;
-  /** How it follows the Service and its pods, change by change; null = its plans need no pods, and it keeps none. */
+  /**
+   * How the output follows the Service and its pods, change by change; null = its plans need no pods, and it keeps
+   * none.
+   */
   readonly pods: PodsFollower<State> | null;
-  /** What it holds of the slices that it writes; null = it writes the Endpoints object, which the service keeps. */
+  /**
+   * What the output holds of the slices that it writes; null = it writes the Endpoints object, which the service keeps.
+   */
   readonly slices: SlicesHolder<State> | null;
-  /** Its plans need the Endpoints object, be it as what it writes or as what it reads. */
+  /** Its plans need the Endpoints object, either as what they write or as what they read. */
   readonly needsEndpoints: boolean;
   /** Planned and not acked. */
   pendingWrites(state: State): Iterable<number>;
@@ -32,7 +37,7 @@ export interface PodsFollower<State> {
   podNames(state: State): Iterable<string>;
   /** `member` null = it is gone. After `setSpec`. */
   setPod(state: State, name: string, member: Member | null): void;
-  /** Those that arose since they were taken last, and that do not wait for a plan. */
+  /** Problems that arose since they were taken last, and that do not wait for a plan. */
   takeProblems(state: State): readonly Problem[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * A shard's planner: what it knows of its services, and what has to be written. Bytes in, bytes out, with state, and
- * deterministic: it runs unchanged in a thread, on the main thread and in the simulator.
+ * A shard's planner: it knows its services and says what has to be written. Bytes go in and bytes come out; it has
+ * state and is deterministic. It runs unchanged in a thread, on the main thread and in the simulator.
  *
  * Its state is a cache, never a truth: a full snapshot and the observed objects rebuild all of it.
  */
@@ -51,7 +51,7 @@ export interface Planner {
 
 interface ServiceState {
   readonly key: string;
-  /** Of the inputs, as the main thread counts; 0 = no snapshot came yet, only objects. */
+  /** The version of the inputs, as the main thread counts; 0 = no snapshot came yet, only objects. */
   version: number;
   /** null = no snapshot came yet. */
   spec: ServiceRecord | null;
@@ -74,7 +74,7 @@ interface Task {
   readonly service: ServiceState;
   readonly entry: BatchEntry;
   readonly problems: Problem[];
-  /** What was thrown, by output: these are left alone for the rest of the entry. */
+  /** What was thrown, by output. These outputs are left alone for the rest of the entry. */
   readonly thrown: Map<OutputKind, string>;
 }
 
@@ -84,8 +84,9 @@ export function createPlanner(config: PlannerConfig): Planner {
 
 /**
  * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Bytes that are no batch change
- * nothing and are answered with an error; so is a service whose entry cannot be taken, whose state is dropped. An
- * output that throws fails alone: the other plans of its service are made, then its state is dropped.
+ * nothing and are answered with an error. A service whose entry cannot be taken is answered with an error, and its
+ * state is dropped. An output that throws fails alone: the other plans of its service are made, then the service's
+ * state is dropped.
  */
 export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let batch: Batch;
@@ -154,7 +155,7 @@ function serviceOf(planner: Planner, key: string): ServiceState {
   return service;
 }
 
-/** Works on one output. What it throws fails that output alone; undefined = it has failed. */
+/** Works on one output; undefined = it has failed. What it throws fails that output alone. */
 function attempt<T>({ service, thrown }: Task, kind: OutputKind, act: () => T): T | undefined {
   if (thrown.has(kind)) return undefined;
   try {
@@ -198,7 +199,7 @@ function observe(task: Task): void {
   }
 }
 
-/** Returns false when the planner has not what the entry builds on; then nothing was taken. */
+/** Returns false when the planner has not what the entry builds on. Then nothing was taken. */
 function takeInputs(task: Task): boolean {
   const { planner, service, entry } = task;
   const { base, version, spec, upserts, removals } = entry;
@@ -209,7 +210,7 @@ function takeInputs(task: Task): boolean {
     if (service.spec === null || service.version !== base) return false;
   }
   assert(!isSnapshot || version > 0, 'a snapshot has a version above 0');
-  // Over what is known already a snapshot is taken as a difference: what did not change stays identical.
+  // A snapshot over a known state is taken as a difference, so what did not change stays identical.
   const names = isSnapshot && service.spec !== null ? new Set(upserts.map(({ pod }) => pod.name)) : null;
   const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
   if (spec != null) service.spec = spec;
@@ -255,7 +256,7 @@ function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 
   return { plans, failures };
 }
 
-/** Not by `push(...list)`, for the arguments of a call are limited. */
+/** Not by `push(...list)`: the arguments of a call are limited. */
 function addAll<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

@@ -45,7 +45,7 @@ export interface NodeZone {
   readonly zone: string;
 }
 
-/** News of one service, worked on in this order: acks, observed, inputs, then planning. */
+/** News of one service. The planner works on them in this order: acks, observed, inputs, then planning. */
 export interface BatchEntry {
   /** `<namespace>/<name>` of the Service. */
   readonly service: string;
@@ -68,8 +68,8 @@ export interface BatchEntry {
 }
 
 /**
- * What became of a planned write. `stored` and the trigger time change with `applied` only; the other three leave the
- * planner as if the plan had not been made ("unknown" is always followed by an `observed` before the next plan).
+ * What became of a planned write. Only `applied` changes `stored` and the trigger time. The other three leave the
+ * planner as if the plan had not been made. `unknown` is always followed by an `observed` before the next plan.
  */
 export interface Ack {
   readonly write: number;
@@ -79,7 +79,10 @@ export interface Ack {
   readonly resourceVersion: string;
 }
 
-/** Content of an object that we write as it was read from the server. Taken if newer than `stored`; never forces a plan. */
+/**
+ * Content of an object that we write, as it was read from the server. It is taken if it is newer than `stored`, and
+ * never forces a plan.
+ */
 export interface Observed {
   /** Which output writes it. */
   readonly output: OutputKind;
@@ -105,7 +108,7 @@ export interface ServiceResult {
   readonly service: string;
   /**
    * The planner holds nothing that a further change could build on: send a full snapshot. Either it has not the `base`
-   * of the entry (then there are no plans and no failures), or it has dropped the service after a failure.
+   * of the entry, and there are no plans and no failures. Or it has dropped the service after a failure.
    */
   readonly needFull: boolean;
   /** Of outputs that were asked for, in the order of `OUTPUT_KINDS`. */
@@ -155,9 +158,9 @@ export interface EndpointsFacts {
   readonly truncated: number;
 }
 
-/** Same for every planner of a process; fixed at its start. The options are called as their flags. */
+/** The same for every planner of a process, fixed at its start. The options are called as their flags. */
 export interface PlannerConfig {
-  /** What this planner may be asked to plan; of other outputs it keeps nothing. */
+  /** What this planner may be asked to plan. Of other outputs it keeps nothing. */
   readonly outputs: readonly OutputKind[];
   /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyEndpointsAnnotation: boolean;

@@ -3,7 +3,7 @@ import { createUnknownFields, decodeBare, encodeBare, parseJsonObject, type Unkn
 import type { KubeObject } from '../kube/types.ts';
 import type { ObjectBytes } from './protocol.ts';
 
-/** Either the object without its managedFields, and what of it the next write would lose; or why it cannot be read. */
+/** Either the object without its managedFields, with what the next write would lose of it, or why it cannot be read. */
 export interface ReadObject {
   readonly object: KubeObject | null;
   /** `undecodable-object` when there is no object, `unknown-field` when there is, null = nothing is wrong. */
@@ -30,7 +30,7 @@ export function readObject(
 }
 
 function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
-  // JSON goes through the protobuf tables, which check every type and leave out what has no place there.
+  // JSON goes through the protobuf tables: they check every type and leave out what has no place there.
   const bytes =
     content.encoding === 'json' ? encodeBare({ ...parseJsonObject(content.bytes), apiVersion, kind }) : content.bytes;
   const object = decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);

@@ -6,8 +6,8 @@ import type { PlannedWrite } from './protocol.ts';
 const NO_BODY = new Uint8Array(0);
 
 /**
- * Encodes the writes of one output, in the order to send them: phase 1 before 2, in each of them small bodies first, and
- * deletes last. They get ids in that order, under which they wait in `pending` for their acks.
+ * Encodes the writes of one output, in the order to send them: phase 1 before phase 2, and in each phase small bodies
+ * first and deletes last. They get ids in that order and wait under these in `pending` for their acks.
  * @param stored the slice as the server holds it
  */
 export function encodeSliceWrites(

@@ -1,7 +1,7 @@
 /**
  * What a planner knows of one Endpoints object on the server: what it was told last. It changes only when a write was
- * applied, or when content was observed; a plan changes nothing. Whether content is to be believed was decided before it
- * is told: history may have gone back, so a lower version is no reason to doubt it.
+ * applied or content was observed. A plan changes nothing. The main thread decides what is to be believed before it
+ * tells it: history may have gone back, so a lower version is no reason to doubt it.
  */
 import type { Problem } from '../core/problem.ts';
 import { splitKey } from '../kube/key.ts';
@@ -10,7 +10,10 @@ import type { Observed } from './protocol.ts';
 import { readObject } from './read-object.ts';
 
 export interface Stored {
-  /** Without managedFields; null = it does not exist, or nothing was ever told of it: a create then fails with 409. */
+  /**
+   * The object without managedFields; null = it does not exist, or nothing has been told of it: a create then fails
+   * with 409.
+   */
   object: Endpoints | null;
   /** The outcome of a write is not known: nothing can be planned until the object is observed. */
   uncertain: boolean;
@@ -24,7 +27,10 @@ export function createStored(): Stored {
   return { object: null, uncertain: false, unreadable: null, planned: null };
 }
 
-/** A write was applied. By reference: that `object` shares its parts with later plans makes them cheap to compare. */
+/**
+ * A write was applied. The object is kept by reference: it shares its parts with later plans, so comparing them is
+ * cheap.
+ */
 export function storeApplied(stored: Stored, object: Endpoints, uid: string, resourceVersion: string): void {
   stored.object = { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
   stored.planned = object.subsets ?? null;
@@ -36,8 +42,8 @@ export function storeUnknown(stored: Stored): void {
 }
 
 /**
- * The object holds `subsets`, perhaps in another order. To hold the list of the membership instead of one's own frees
- * the memory of the other and makes the next comparison one of identity; whatever is written replaces the subsets.
+ * The object holds `subsets`, perhaps in another order. Holding the list of the membership instead of its own frees the
+ * memory of one of them, and the next comparison is one of identity. Every write replaces the subsets.
  */
 export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[]): void {
   if (stored.object === null || stored.object.subsets === subsets) return;
@@ -46,8 +52,8 @@ export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[])
 }
 
 /**
- * Takes what was read from the server. Content that is no Endpoints object makes
- * it unreadable; fields that this version does not know, which the next write would lose, are added to the problems.
+ * Takes what was read from the server. Content that is no Endpoints object makes it unreadable. Fields that this
+ * version does not know, which the next write would lose, are added to the problems.
  */
 export function storeObserved(stored: Stored, key: string, observed: Observed, problems: Problem[]): void {
   if (observed.content === null) {

@@ -1,6 +1,6 @@
 /**
- * What is known about the slices of one output beside their content: when to believe what was read. The content is kept
- * by the caller, for what the EndpointSlice controller needs of it is not what the mirroring controller does.
+ * What is known of the slices of one output beside their content: when to believe what was read. The caller keeps the
+ * content, because the EndpointSlice controller and the mirroring controller need different parts of it.
  */
 import type { Problem } from '../core/problem.ts';
 import type { SliceWrite } from '../core/slices/slice-write.ts';
@@ -11,7 +11,7 @@ import { readObject } from './read-object.ts';
 import { SUFFIX_CHARACTERS } from './suffix.ts';
 
 export interface SliceMarks {
-  /** Null as long as every write had an answer, as nearly always. */
+  /** Null as long as every write had an answer, which is nearly always. */
   doubts: Doubts | null;
 }
 
@@ -20,7 +20,7 @@ interface Doubts {
   readonly uncertain: Map<string, SliceWrite['verb']>;
   /**
    * Names of creates without an answer that had not happened when the server was asked. They may still be under way, so
-   * the next creates use them: then the late one, whichever it is, meets the name taken, and there is no duplicate.
+   * the next creates use their names: the later one meets the name taken, and there is no duplicate.
    */
   readonly lost: Set<string>;
 }
@@ -67,14 +67,14 @@ export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSli
     marks.doubts.uncertain.set(name, write.verb);
   }
   if (ack.result !== 'applied') return false;
-  // A slice by the same name that somebody else made since is not the one that is gone.
+  // The slice that is gone is not one of the same name that somebody else has made since.
   return write.verb !== 'delete' || known === null || known.metadata.uid === write.uid;
 }
 
 /**
- * What is to be held of a slice after something was observed: the object, or null: it is gone, or its content cannot be
- * read: then it is left alone as if it were not there. Fields that this version does not know, which the next write would
- * lose, are added to the problems.
+ * What is to be held of a slice after it was observed. Null = it is gone, or its content cannot be read: then it is
+ * left alone as if it were not there. Fields that this version does not know, which the next write would lose, are
+ * added to the problems.
  */
 export function newsOfSlice(
   marks: SliceMarks,

@@ -1,6 +1,6 @@
 import { nextInt, type Prng } from '../lib/prng.ts';
 
-/** Of which the server, too, makes the ends of generated names: no vowels, so that no words come about. */
+/** The alphabet of the server's generated names. It has no vowels, so no words come about. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 export const SUFFIX_CHARACTERS = 5;

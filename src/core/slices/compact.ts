@@ -1,8 +1,8 @@
 /**
- * Slices of a port group that has shrunk are merged, a few with each plan, where the operator asks for it
- * (docs/spec/endpointslice.md "Known defects", D17). Only once all endpoints fit in half of the places, so that the
- * next pods that come do not split what was merged; and only in a plan that has nothing else to write for that family,
- * so that no change ever waits for it.
+ * Merges slices of a port group that has shrunk, a few with each plan, where the operator asks for it
+ * (docs/spec/endpointslice.md "Known defects", D17). It waits until all endpoints fit in half of the places, so that
+ * the next pods do not split what was merged. It works only in a plan that has nothing else to write for that family,
+ * so no change ever waits for it.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
@@ -27,7 +27,7 @@ export function compactFamily(family: FamilySlices): Compaction | null {
 
 function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
   const entries = [...group.entries].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
-  // The two emptiest fit in one slice, for all fit in half of them.
+  // The two emptiest fit in one slice, because all of them fit in half of the places.
   const host = entries.findLast(
     (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.maxEndpointsPerSlice,
   );

@@ -1,6 +1,6 @@
 /**
- * How much of the cluster's allocatable CPU each zone has (docs/spec/endpointslice.md "CPU shares"): what topology
- * hints are allotted by.
+ * How much of the cluster's allocatable CPU each zone has (docs/spec/endpointslice.md "CPU shares"). Topology hints are
+ * allotted by it.
  */
 
 export interface CpuShares {

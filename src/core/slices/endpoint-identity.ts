@@ -2,7 +2,7 @@ import type { Endpoint } from '../../kube/types.ts';
 import { referenceEqual } from '../endpoints/equality.ts';
 
 /**
- * Endpoints of the same identity are the same endpoint, to be updated in place (docs/spec/endpointslice.md "Identity
+ * Endpoints of the same identity are the same endpoint, which is updated in place (docs/spec/endpointslice.md "Identity
  * and equality"): addresses in any order, hostname, namespace and name of the target. A pod that comes back with its
  * name and IP keeps its place.
  */
@@ -13,8 +13,8 @@ export function endpointIdentity(endpoint: Endpoint): string {
 }
 
 /**
- * Whether two endpoints of the same identity say the same; hints are nobody's business here (docs/spec/endpointslice.md
- * "Identity and equality").
+ * Whether two endpoints of the same identity say the same. Hints do not count (docs/spec/endpointslice.md "Identity and
+ * equality").
  */
 export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
   return (
@@ -29,7 +29,7 @@ export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
   );
 }
 
-/** Whether both have the same identity, without putting it into words. */
+/** Whether both have the same identity, without making the texts. */
 export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
   if (a === b) return true;
   if (a.targetRef?.name !== b.targetRef?.name || a.addresses.length !== b.addresses.length) return false;

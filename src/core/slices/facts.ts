@@ -10,7 +10,7 @@ export interface SlicesFacts {
   readonly trafficDistribution: string;
   /** Pods that are left out because their node is not known. */
   readonly waitingForNode: number;
-  /** There are slices to merge, or may be after the writes of this plan; absent unless they are merged at all. */
+  /** There are slices to merge, or may be after the writes of this plan; absent unless `--compact-slices` is given. */
   readonly fragmented?: boolean;
 }
 
@@ -20,16 +20,19 @@ export interface FamilyFacts {
   readonly endpoints: number;
   /** Slices after the writes of this plan. */
   readonly slices: number;
-  /** The fewest that would do: for each port group endpoints / max, rounded up; at least 1. */
+  /** The fewest slices that would do: for each port group endpoints / max, rounded up; at least 1. */
   readonly slicesDesired: number;
   /** Endpoints newly placed and dropped by this plan (docs/spec/endpointslice.md "One port group", "Metrics"). */
   readonly added: number;
   readonly removed: number;
-  /** Writes of this plan, also the creates that a Service on its way out goes without. */
+  /** Writes of this plan, including the creates that are left out for a Service that is being deleted. */
   readonly writes: number;
   /** Ready endpoints by the zone that hints send them to; null = no hints by CPU shares are in effect. */
   readonly hints: readonly ZoneCount[] | null;
-  /** Why there are none although wanted, in upstream's words without the address type; '' = not so. */
+  /**
+   * Why there are no hints although they are wanted, in upstream's words without the address type; '' = there are, or
+   * they are not wanted.
+   */
   readonly hintsFailure: string;
 }
 

@@ -1,8 +1,9 @@
 /**
- * What one address family of a service has: which endpoints there should be, by port group, and which there are, by slice.
+ * What one address family of a service has: by port group, which endpoints there should be, and by slice, which there
+ * are.
  *
- * Each change leaves marks: a slice is *dirty* until it was found to hold just what it should, a pod until it was found in
- * a slice of its group. Planning looks at these alone, so that its cost follows the change.
+ * Each change leaves marks. A slice is *dirty* until it was found to hold just what it should, a pod until it was found
+ * in a slice of its group. Planning looks at these alone, so its cost follows the change.
  */
 import type { Endpoint, IpFamily } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -15,13 +16,13 @@ export interface FamilySlices {
   readonly groups: Map<string, PortGroup>;
   /** Groups with marks, and those that have slices but no pods. */
   readonly dirtyGroups: Set<PortGroup>;
-  /** Groups of several slices whose endpoints fit in half of the places; null = nobody asks. */
+  /** Groups of several slices whose endpoints fit in half of the places; null = `--compact-slices` is not given. */
   readonly fragmented: Set<PortGroup> | null;
-  /** By pod name: the slices that list such a pod, one of them twice if it does so twice. */
+  /** By pod name: the slices that list the pod, one of them twice if it lists the pod twice. */
   readonly places: Map<string, SliceEntry | SliceEntry[]>;
-  /** Slices of this family that belong to another Service, one of the same name that is gone by now. */
+  /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
   readonly foreign: Set<SliceEntry>;
-  /** Slices in groups, and those of them that have hints. */
+  /** How many slices are in groups, and how many of them have hints. */
   owned: number;
   hinted: number;
   /** Endpoints that there should be, and the fewest slices that hold them. */
@@ -33,7 +34,9 @@ export interface FamilySlices {
 export interface PortGroup {
   readonly key: string;
   ports: SlicePorts;
-  /** Also those that have no endpoint here, for lack of an address or a node: the group is wanted all the same. */
+  /**
+   * Pods that have no endpoint here, for lack of an address or a node, are in it too: the group is wanted all the same.
+   */
   pods: number;
   /** By pod name. */
   readonly desired: Map<string, Endpoint>;
@@ -47,7 +50,7 @@ export interface PortGroup {
 export interface SliceEntry {
   readonly name: string;
   stored: StoredSlice;
-  /** Null = it belongs to another Service, to no wanted family, or is not to be looked at. */
+  /** The group that it is in. Null = it belongs to another Service or to no wanted family, or is left alone. */
   group: PortGroup | null;
 }
 
@@ -67,10 +70,10 @@ export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: numbe
   };
 }
 
-/** `endpoint` null = the pod belongs to the group, but has none. */
+/** `endpoint` null = the pod belongs to the group but has no endpoint. */
 export function enterGroup(family: FamilySlices, ports: SlicePorts, pod: string, endpoint: Endpoint | null): void {
   const group = getGroup(family, ports);
-  // As the service writes them, not as some slice does.
+  // The ports as the service writes them, not as a slice does.
   if (group.pods++ === 0) group.ports = ports;
   if (endpoint !== null) setDesired(family, group, pod, endpoint);
 }
@@ -123,7 +126,7 @@ export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
   if (group.pods === 0 && group.entries.size === 0) dropGroup(family, group);
 }
 
-/** Another version of a slice, with the same ports. */
+/** Takes another version of a slice, with the same ports. */
 export function replaceStored(family: FamilySlices, entry: SliceEntry, stored: StoredSlice): void {
   const { group } = entry;
   assert(group !== null, 'a slice is in its group');
@@ -149,7 +152,7 @@ export function settleGroup(family: FamilySlices, group: PortGroup): void {
   if (group.pods > 0 && group.dirtyEntries.size === 0 && group.dirtyPods.size === 0) family.dirtyGroups.delete(group);
 }
 
-/** The slices that list the pod, in no order; one that lists it twice may come twice. */
+/** The slices that list the pod, in no order. One that lists it twice may come twice. */
 export function placesOf(family: FamilySlices, pod: string): readonly SliceEntry[] {
   const places = family.places.get(pod);
   return places === undefined ? [] : Array.isArray(places) ? places : [places];
@@ -226,7 +229,7 @@ function addPlace(family: FamilySlices, pod: string, entry: SliceEntry): void {
   const all = Array.isArray(places) ? places : [places];
   all.push(entry);
   family.places.set(pod, all);
-  // Which of them keeps the pod is open again.
+  // It is open again which of them keeps the pod.
   for (const other of all) if (other.group !== null) markEntry(family, other.group, other);
 }
 

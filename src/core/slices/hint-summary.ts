@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../kube/types.ts';
 import type { ZoneCount } from './facts.ts';
 
-/** What the hints of a slice are judged by, so that one that stays as it is need not be walked again. */
+/** What the hints of a slice are judged by, so that a slice that stays as it is need not be walked again. */
 export interface HintSummary {
-  /** Endpoints with the condition ready. All the others here, but `anyHints`, speak of these alone. */
+  /** How many endpoints have the condition ready. All other fields but `anyHints` speak of these alone. */
   readonly ready: number;
-  /** Some endpoint, ready or not, has hints, be they empty. */
+  /** Some endpoint, ready or not, has hints, even empty ones. */
   readonly anyHints: boolean;
   readonly everyReadyHasZoneHint: boolean;
   /** Some have hints for nodes. */
@@ -16,7 +16,7 @@ export interface HintSummary {
   readonly foreignZones: readonly string[];
   /** Each has just its own zone as hint, if it has one, and else none. */
   readonly ownZoneHints: boolean;
-  /** Each has just its own zone and its own node as hints, as far as it has them. */
+  /** Each has its own zone and its own node as its only hints, as far as it has them. */
   readonly ownNodeHints: boolean;
 }
 
@@ -65,7 +65,7 @@ export function hasHints(endpoint: Endpoint): boolean {
   return endpoint.hints !== undefined && endpoint.hints !== null;
 }
 
-/** Just `name`; where there is no name, nothing. */
+/** Only `name`, or nothing where there is no name. */
 export function isJust(hints: readonly { readonly name: string }[] | undefined, name: string | undefined): boolean {
   const count = hints?.length ?? 0;
   if ((name ?? '') === '') return count === 0;

@@ -1,6 +1,6 @@
 /**
- * Endpoints that have no slice of their port group yet, by where they are now: in a slice that they leave, or nowhere. So a
- * slice that is rewritten can take its own ones first, and no endpoint moves without need.
+ * Endpoints that have no slice of their port group yet, by where they are now: in a slice that they leave, or nowhere.
+ * So a slice that is rewritten can take its own endpoints first, and no endpoint moves without need.
  */
 import { type FamilySlices, placesOf, type SliceEntry } from './family-slices.ts';
 
@@ -9,8 +9,8 @@ export interface Leftovers {
   /** Names of pods that no slice lists, ascending. */
   unplaced: string[];
   /**
-   * Names of the others by slice, in the order of the slice. First the slices that stay as they are but for these, then
-   * those that may be recycled: the ones with many last, which can best keep theirs.
+   * Names of the others by slice, in the order of the slice. First come the slices that otherwise stay as they are,
+   * then those that may be recycled, the ones with many endpoints last: these can best keep theirs.
    */
   readonly placed: Map<SliceEntry, string[]>;
 }

@@ -1,5 +1,5 @@
 /**
- * New slices for what is left over, and which slices of the service that would be deleted become such instead
+ * New slices for what is left over, and which slices that would be deleted become such instead
  * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). A recycled slice keeps as many of its
  * own endpoints as it can: when the ports of a service change, its endpoints stay where they are.
  */
@@ -38,11 +38,11 @@ export function draftNewSlices(
 /** A group's need of new slices. */
 interface Opening extends GroupLeftovers {
   readonly slices: number;
-  /** The slices to be recycled for it, those that bring the most endpoints along first. */
+  /** The slices that are recycled for it, those that bring the most endpoints along first. */
   readonly hosts: SliceEntry[];
 }
 
-/** Each slice goes to the group that takes most of its endpoints, while that has need. */
+/** Each slice goes to the group that takes most of its endpoints, as long as that group needs slices. */
 function pairWithOwn(openings: readonly Opening[], recyclable: Set<SliceEntry>): void {
   const pairs = openings.flatMap((opening) =>
     [...opening.leftovers.placed]
@@ -69,8 +69,8 @@ function pairAny(openings: readonly Opening[], recyclable: Set<SliceEntry>): voi
 }
 
 /**
- * All full but the last, which goes to the slice that brings the fewest endpoints along: so it alone may have to give
- * some away.
+ * All new slices are full but the last. That one goes to the slice that brings the fewest endpoints along, so it alone
+ * may have to give some away.
  */
 function fillNewSlices({ group, leftovers, slices, hosts }: Opening, max: number): SliceDraft[] {
   const lastSize = leftovers.size - (slices - 1) * max;

@@ -9,9 +9,9 @@ import { sliceLabelsAreRight } from './slice-labels.ts';
 import { isPlaceholder } from './slice-object.ts';
 import { NO_SLICE_PORTS } from './slice-ports.ts';
 
-/** What becomes of the slices of one family, hints aside. */
+/** What is done with the slices of one family, hints aside. */
 export interface PackedFamily {
-  /** Some of them on slices that are recycled. */
+  /** New slices, some of them on slices that are recycled. */
   readonly created: readonly SliceDraft[];
   readonly updated: SliceDraft[];
   readonly deletes: readonly SliceEntry[];
@@ -19,7 +19,9 @@ export interface PackedFamily {
   readonly removed: number;
 }
 
-/** Takes the marks off what is right; looks at marks only (docs/spec/endpointslice.md "Packing", "The placeholder"). */
+/**
+ * Takes the marks off what is right, and looks at marks only (docs/spec/endpointslice.md "Packing", "The placeholder").
+ */
 export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>
     sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);

@@ -1,6 +1,6 @@
 /**
- * One port group (docs/spec/endpointslice.md "One port group"): slices keep what belongs to them, those that are
- * written anyway take what is left over, and at most one other does. Fewest writes come before fewest slices.
+ * One port group (docs/spec/endpointslice.md "One port group"). Slices keep what belongs to them. Slices that are
+ * written anyway take what is left over, and at most one other slice does. Fewest writes come before fewest slices.
  */
 import type { Endpoint } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -21,8 +21,8 @@ export interface GroupPacking {
 }
 
 /**
- * Keeps and drops (docs/spec/endpointslice.md "One port group"). Looks at dirty slices and pods only, and takes the
- * mark off what is right.
+ * Keeps and drops endpoints (docs/spec/endpointslice.md "One port group"). Looks at dirty slices and pods only, and
+ * takes the mark off what is right.
  * @param labelsAreRight whether a slice has the labels of its service
  */
 export function refreshGroup(
@@ -33,7 +33,7 @@ export function refreshGroup(
   const updates: SliceDraft[] = [];
   const emptied: SliceEntry[] = [];
   let removed = 0;
-  /** Dirty pods and those in several places that have theirs. */
+  /** Dirty pods, and pods in several places, that have their slice. */
   const kept = new Set<string>();
   for (const entry of [...group.dirtyEntries].sort(compareEntries)) {
     const refreshed = refresh(family, group, entry, kept);
@@ -54,7 +54,7 @@ export function refreshGroup(
 }
 
 /**
- * Puts pods without a slice into those that there are (docs/spec/endpointslice.md "One port group").
+ * Puts pods without a slice into existing slices (docs/spec/endpointslice.md "One port group").
  * @param recyclable slices of all groups that will be deleted or recycled
  * @returns what is left for new slices
  */
@@ -103,7 +103,7 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       continue;
     }
     const alone = family.places.get(pod) === entry;
-    // A settled slice has the pod when an earlier plan gave it that, and the write that takes it from here failed.
+    // An earlier plan gave the pod to a settled slice, and the write that takes it from here failed.
     const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
     if (elsewhere || !sameEndpoint(endpoint, wanted)) {
       // The pod may be nowhere else.
@@ -118,7 +118,7 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
   return { endpoints, changed: changed || removed > 0, removed };
 }
 
-/** A slice without a mark holds nothing but what it should. */
+/** A slice without a mark holds only what it should. */
 function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): boolean {
   return placesOf(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
 }
@@ -138,8 +138,8 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
 }
 
 /**
- * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits into one: the fullest
- * such, the first by name of equally full ones (docs/spec/endpointslice.md "One port group").
+ * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits there: the fullest such
+ * slice, the first by name of equally full ones (docs/spec/endpointslice.md "One port group").
  */
 function roomySlice(
   family: FamilySlices,

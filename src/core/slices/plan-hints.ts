@@ -11,8 +11,8 @@ import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
 const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
 
 /**
- * The hints that the service asks for, in drafts and in slices that were right but for them. Without hints, neither wanted
- * nor there, no slice is looked at; else each by its summary.
+ * Gives drafts, and slices that were right but for their hints, the hints that the service asks for. If none are wanted
+ * and none are there, no slice is looked at; else each is judged by its summary.
  */
 export function planHints(
   spec: ServiceRecord,

@@ -23,7 +23,7 @@ import { type SliceChange, sliceWrites } from './write-phases.ts';
 export interface SlicesPlanInput {
   /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
   readonly triggerTime: number;
-  /** What hints are allotted by; null = there is no telling. */
+  /** What hints are allotted by; null = it is not known. */
   readonly shares: CpuShares | null;
   /** Draws 5 characters of the API server's alphabet for names. */
   readonly suffix: () => string;
@@ -38,8 +38,8 @@ export interface SlicesPlan {
 }
 
 /**
- * Plans on what is known now. Changes nothing of it: what was planned comes to be with `ackSlice`, and what is not
- * written is planned again.
+ * Plans on what is known now, and changes nothing of it. `ackSlice` makes what was planned true; what is not written is
+ * planned again.
  */
 export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan {
   const { service } = s;
@@ -73,7 +73,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
   };
 }
 
-/** Takes what became of a write; once for each write of a plan, before the next plan. */
+/** Takes what became of a write. The caller calls it once for each write of a plan, before the next plan. */
 export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): void {
   if (ack.result !== 'applied') return;
   const stored = s.stored.get(write.name)?.stored.object.metadata;
@@ -86,7 +86,7 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
 
 interface FamilyPlan {
   readonly writes: readonly SliceWrite[];
-  /** There are slices to merge, or will be: a new one may come to stand beside an empty one. */
+  /** There are slices to merge, or will be: a new slice may come to stand beside an empty one. */
   readonly fragmented: boolean;
   readonly facts: FamilyFacts;
 }

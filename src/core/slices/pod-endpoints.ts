@@ -8,7 +8,7 @@ export interface PodEndpoints {
   /** Null = the pod has no address of that family. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
-  /** What the API server would have rejected with the whole slice, and was left out (D13). */
+  /** What was left out because the API server would have rejected the whole slice for it (D13). */
   readonly problem: Problem | null;
 }
 
@@ -64,7 +64,7 @@ const CONDITIONS: readonly EndpointConditions[] = Array.from({ length: 8 }, (_, 
   terminating: (bits & 4) !== 0,
 }));
 
-/** Published unready pods are ready also while they terminate; the other two conditions stay truthful (D29). */
+/** Published unready pods are ready, also while they terminate. The other two conditions stay truthful (D29). */
 function conditionsOf(pod: PodRecord, publishNotReady: boolean): EndpointConditions {
   const ready = publishNotReady || (pod.ready && !pod.deleting);
   return CONDITIONS[(ready ? 1 : 0) | (pod.ready ? 2 : 0) | (pod.deleting ? 4 : 0)]!;

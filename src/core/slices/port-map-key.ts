@@ -1,9 +1,9 @@
 import type { SlicePort } from '../../kube/types.ts';
 
 /**
- * Two port lists have the same key if they are equal in any order: name, protocol, port and appProtocol, an empty
- * appProtocol unlike none (docs/spec/endpointslice.md "The port-map key"). The protocol that the API server fills in is
- * TCP.
+ * Two port lists have the same key if they are equal in any order, by name, protocol, port and appProtocol
+ * (docs/spec/endpointslice.md "The port-map key"). An empty appProtocol is unlike an absent one. The API server fills
+ * in the protocol TCP.
  */
 export function portMapKey(ports: readonly SlicePort[] | null | undefined): string {
   if (ports === null || ports === undefined || ports.length === 0) return '';

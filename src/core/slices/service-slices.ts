@@ -1,6 +1,6 @@
 /**
- * All that is known of one service for its slices: the service, its pods, and what the server holds. Kept up to date
- * change by change; `planSlices` (plan.ts) says what to write.
+ * All that is known of one service for its slices: the service, its pods, and what the server holds. It is kept up to
+ * date change by change. `planSlices` (`slices/plan.ts`) says what to write.
  */
 import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
@@ -40,20 +40,20 @@ export interface SlicesConfig {
 
 export interface ServiceSlices {
   readonly config: SlicesConfig;
-  /** What follows from the service; null = nothing is known of it yet. */
+  /** What follows from the Service; null = nothing is known of it yet. */
   service: SlicesSpec | null;
   readonly pods: Map<string, PodPlace>;
-  /** By name: whatever was observed or written. */
+  /** By name: every slice that was observed or written. */
   readonly stored: Map<string, SliceEntry>;
-  /** Of each wanted family, IPv4 first; they hold nothing that could not be made anew from pods and stored slices. */
+  /** The wanted families, IPv4 first. They hold nothing that could not be made anew from pods and stored slices. */
   families: readonly FamilySlices[];
   /** Slices of families that are not wanted. */
   readonly unwanted: Set<SliceEntry>;
   /** Pods that are left out because their node is not known. */
   waitingForNode: number;
-  /** Of the service itself: problems that arose and were not taken yet, oldest first. */
+  /** Problems of the service itself that have not been taken yet, oldest first. */
   problems: Problem[];
-  /** Pods whose problem arose and was not taken yet, oldest first; null = none. */
+  /** Pods whose problem has not been taken yet, oldest first; null = none. */
   untold: Set<string> | null;
 }
 
@@ -73,7 +73,7 @@ interface PodPlace {
   readonly member: Member;
   /** Null = the pod does not count, or nothing is known of the service. */
   readonly ports: SlicePorts | null;
-  /** The last ones that the pod had: reused while they are right, so that unchanged endpoints stay identical. */
+  /** The pod's last endpoints. They are reused while they are right, so that unchanged endpoints stay identical. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
   /** It has no endpoints until its node is known. */
@@ -83,7 +83,7 @@ interface PodPlace {
 
 const NO_PROBLEMS: readonly Problem[] = [];
 
-/** Of a service of which nothing is known: no spec, no pods, no stored slices. */
+/** The state of a service of which nothing is known: no spec, no pods, no stored slices. */
 export function createServiceSlices(config: SlicesConfig): ServiceSlices {
   return {
     config,
@@ -98,10 +98,7 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
   };
 }
 
-/**
- * Takes the service, new or changed; its pods are looked at again only if a field changed that says something about
- * them.
- */
+/** Takes the service, new or changed. Its pods are looked at again only if a field changed that concerns them. */
 export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
   const before = s.service;
   if (before?.spec === spec) return;
@@ -180,8 +177,8 @@ export function forgetStoredSlices(s: ServiceSlices): void {
 }
 
 /**
- * Problems that arose since the last call and still last: what comes in before slices are planned, such as pods before
- * the nodes are listed, is no problem yet.
+ * Problems that arose since the last call and still last. What passes before slices are planned, such as pods that come
+ * before the nodes are listed, is no problem.
  */
 export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
   if (s.problems.length === 0 && s.untold === null) return NO_PROBLEMS;
@@ -230,7 +227,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 
 // Pods
 
-/** What becomes of a pod, not yet in a group. */
+/** The entry of a pod, which is in no group yet. */
 function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
   const nowhere: PodPlace = { member, ports: null, ipv4: null, ipv6: null, waiting: false, problem: null };
@@ -333,12 +330,12 @@ function isMember(s: ServiceSlices, family: FamilySlices, object: EndpointSlice,
   );
 }
 
-/** Slices on their way out are as good as gone (#109624), those with other labels are nobody's business here. */
+/** Slices that are being deleted are as good as gone (#109624). Slices with other labels belong to others. */
 function isVisible({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
   return (metadata.deletionTimestamp ?? '') === '' && sliceIsOurs(metadata.labels, spec.name);
 }
 
-/** By this very Service, not by one of the same name before it. */
+/** Whether this very Service owns it, not an earlier one of the same name. */
 function isOwned({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, apiVersion, uid }) => kind === 'Service' && apiVersion === 'v1' && uid === spec.uid,

@@ -6,8 +6,8 @@ import type { DraftEndpoints } from './slice-state.ts';
 /** What one write will make of a slice. */
 export interface SliceDraft extends DraftEndpoints {
   /**
-   * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are. `new`: all is, but for what
-   * somebody else put into the metadata of a slice that is recycled.
+   * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are new. `new`: all is new,
+   * but for what somebody else put into the metadata of a slice that is recycled.
    */
   readonly kind: 'changed' | 'hints' | 'new';
   /** The slice on the server that is overwritten; null = it is created. */

@@ -8,12 +8,12 @@ import {
 import type { Labels, ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
 
-/** Ours to set, whatever Service or slice say. */
+/** These labels are ours to set, whatever Service or slice say. */
 function isReserved(key: string): boolean {
   return key === SERVICE_NAME_LABEL || key === SLICE_MANAGED_BY_LABEL || key === HEADLESS_LABEL;
 }
 
-/** The labels of a service's slices, to the last one (docs/spec/endpointslice.md "Labels"). */
+/** All labels of a service's slices (docs/spec/endpointslice.md "Labels"). */
 export function sliceLabels(service: ServiceRecord): Record<string, string> {
   const labels: Record<string, string> = {};
   for (let i = 0; i < service.labels.length; i += 2) {
@@ -27,7 +27,7 @@ export function sliceLabels(service: ServiceRecord): Record<string, string> {
 }
 
 /**
- * The first label of a service that its slices cannot have from it; null = there is none (docs/spec/endpointslice.md
+ * The first label of a service that its slices cannot take over; null = there is none (docs/spec/endpointslice.md
  * "Labels").
  */
 export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord): Problem | null {
@@ -45,7 +45,7 @@ export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord)
 }
 
 /**
- * The labels that a service gives to its slices are these, the reserved ones aside: those are no reason to write
+ * Whether these are the labels that a service gives to its slices. The reserved ones are no reason to write
  * (docs/spec/endpointslice.md "Labels").
  */
 export function sliceLabelsAreRight(
@@ -64,7 +64,7 @@ export function sliceLabelsAreRight(
   return wanted === 0;
 }
 
-/** Whether the slice is one of this service and of this controller; of others we know nothing. */
+/** Whether the slice belongs to this service and this controller. Of other slices nothing is known. */
 export function sliceIsOurs(labels: Readonly<Record<string, string>> | null | undefined, serviceName: string): boolean {
   return labels?.[SERVICE_NAME_LABEL] === serviceName && labels[SLICE_MANAGED_BY_LABEL] === SLICE_MANAGED_BY_VALUE;
 }

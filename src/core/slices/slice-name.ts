@@ -8,8 +8,8 @@ const BASE_LENGTH_MAX = 58;
 
 /**
  * The name of a new slice, made as the API server makes it from `generateName` (docs/spec/endpointslice.md "Server
- * behaviour", "Names of new slices"). We draw it ourselves so that a create repeated after a lost reply meets its own
- * object.
+ * behaviour", "Names of new slices"). It is drawn here so that a create that is repeated after a lost reply meets its
+ * own object.
  * @param owner the name of the Service, or of the Endpoints
  * @param suffix 5 characters
  */
@@ -18,7 +18,7 @@ export function newSliceName(owner: string, suffix: string): SliceName {
   return { generateName, name: generateName.slice(0, BASE_LENGTH_MAX) + suffix };
 }
 
-/** Far more than it takes unless the suffixes don't come at random. */
+/** Far more tries than it takes, unless the suffixes are not random. */
 const DRAWS_MAX = 100;
 
 /**

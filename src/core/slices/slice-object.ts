@@ -26,7 +26,7 @@ export function createdObject(input: SliceObjectInput, draft: SliceDraft, name: 
   return newObject(input, draft, metadata);
 }
 
-/** Keeps what somebody else put into the metadata of the slice: annotations, finalizers (D10). */
+/** Keeps annotations and finalizers that somebody else put on the slice (D10). */
 export function recycledObject(input: SliceObjectInput, draft: SliceDraft, stored: EndpointSlice): EndpointSlice {
   const metadata = metadataOf(stored, input.triggerTime);
   metadata.labels = input.labels;
@@ -40,7 +40,7 @@ export function changedObject(input: SliceObjectInput, draft: SliceDraft, stored
   return { ...stored, metadata, endpoints: draft.endpoints };
 }
 
-/** Whether a slice of the service is what is written for a service without endpoints. */
+/** Whether a slice of the service is the placeholder of a service without endpoints. */
 export function isPlaceholder(stored: EndpointSlice, labels: Record<string, string>): boolean {
   return (
     (stored.endpoints?.length ?? 0) === 0 &&
@@ -72,7 +72,7 @@ function metadataOf(stored: EndpointSlice, triggerTime: number): ObjectMeta {
   return metadata;
 }
 
-/** Without a time the annotation goes: it would tell of an earlier write. */
+/** Without a time the annotation goes, because it would tell of an earlier write. */
 function annotate(
   metadata: ObjectMeta,
   stored: Readonly<Record<string, string>> | null | undefined,

@@ -2,7 +2,7 @@ import type { PodRecord, ServicePort, ServiceRecord, SlicePort } from '../../kub
 import { resolveTargetPorts } from '../target-port.ts';
 import { portMapKey, slicePortsInOrder } from './port-map-key.ts';
 
-/** The ports that a service has on some of its pods, and what tells them from others. */
+/** The ports that a service has on some of its pods, and the key that tells them from others. */
 export interface SlicePorts {
   readonly key: string;
   readonly ports: readonly SlicePort[];
@@ -10,7 +10,7 @@ export interface SlicePorts {
 
 export const NO_SLICE_PORTS: SlicePorts = { key: portMapKey([]), ports: [] };
 
-/** Those on all pods; null = some target port is named, so that it takes a pod to tell. */
+/** The ports on all pods; null = some target port is named, so each pod has to be looked at. */
 export function fixedSlicePorts(service: ServiceRecord): SlicePorts | null {
   const numbers: number[] = [];
   for (const { targetPort } of service.ports) {
@@ -20,7 +20,7 @@ export function fixedSlicePorts(service: ServiceRecord): SlicePorts | null {
   return slicePorts(service.ports, numbers);
 }
 
-/** A port that the pod does not offer is left out; there may be none left (docs/spec/endpointslice.md "Ports", D19). */
+/** A port that the pod does not offer is left out, and none may be left (docs/spec/endpointslice.md "Ports", D19). */
 export function podSlicePorts(service: ServiceRecord, pod: PodRecord): SlicePorts {
   return slicePorts(service.ports, resolveTargetPorts(service.ports, pod));
 }

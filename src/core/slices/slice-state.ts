@@ -1,11 +1,11 @@
 /**
- * Slices as planning sees them: what the server holds, with what hints need to know of it, and what will be written. The
- * endpoints in them are immutable and shared; whoever changes one puts another in its place.
+ * Slices as planning sees them: what the server holds, with what hints need to know of it, and what will be written.
+ * The endpoints in them are immutable and shared. Whoever changes one puts another in its place.
  */
 import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
 import { summarizeHints, type HintSummary } from './hint-summary.ts';
 
-/** A slice on the server. Never changes: an acknowledged or observed version is another one. */
+/** A slice on the server. It never changes: an acknowledged or observed version is another one. */
 export interface StoredSlice {
   readonly object: EndpointSlice;
   /** What hints need of it, found once. */
@@ -16,7 +16,7 @@ export function storeSlice(object: EndpointSlice): StoredSlice {
   return { object, summary: summarizeHints(object.endpoints ?? []) };
 }
 
-/** What a slice that will be written is to hold; hints are put in and taken out in place. */
+/** What a slice that will be written is to hold. Hints are put in and taken out in place. */
 export interface DraftEndpoints {
   readonly endpoints: Endpoint[];
 }

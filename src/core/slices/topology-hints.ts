@@ -1,7 +1,7 @@
 /**
  * Hints in proportion to the CPU of the zones, for Services with `topology-mode: Auto` (docs/spec/endpointslice.md
- * "When hints apply"): so many ready endpoints are meant for each zone that none is overloaded by more than a fifth,
- * and as few as possible for another zone than their own.
+ * "When hints apply"). Each zone gets so many ready endpoints that none is overloaded by more than a fifth. As few
+ * endpoints as possible get hints for another zone than their own.
  */
 import type { Endpoint, EndpointHints } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -11,11 +11,11 @@ import { hasHints, isJust, isReady, withoutHints, zoneCounts, type HintSummary }
 import type { HintSlices, StoredSlice } from './slice-state.ts';
 
 export interface HintResult {
-  /** Slices that would have stayed as they are, and get other hints. */
+  /** Slices that would have stayed as they are and get other hints. */
   readonly touched: readonly TouchedSlice[];
   /** Ready endpoints by the zone that they are meant for; null = no hints by CPU shares. */
   readonly hints: readonly ZoneCount[] | null;
-  /** Why there are none although they were asked for, without the address type; '' = not so. */
+  /** Why there are no hints although they were asked for, without the address type; '' = there are, or nobody asked. */
   readonly failure: string;
 }
 
@@ -25,7 +25,7 @@ export interface TouchedSlice {
 }
 
 /**
- * By how much a zone's endpoints may be more loaded than if all load were spread evenly, as a factor
+ * How much more load a zone's endpoints may have than if all load were spread evenly, as a factor
  * (docs/spec/endpointslice.md "Allocation").
  */
 export const OVERLOAD_FACTOR = 1 / (1 + 0.2);
@@ -39,8 +39,8 @@ export interface ZoneAllocation {
 }
 
 /**
- * Hints for every ready endpoint of slices that are written anyway, and of those that can't stay as they are. Where
- * that cannot be done, all hints are taken away.
+ * Gives hints to every ready endpoint of slices that are written anyway, and of slices that cannot stay as they are.
+ * Where that cannot be done, all hints are taken away.
  */
 export function allotHints(slices: HintSlices, shares: CpuShares | null): HintResult {
   const drafts = [...slices.created, ...slices.updated].map((draft) => draft.endpoints);
@@ -96,8 +96,8 @@ function stripAll(endpoints: Endpoint[]): void {
 const NO_ZONE = 'One or more endpoints do not have a zone specified';
 
 /**
- * What each zone gets of so many ready endpoints (docs/spec/endpointslice.md "Allocation"), or, in upstream's words,
- * why there can be no hints.
+ * How many of the ready endpoints each zone gets (docs/spec/endpointslice.md "Allocation"), or why there can be no
+ * hints, in upstream's words.
  */
 export function allocateZones(ready: number, shares: CpuShares | null): readonly ZoneAllocation[] | string {
   if (shares === null) {
@@ -124,9 +124,10 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
 }
 
 /**
- * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is fine also if
- * that zone has no share: no other one would be given (D41; upstream writes such a slice with every sync). Hints for
- * nodes are of a time before: kube-proxy would follow them still (upstream leaves them until the slice changes).
+ * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is also right if
+ * that zone has no share, because no other one would be given (D41: upstream writes such a slice with every sync).
+ * Hints for nodes are left from earlier settings, and kube-proxy would follow them still (upstream leaves them until
+ * the slice changes).
  */
 function isAcceptable(
   summary: HintSummary,
@@ -150,8 +151,8 @@ export interface Exchange {
 }
 
 /**
- * Where the counts differ from what is desired by enough that moving whole endpoints helps (docs/spec/endpointslice.md
- * "Assignment").
+ * The zones whose counts differ so much from what is desired that moving whole endpoints helps
+ * (docs/spec/endpointslice.md "Assignment").
  */
 export function givingAndReceiving(
   allocations: readonly Pick<ZoneAllocation, 'zone' | 'desired'>[],
@@ -184,7 +185,7 @@ interface Leftover {
   left: number;
 }
 
-/** The largest above 0, of equal ones the first. */
+/** The zone with the largest number above 0; of equal ones the first. */
 function most(zones: readonly Leftover[]): Leftover | undefined {
   let largest: Leftover | undefined;
   for (const zone of zones) if (zone.left > (largest?.left ?? 0)) largest = zone;
@@ -193,7 +194,7 @@ function most(zones: readonly Leftover[]): Leftover | undefined {
 
 /**
  * Each ready endpoint gets its own zone as hint, or, while that one has endpoints to give, the zone that needs most.
- * Uses up the exchange and keeps the counts, in which all are counted under their own zones.
+ * This uses up the exchange and corrects the counts, which have every endpoint under its own zone.
  */
 function assignZones(lists: readonly Endpoint[][], counts: Map<string, number>, { giving, receiving }: Exchange): void {
   const receivers = [...receiving].map(([zone, left]) => ({ zone, left })).sort((a, b) => (a.zone < b.zone ? -1 : 1));

@@ -1,5 +1,5 @@
 /**
- * Hints by `spec.trafficDistribution`, which look at each endpoint alone (docs/spec/endpointslice.md "Traffic
+ * Hints by `spec.trafficDistribution`. Each endpoint gets them by itself (docs/spec/endpointslice.md "Traffic
  * distribution").
  */
 import { labelsGet } from '../../kube/labels.ts';
@@ -12,7 +12,7 @@ import type { HintResult, TouchedSlice } from './topology-hints.ts';
 export type TrafficDistribution = 'PreferClose' | 'PreferSameZone' | 'PreferSameNode';
 
 /**
- * Which hints a Service asks for; the annotations go before the field, and the deprecated one before the other
+ * Which hints a Service asks for. The annotations go before the field, and the deprecated annotation before the other
  * (docs/spec/endpointslice.md "When hints apply").
  */
 export function hintsMode(service: ServiceRecord): 'Auto' | TrafficDistribution | 'none' {
@@ -31,7 +31,7 @@ export function hintsMode(service: ServiceRecord): 'Auto' | TrafficDistribution 
   }
 }
 
-/** Ready endpoints get their own zone, and with PreferSameNode their own node too; the others are left as they are. */
+/** Ready endpoints get their own zone, and with PreferSameNode their own node too. The others are left as they are. */
 export function distributeTraffic(slices: HintSlices, mode: TrafficDistribution): HintResult {
   const nodes = mode === 'PreferSameNode';
   const memo: HintsMemo = new Map();

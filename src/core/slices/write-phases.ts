@@ -21,13 +21,13 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
 }
 
 /**
- * Which of the writes of one plan go first, side by side, and which only when those succeeded, so that an address that
- * moves between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing", upstream
+ * Which writes of one plan go first, side by side, and which only when those have succeeded. So an address that moves
+ * between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing", upstream
  * #93908). First go creates, and updates that drop no address which another write adds. Two updates that exchange
- * addresses are both second: there the order cannot help.
+ * addresses are both second: no order can help there.
  */
 export function writePhases(changes: readonly SliceChange[]): readonly (1 | 2)[] {
-  // As nearly always: no other write can add what this one drops.
+  // Nearly always no other write can add what this one drops.
   if (changes.length === 1) return [changes[0]!.after === null ? 2 : 1];
   const added = new Set<string>();
   for (const { before, after } of changes) for (const address of missing(after, before)) added.add(address);

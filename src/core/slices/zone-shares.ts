@@ -11,10 +11,11 @@ export interface ZoneShares {
   readonly zones: Map<string, ZoneSum>;
   cpuNanoTotal: bigint;
   /**
-   * Nodes that should count but don't say where they are or what they have: while there is one, there are no shares.
+   * Nodes that should count but do not say where they are or what CPU they have. While there is one, there are no
+   * shares.
    */
   spoilers: number;
-  /** As last asked for, and whether anything has changed since. */
+  /** The shares as last asked for, and whether anything has changed since. */
   shares: CpuShares | null;
   stale: boolean;
   version: number;
@@ -25,7 +26,9 @@ interface ZoneSum {
   nodes: number;
 }
 
-/** What a node means for the shares: it counts for a zone, it spoils them, or (no zone, nothing spoilt) neither. */
+/**
+ * What a node means for the shares: it counts for a zone, or it spoils them, or neither (no zone, and nothing spoilt).
+ */
 export interface NodeShare {
   readonly zone: string;
   readonly cpuNano: bigint;
@@ -33,7 +36,7 @@ export interface NodeShare {
   readonly spoils: string;
 }
 
-/** Of a node that does not exist, is not ready or belongs to the control plane. */
+/** A node that does not exist, is not ready or belongs to the control plane. */
 export const NO_SHARE: NodeShare = { zone: '', cpuNano: 0n, spoils: '' };
 const NANO_PER_MILLI = 1_000_000n;
 
@@ -56,7 +59,7 @@ export function shareOf(node: NodeRecord): NodeShare {
 }
 
 /**
- * One node's part is replaced by another.
+ * Replaces one node's part.
  * @returns whether the shares may be others now; certainly true where they come or go
  */
 export function replaceShare(all: ZoneShares, before: NodeShare, after: NodeShare): boolean {
@@ -86,7 +89,8 @@ function hasShares({ spoilers, zones }: ZoneShares): boolean {
 }
 
 /**
- * null = there are none: a node spoils them, or there are fewer than two zones. The same object while nothing changes.
+ * The shares; the same object while nothing changes. null = there are none: a node spoils them, or there are fewer than
+ * two zones.
  */
 export function sharesOf(all: ZoneShares): CpuShares | null {
   if (!all.stale) return all.shares;
@@ -114,8 +118,8 @@ function milli(nano: bigint): number {
 }
 
 /**
- * Whether some zone has fewer endpoints meant for it than its share of the CPU asks for (docs/spec/endpointslice.md
- * "Overloaded services").
+ * Whether some zone has fewer endpoints than its share of the CPU asks for (docs/spec/endpointslice.md "Overloaded
+ * services").
  */
 export function overloaded(counts: readonly ZoneCount[], shares: CpuShares | null): boolean {
   if (counts.length === 0) return false;
