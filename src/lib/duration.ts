@@ -36,6 +36,11 @@ export function parseDuration(text: string): number | null {
   return negative && sum !== 0 ? -sum : sum;
 }
 
+/** For a person: whole seconds, or whole milliseconds below one. */
+export function roughDuration(ms: number): string {
+  return formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 1000) * 1000);
+}
+
 /** The shortest exact text in units of ms and longer, such as `1h30m`, `2.5s`, `250ms`; `0s` for zero. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return '0s';

@@ -22,6 +22,66 @@ function awayFor(sim: Sim, milliseconds: number): void {
   sim.run(RIGHT_MS_MAX);
 }
 
+/** Lines about watches since `from`, without their times. */
+function linesSince(sim: Sim, from: number): string[] {
+  return sim.logLines.slice(from).map(({ level, v, message, fields }) => {
+    const { resource = '', outage = '', watches = '' } = fields;
+    return `${level} ${v} ${message} ${resource}${watches} ${outage}`.trim();
+  });
+}
+
+describe('the log of an outage', () => {
+  it('of one watch says that it was lost, why, and when it is back after how long', () => {
+    const sim = settled();
+    const from = sim.logLines.length;
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods') ? 503 : 0);
+    sim.cutWatches();
+    sim.run(40_000);
+    sim.refuse = () => 0;
+    sim.run(10_000);
+    const [lost, ...more] = linesSince(sim, from).filter((line) => !line.startsWith('info 2 '));
+    assert.match(lost!, /^warning 0 Watch is tried again pods \dms$/);
+    assert.match(more.join(), /^info 0 Watch is back pods 4\ds$/);
+  });
+
+  it('of the server says so once for each watch, and once when all are back', () => {
+    const sim = settled();
+    const from = sim.logLines.length;
+    sim.down();
+    sim.run(40_000);
+    sim.up();
+    sim.run(10_000);
+    const lines = linesSince(sim, from).filter((line) => !line.startsWith('info 2 '));
+    assert.equal(lines.filter((line) => line.startsWith('warning 0 ')).length, 3);
+    assert.equal(lines.filter((line) => line.startsWith('info 0 Watch is back ')).length, 3);
+    assert.match(lines.at(-1)!, /^info 0 All watches are back 3 4\ds$/);
+    assert.equal(lines.length, 7);
+  });
+
+  it('that lasts names its reason once a minute, and another one at once', () => {
+    const sim = settled();
+    const from = sim.logLines.length;
+    sim.down();
+    sim.run(600_000);
+    const pods = (): number =>
+      sim.logLines.slice(from).filter(({ level, fields }) => level === 'warning' && fields['resource'] === 'pods')
+        .length;
+    const told = pods();
+    assert.ok(told >= 9 && told <= 10, `${told} warnings in ten minutes`);
+    sim.refuse = () => 403;
+    sim.up();
+    sim.run(8000);
+    assert.equal(pods(), told + 1);
+  });
+
+  it('is empty where a watch ended as it should and was begun anew', () => {
+    const sim = settled();
+    const from = sim.logLines.length;
+    sim.run(3_600_000);
+    assert.deepEqual(linesSince(sim, from), []);
+  });
+});
+
 describe('ten seconds after an outage of ten minutes', () => {
   it('changes of pods that nobody could tell are written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {

@@ -1,6 +1,7 @@
 /** What comes of a reflector's requests: pages, streams and their pieces, refusals, and time in which nothing comes. */
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
+import { watchRuns } from './outages.ts';
 import { noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { noteListVersion } from './history.ts';
@@ -296,7 +297,7 @@ function onInitialEnd(
   for (const { record, source } of aside) apply(reflector, underWay, record, source, listVersion, now);
   reflector.resourceVersion = listVersion;
   enter(reflector, { name: 'watching', request, life, reader });
-  reflector.downSinceMs = -1;
+  watchRuns(hands.outbox.log, hands.outages, reflector, now);
   noteListed(hands, reflector, underWay, now);
 }
 
@@ -343,7 +344,7 @@ function onOpened(
   noteOpened(life, now.nowMs);
   if (underWay === null) {
     enter(reflector, { name: 'watching', request, life, reader });
-    reflector.downSinceMs = -1;
+    watchRuns(hands.outbox.log, hands.outages, reflector, now);
   } else enter(reflector, { name: 'initial', request, list: underWay, life, reader, aside: [] });
 }
 

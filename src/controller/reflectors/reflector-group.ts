@@ -1,5 +1,6 @@
 /** What concerns more than one reflector: a history that went back, and lists that others have to confirm. */
 import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
+import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
 import { listAgain, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
@@ -12,6 +13,7 @@ export function reflectorHands(
 ): ReflectorHands {
   const hands: ReflectorHands = {
     ...own,
+    outages: createOutages(),
     listBegins: (reflector) => noteListBegins(brake, brakeHands, reflector),
     listEnds: (reflector, removal, now) => removeMissed(brake, brakeHands, hands, reflector, removal, now),
     wentBack: (reflector, now) => listOthersAgain(hands, brakeHands.reflectors(), reflector, now),

@@ -1,6 +1,7 @@
 /** What a reflector asks the API server for: a list, a page, a watch, or a look at the version before a watch goes on. */
 import { retryAfterMs } from '../queues/backoff.ts';
 import { createListProgress } from './list-progress.ts';
+import { tellRetry } from './outages.ts';
 import { nextReconnectMs } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { reachedVersion } from './history.ts';
@@ -162,7 +163,6 @@ export function retry(
   retryAfterSeconds = -1,
 ): void {
   leave(hands, reflector);
-  const { resource } = reflector;
   const isCheap = listOf(reflector)?.progress.isAnswered !== true;
   const delayMs = Math.max(
     nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, isCheap),
@@ -171,12 +171,8 @@ export function retry(
   reflector.phase = { name: 'waiting', next };
   reflector.wakeAtMs = now.nowMs + delayMs;
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
-  hands.metrics.watchRestarts(resource).inc();
-  hands.outbox.log('warning', 0, next === 'list' ? 'List is tried again' : 'Watch is tried again', {
-    resource,
-    afterMs: Math.round(delayMs),
-    err: reason,
-  });
+  hands.metrics.watchRestarts(reflector.resource).inc();
+  tellRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
 }
 
 /** What the phase has asked for and is not answered is not wanted any more. */

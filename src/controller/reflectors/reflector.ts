@@ -8,6 +8,7 @@
  * it tells replaces what is cached up to its version, be it older than that (`history.ts`).
  */
 import { PAGE_ITEMS_MAX } from './page-size.ts';
+import type { Outages } from './outages.ts';
 import { createReconnect, type Reconnect } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import type { StreamLife } from './stream-life.ts';
@@ -52,6 +53,7 @@ export interface ReflectorHands {
   /** For pauses and the ends of streams. */
   readonly prng: Prng;
   readonly metrics: Pick<Instruments, 'watchRestarts' | 'historyResets' | 'decodeErrors'>;
+  readonly outages: Outages;
   /** Its list is asked for. */
   listBegins(reflector: Reflector): void;
   /**

@@ -7,7 +7,7 @@ import type { Instruments } from './instruments.ts';
 import { ADMISSION, UNKNOWN_WRITER } from './writer-name.ts';
 import { keyOf, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
-import { formatDuration } from '../../lib/duration.ts';
+import { roughDuration } from '../../lib/duration.ts';
 
 /** By name. */
 export type OtherWriters = Map<string, OtherWriter>;
@@ -53,7 +53,7 @@ export function noteOtherWriter(
   log('warning', 0, message, {
     manager,
     changes: writer.changes,
-    within: formatDuration(Math.round((now.nowMs - writer.sinceMs) / 1000) * 1000),
+    within: roughDuration(now.nowMs - writer.sinceMs),
     // Of the last one.
     controller: unit.controller.name,
     service: keyOf(unit.service),

@@ -1,6 +1,7 @@
 /** One reflector, driven by what a server answers: what it asks next, what its cache is told, and whom else it tells. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createOutages } from '../../../src/controller/reflectors/outages.ts';
 import { onReflectorEvent, wakeReflector } from '../../../src/controller/reflectors/reflector-answers.ts';
 import { listAgain, startReflector, stopReflector } from '../../../src/controller/reflectors/reflector-requests.ts';
 import {
@@ -93,6 +94,7 @@ function world({ watchList = true } = {}): World {
     },
     prng: createPrng(1),
     metrics: createInstruments(createMetricStore(), 'test'),
+    outages: createOutages(),
     listBegins() {},
     listEnds(_reflector, removal, now) {
       if (removal !== null) target.removeUnmarked(removal.marks, removal.upTo, now);
