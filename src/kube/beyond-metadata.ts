@@ -2,12 +2,12 @@ import { decodeEnvelope, isEnvelope } from './codec.ts';
 import { createReader, readLength, readTag, skipField } from './protobuf.ts';
 import { tagOf } from './tags.ts';
 
-/** The same in every object, and the first of its fields. */
+/** The tag of metadata: the same in every object, and the first of its fields. */
 const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 
 /**
- * Whether two protobuf encodings of an object are equal but for metadata: byte by byte, so they have to come from encoders
- * that agree on the form (Go's: fields ascending, zero values written). With or without envelope.
+ * Whether two protobuf encodings of an object are equal but for metadata. They are compared byte by byte, so their
+ * encoders have to agree on the form (Go's: fields ascending, zero values written). Both come with or without envelope.
  * @throws DecodeError
  */
 export function sameBeyondMetadata(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,9 +1,9 @@
 /**
- * Whole API objects between their JSON shape and protobuf, driven by the tables of `schema.ts`.
+ * Turns whole API objects from their JSON shape into protobuf and back, driven by the tables of `schema.ts`.
  *
  * Reading gives what the server's JSON would show: zero values of plain fields are left out, those of pointers stay,
  * maps are records, times are RFC 3339 text. Writing leaves zero values of plain fields out too, which every decoder
- * reads the same (docs/spec/wire.md "Encoding"), and ignores properties that the schema does not know.
+ * reads the same (docs/spec/wire.md "Encoding"). It ignores properties that the schema does not know.
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
 import { parseErrorText } from '../lib/parse-error.ts';
@@ -144,7 +144,7 @@ function readField(
     // A zero Time is undefined: nil and zero are the same in JSON.
     if (value !== undefined) object[field.name] = value;
   } else if (object[field.name] !== undefined) {
-    // Of a field that comes twice the last one counts.
+    // The last one of a field that comes twice counts.
     delete object[field.name];
   }
 }
@@ -305,7 +305,7 @@ export function encodeMessage(message: Message, object: object): Uint8Array {
   return writtenBytes(writer);
 }
 
-/** What of an encoding may come from an earlier one of the same object. */
+/** What an encoding may take from an earlier one of the same object. */
 interface Again extends EncodingLists {
   /** The earlier state of what is being encoded. */
   readonly before: unknown;
@@ -341,7 +341,7 @@ function prependListAgain(
   items: readonly object[],
   again: Again,
 ): void {
-  // Of the items' own lists too: subsets have lists of addresses. They are matched by their place.
+  // It holds for the items' own lists too: subsets have lists of addresses. They are matched by their place.
   const olds = Array.isArray(again.before) ? again.before : [];
   const hasLists = field.message!.fields.some(({ shape, type }) => shape === 'list' && type === 'message');
   if (hasLists) {
@@ -352,7 +352,7 @@ function prependListAgain(
 }
 
 /**
- * As Go, a scalar that is no pointer is written also when it is zero, so that what the server sends back can be
+ * A scalar that is no pointer is written also when it is zero, as Go does, so that what the server sends back can be
  * compared byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: in JSON, Go shows them only
  * where they are set, and presence on the wire is how `decodeMessage` tells.
  */
@@ -567,9 +567,9 @@ export function encodeObject(object: KubeObject | object): Uint8Array {
 }
 
 /**
- * As `encodeObject`, for the next state of an object: what its lists share with those of `before` (the same items, none
- * of which ever changes) is copied from the encoding of that state, which this one replaces: made of the same state
- * once more, it is made as if there were none.
+ * As `encodeObject`, for the next state of an object. What its lists share with those of `before` (the same items, none
+ * of which ever changes) is copied from the encoding of that state. The new encoding replaces that one: encoding
+ * `before` once more starts from nothing.
  */
 export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
   const again: Again = { before, lists: [] };

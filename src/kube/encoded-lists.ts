@@ -1,21 +1,21 @@
 /**
- * Lists of messages that were encoded before: those items that a new list shares with an old one (the same objects, which
+ * Lists of messages that were encoded before. The items that a new list shares with an old one (the same objects, which
  * never change) are copied in runs. So encoding a large object of which one item has changed costs little more than a
  * comparison of pointers.
  */
 import { lengthOf, prependBytes, type ProtoWriter } from './protobuf.ts';
 
 interface EncodedList {
-  /** Of the whole encoding that the list is part of. */
+  /** The whole encoding that the list is part of. */
   body: Uint8Array;
   /** For each item, and for the end of the list: how many bytes follow from its start to the end of the body. */
   readonly tails: Uint32Array;
 }
 
-/** Until the next one is made of the list, or nobody holds it any more. */
+/** It holds until the next encoding of the list is made, or nobody holds the list any more. */
 const encoded = new WeakMap<readonly object[], EncodedList>();
 
-/** Shorter lists are encoded in no time; what is remembered of a list takes as much room as its encoding. */
+/** Shorter lists are encoded in no time, and what is remembered of a list takes as much room as its encoding. */
 const ITEMS_MIN = 64;
 
 /** The lists of one encoding, until there is a body. */
@@ -28,14 +28,14 @@ export interface EncodingLists {
   }[];
 }
 
-/** What was kept of the lists before goes at once: until all of the heap is marked it would stay otherwise. */
+/** What was kept of the earlier lists goes at once: otherwise it would stay until all of the heap is marked. */
 export function rememberLists({ lists }: EncodingLists, body: Uint8Array): void {
   for (const { old } of lists) encoded.delete(old);
   for (const { items, tails } of lists) encoded.set(items, { body, tails });
 }
 
 /**
- * Prepends all items of a list, those of `before` that are still there as they were encoded then.
+ * Prepends all items of a list. Those that `before` has too are copied as they were encoded then.
  * @param before what the list was in an object that was encoded with its lists remembered; any other value is no help
  * @param prependItem encodes one item, with its tag
  */
@@ -63,7 +63,7 @@ export function prependList(
       j -= run;
       continue;
     }
-    // One that has gone is passed over, one that has come or changed is encoded.
+    // An item that has gone is passed over; one that has come or changed is encoded.
     if (j > 0 && items[i] === old[j - 1]) {
       j--;
       continue;

@@ -1,6 +1,7 @@
 /**
- * EndpointAddress by hand: a thousand of them are nearly all of a large Endpoints object, and the table-driven way takes
- * more than twice as long for them. Same bytes as the table gives; whatever is unusual is left to the table.
+ * Encodes EndpointAddress by hand. A thousand of them are nearly all of a large Endpoints object, and the table-driven
+ * way takes more than twice as long. The bytes are those that the table gives. Whatever is unusual is left to the
+ * table.
  */
 import { reserve, type ProtoWriter } from './protobuf.ts';
 import { tagOf } from './tags.ts';
@@ -89,7 +90,7 @@ function putLength(bytes: Uint8Array, at: number, length: number): number {
   return at;
 }
 
-/** Returns where to go on; negative from then on when a character was not ASCII. */
+/** Returns where to go on. It is negative from then on when a character was not ASCII. */
 function put(bytes: Uint8Array, at: number, tag: number, text = ''): number {
   if (at < 0) return at;
   const length = text.length;

@@ -3,8 +3,8 @@ import type { Labels } from './types.ts';
 export const EMPTY_LABELS: Labels = [];
 
 /**
- * Sorted by key (UTF-16 code units, which for the ASCII that the API allows in keys is the order of the bytes); of a
- * repeated key the last value wins, as in a protobuf map.
+ * Labels sorted by key (UTF-16 code units: for the ASCII that the API allows in keys, the order of the bytes). The last
+ * value of a repeated key wins, as in a protobuf map.
  */
 export function labelsFromPairs(pairs: readonly (readonly [string, string])[]): Labels {
   if (pairs.length === 0) return EMPTY_LABELS;
@@ -33,7 +33,7 @@ export function labelsGet(labels: Labels, key: string): string | undefined {
   return undefined;
 }
 
-/** Every pair of `selector` is in `labels`; an empty selector is in everything. One walk over both. */
+/** Whether every pair of `selector` is in `labels`; an empty selector is in everything. One walk over both. */
 export function labelsInclude(labels: Labels, selector: Labels): boolean {
   let at = 0;
   for (let i = 0; i < selector.length; i += 2) {

@@ -98,7 +98,7 @@ function readJsonList(body: Uint8Array): ListPage {
   };
 }
 
-/** Items carry no kind of their own in protobuf, and need not in JSON: it is the list's. */
+/** Items have no kind of their own in protobuf, and need none in JSON: it is the list's. */
 function itemKindOf(kind: string): string {
   if (!kind.endsWith('List')) throw new DecodeError(`expected a list, got kind ${JSON.stringify(kind.slice(0, 100))}`);
   return kind.slice(0, -'List'.length);

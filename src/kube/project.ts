@@ -1,6 +1,7 @@
 /**
- * Inputs as records: only the fields that planning reads, the others skipped by their length. Strings and label sets
- * that many objects share come out of the interner. The JSON side is in `project-json.ts`; both give equal records.
+ * Inputs as records: only the fields that planning reads. The others are skipped by their length. Strings and label
+ * sets that many objects share come out of the interner. The JSON side is in `project-json.ts`; both give equal
+ * records.
  */
 import { latin1 } from '../lib/bytes-text.ts';
 import { createInterner, internLatin1, internSpan, type Interner } from '../lib/interner.ts';
@@ -188,9 +189,8 @@ function readCommonMeta(
 }
 
 /**
- * Skips the entries of a repeated field that stand in a row, the first one's one-byte tag just read, and returns where
- * they start. Their bytes are the key under which equal lists are found, so that most are neither parsed nor kept
- * twice.
+ * Skips the entries of a repeated field that stand in a row, after the first one's one-byte tag, and returns where they
+ * start. Equal lists are found by these bytes, so most are neither parsed nor kept twice.
  */
 function skipRun(reader: ProtoReader, tag: number): number {
   const start = reader.position - 1;
@@ -255,7 +255,7 @@ function readSame(reader: ProtoReader, known: string, interner: Interner | null)
   return interner === null ? latin1(reader.bytes, start, stop) : internLatin1(interner, reader.bytes, start, stop);
 }
 
-/** Goes into the message after a tag and returns the end to set back afterwards. */
+/** Goes into the message after a tag, and returns the end to set back afterwards. */
 function enter(reader: ProtoReader): number {
   const outer = reader.end;
   reader.end = readLength(reader);
@@ -357,7 +357,10 @@ function isNamedPort(reader: ProtoReader): boolean {
   return named;
 }
 
-/** Pods of one template have the same port bytes, so the list is found by them, put together where they are apart. */
+/**
+ * Pods of one template have the same port bytes, so the list is found by them. Where they are apart they are put
+ * together first.
+ */
 function readPorts(bytes: Uint8Array, spans: readonly number[], interner: Interner): readonly ContainerPort[] {
   let adjacent = true;
   let length = 0;
@@ -432,7 +435,7 @@ function readPodStatus(
   if (podIPs !== null) pod.podIPs = podIPs.length === 1 && podIPs[0] === pod.podIP ? null : podIPs;
 }
 
-/** Looks at the condition that comes next, and stays before it. */
+/** Looks at the next condition, and stays in front of it. */
 function isKubeletEnd(reader: ProtoReader): boolean {
   const { position } = reader;
   const outer = enter(reader);

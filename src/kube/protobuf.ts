@@ -1,5 +1,5 @@
 /**
- * The protobuf wire format as the API uses it (proto2; wire types 0 and 2, others are only skipped).
+ * The protobuf wire format as the API uses it: proto2, wire types 0 and 2; others are only skipped.
  *
  * The reader is a cursor that never leaves [position, end) and never allocates by a length it was told. The writer
  * fills its buffer from the back to the front: a nested message is written before its length, so one pass is enough.
@@ -201,12 +201,12 @@ export function createWriter(bytesInitial = 1024): ProtoWriter {
   return { bytes, position: bytes.length };
 }
 
-/** The writer of one encoding after the other: what it wrote holds until the next `takeScratch`. */
+/** The writer that one encoding after the other uses. What it wrote holds until the next `takeScratch`. */
 let scratch = createWriter(64 * 1024);
-/** What is larger gets memory of its own, so that none is held for good. */
+/** Larger encodings get memory of their own, so that none is held for good. */
 const SCRATCH_BYTES_MAX = 1024 * 1024;
 
-/** An empty writer that has grown already: a buffer that is made anew each time costs page faults and collections. */
+/** An empty writer with room: a buffer that is made anew each time costs page faults and collections. */
 export function takeScratch(): ProtoWriter {
   if (scratch.bytes.length > SCRATCH_BYTES_MAX) scratch = createWriter(SCRATCH_BYTES_MAX);
   scratch.position = scratch.bytes.length;
@@ -270,7 +270,10 @@ export function prependInt(writer: ProtoWriter, value: number): void {
   writer.bytes[at] = Number(rest);
 }
 
-/** Up to this length writing characters one by one beats a call into the runtime; one byte is enough for the length. */
+/**
+ * Up to this length writing characters one by one is faster than a call into the runtime. One byte is enough for the
+ * length.
+ */
 const SHORT_TEXT = 48;
 
 /** The text alone; returns its length in bytes. */

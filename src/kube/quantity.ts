@@ -1,8 +1,8 @@
-/** Longer ones are no form that a server writes. */
+/** The most characters that a server writes. */
 const LENGTH_MAX = 64;
 const FORM = /^\+?(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 const NANO_PER_UNIT = 1_000_000_000n;
-/** As upstream, no quantity is larger. */
+/** The largest quantity, as upstream. */
 const NANO_MAX = (2n ** 63n - 1n) * NANO_PER_UNIT;
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
   n: -9,
@@ -18,7 +18,7 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_SUFFIXES = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 /**
- * A Quantity (`2`, `1500m`, `0.5`, `1e3`, `4Ki`) in billionths, the finest step there is; what is finer is rounded up.
+ * A Quantity (`2`, `1500m`, `0.5`, `1e3`, `4Ki`) in billionths, the finest step there is. What is finer is rounded up.
  * @returns null when it is no quantity, or negative
  */
 export function parseQuantityNano(text: string): bigint | null {

@@ -8,7 +8,8 @@ export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 export const NO_PORTS: readonly ContainerPort[] = [];
 const NO_STRINGS: readonly string[] = [];
 
-// Every record of a kind is made here, with all its fields in one order: one hidden class, whatever the encoding.
+// Every record of a kind is made here with all its fields in one order, so all have one hidden class, whatever the
+// encoding.
 
 export function emptyPod(): Draft<PodRecord> {
   return {

@@ -1,6 +1,6 @@
 /**
- * Versions of one resource, oldest first: decimal without leading zeros and up to 128 bits, so by length, then by text
- * (KEP-5504). The empty string (no version) is older than all.
+ * Orders versions of one resource, oldest first. They are decimal without leading zeros and have up to 128 bits, so
+ * they are compared by length, then by text (KEP-5504). The empty string (no version) is older than all.
  */
 export function compareResourceVersions(a: string, b: string): -1 | 0 | 1 {
   if (a.length !== b.length) return a.length < b.length ? -1 : 1;

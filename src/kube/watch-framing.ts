@@ -1,6 +1,6 @@
 /**
  * The two framings of a watch (docs/spec/wire.md "Watch framing"). Protobuf: a 4-byte big-endian length, then a bare
- * WatchEvent whose object is a whole envelope. JSON: one object a line. Neither has anything to do with the chunks that
+ * WatchEvent whose object is a whole envelope. JSON: one object a line. Frames have nothing to do with the chunks that
  * arrive.
  */
 import { decodeEnvelope, parseJsonObject, type Envelope } from './codec.ts';
@@ -33,7 +33,7 @@ export interface WatchFrame {
   readonly object: ObjectSource;
 }
 
-/** As client-go: a longer frame is an error. */
+/** A longer frame is an error, as in client-go. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface WatchReader {
@@ -58,7 +58,7 @@ const TYPES: readonly WatchType[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK',
 
 const NOTHING = new Uint8Array(0);
 
-/** Chunks wait in order; whole frames are cut from the first one, and only a frame over a border is copied. */
+/** Chunks wait in order. Whole frames are cut from the first one, and only a frame over a border is copied. */
 function createProtobufReader(): WatchReader {
   const chunks = createChunks();
   let last: Envelope | undefined;
@@ -122,7 +122,7 @@ interface Chunks {
   scratch: Uint8Array;
 }
 
-/** Larger than nearly every object; what is larger gets memory of its own, so that none is held for good. */
+/** Larger than nearly every object. A larger frame gets memory of its own, so that none is held for good. */
 const SCRATCH_BYTES = 256 * 1024;
 
 function createChunks(): Chunks {

@@ -1,5 +1,5 @@
 /**
- * Assertions stay on in production: a controller restarts cheaply, wrong endpoints do not.
+ * Assertions stay on in production, because a restart of a controller is cheap and wrong endpoints are not.
  * @throws Error with `message` when `condition` is false.
  */
 export function assert(condition: unknown, message: string): asserts condition {

@@ -1,17 +1,17 @@
 /**
- * A set that is usually empty or a single item: null, the item itself, or a real `Set`. Saves 150 bytes and more each
- * where there are as many sets as objects. Items are objects other than sets, compared by identity.
+ * A set that is usually empty or a single item: null, the item itself, or a real `Set`. It saves 150 bytes and more for
+ * each object that has such a set. Items are objects other than sets, compared by identity.
  */
 export type Few<T extends object> = null | T | Set<T>;
 
-/** Returns the set with `item`; the one given must not be used any more. */
+/** Returns the set with `item`. The set given must not be used any more. */
 export function fewWith<T extends object>(few: Few<T>, item: T): Few<T> {
   if (few === null || few === item) return item;
   if (few instanceof Set) return few.add(item);
   return new Set([few, item]);
 }
 
-/** Returns the set without `item`; the one given must not be used any more. */
+/** Returns the set without `item`. The set given must not be used any more. */
 export function fewWithout<T extends object>(few: Few<T>, item: T): Few<T> {
   if (few instanceof Set) {
     few.delete(item);

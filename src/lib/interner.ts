@@ -1,17 +1,17 @@
 import { latin1 } from './bytes-text.ts';
 
 /**
- * Direct-mapped tables from byte ranges to the strings, or the values, that they spell: one slot for each hash, the
- * newest wins. Memory is bounded by the number of slots and by the length of what is kept, so hostile input can only
- * cause misses, which cost a fresh copy.
+ * Direct-mapped tables from byte ranges to the strings, or the values, that they spell: one slot for each hash, and the
+ * newest wins. The number of slots and the length of what is kept bound the memory. So hostile input can only cause
+ * misses, which cost a fresh copy.
  */
 export interface Interner {
   readonly mask: number;
   readonly strings: string[];
-  /** Keys of `values`: the bytes as Latin-1, in a string as that takes a third of the room of a small array of bytes. */
+  /** Keys of `values`: the bytes as a Latin-1 string, which takes a third of the room of a small array of bytes. */
   readonly spans: (string | undefined)[];
   readonly values: unknown[];
-  /** The namespace of each value: two readings of the same bytes do not meet. */
+  /** What each value was read as: two readings of the same bytes do not meet. */
   readonly kinds: number[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Why a text is not the JSON or YAML that it should be: kind and place, and nothing of the text itself, of which the
- * parsers' own messages quote pieces. It may be a token, or a key.
+ * Why a text is not the JSON or YAML that it should be: kind and place, and nothing of the text itself. The parsers'
+ * own messages quote pieces of it, which may be a token or a key.
  */
 export function parseErrorText(error: unknown): string {
   if (!(error instanceof Error)) return 'not valid';

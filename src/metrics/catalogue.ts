@@ -1,9 +1,9 @@
 /**
- * Every metric that the controller serves, as data; the runtime's own (process_*, nodejs_*) come beside them.
+ * Every metric that the controller serves, as data. The runtime's own (`process_*`, `nodejs_*`) come beside them.
  *
  * Names, labels and buckets without the prefix `endpointd_` are upstream's, so that existing dashboards and alerts work
  * (docs/spec/endpoints.md "Metrics", docs/spec/endpointslice.md "Metrics"). Label `controller`: `endpoints`,
- * `endpointslice` or `endpointslice-mirroring`. There `workqueue_retries_total` counts every delayed add; here it
+ * `endpointslice` or `endpointslice-mirroring`. Upstream's `workqueue_retries_total` counts every delayed add; here it
  * counts retries.
  */
 import { exponentialBounds } from '../lib/histogram.ts';
@@ -26,7 +26,7 @@ const STAGE_SECONDS = exponentialBounds(0.001, 2, 18);
 /** Upstream's for the counts of one sync. */
 const COUNT_PER_SYNC = exponentialBounds(2, 2, 15);
 const MIRROR_SYNC_SECONDS = exponentialBounds(0.001, 2, 15);
-/** Prometheus' defaults, made for seconds: upstream counts writes in them, and dashboards expect it. */
+/** Prometheus' defaults, which are made for seconds. Upstream counts writes in them, and dashboards expect it. */
 const CHANGES_PER_SYNC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 /** 10 us to 2.6 s. */
 const STEP_SECONDS = exponentialBounds(0.00001, 4, 10);

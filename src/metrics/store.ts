@@ -1,6 +1,6 @@
 /**
- * Where metrics are kept: plain numbers behind handles, so that counting in a hot path is an addition. Get a handle once
- * and keep it. What somebody else counts already is read when metrics are asked for (`readMetric`, `readSeries`).
+ * Keeps metrics as plain numbers behind handles, so that counting in a hot path is an addition. A caller gets a handle
+ * once and keeps it. What somebody else counts is read when metrics are asked for (`readMetric`, `readSeries`).
  */
 import { assert } from '../lib/assert.ts';
 import { createHistogram, observe, type Histogram } from '../lib/histogram.ts';
@@ -54,8 +54,8 @@ export interface MetricStore {
 }
 
 /**
- * Most label sets of one metric. Labels come from closed lists, so only a hostile or broken server gets here; further
- * sets share one series whose label values all are `other`.
+ * The most label sets of one metric. Labels come from closed lists, so only a hostile or broken server gets here.
+ * Further sets share one series, whose label values all are `other`.
  */
 export const SERIES_MAX = 256;
 const OTHER = 'other';

@@ -1,6 +1,6 @@
 /**
- * Time for the loop. The weakest useful promise: `nowMs` never goes back, and a wake-up comes at or after the time asked
- * for, never before; the newest request replaces the one before.
+ * Time for the loop. The weakest useful promise: `nowMs` never goes back. A wake-up comes at or after the time asked
+ * for, never before. The newest request replaces the one before.
  */
 export interface Clock {
   /** Monotonic milliseconds, fractions allowed, from an arbitrary start. */

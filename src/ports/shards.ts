@@ -1,8 +1,10 @@
 /**
- * The planners, one for each shard, wherever they run. The weakest useful promise: batches of one shard are worked on one
- * after the other in the order posted; for each there comes either one `shard.planned` or, when the planner's state
- * is lost, one `shard.lost` that names all batches of that shard which will never be answered; after it the shard is
- * empty and takes batches again. Never calls back from inside `post` or `restart`.
+ * The planners, one for each shard, wherever they run. The weakest useful promise:
+ *
+ * - The batches of one shard are worked on one after the other, in the order posted.
+ * - For each batch comes one `shard.planned`. When the planner's state is lost, one `shard.lost` comes instead and
+ *   names all batches of that shard that will never be answered. Then the shard is empty and takes batches again.
+ * - Nothing calls back from inside `post` or `restart`.
  */
 export interface Shards {
   /** How many there are, at least 1. */

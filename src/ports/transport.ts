@@ -1,10 +1,13 @@
 /**
- * Requests to the API server as data. The weakest useful promise: for each `send`, in any order between requests,
- * either exactly one `response` or `failure` (stream: false), or a `response` with an empty body followed by any number of
- * `chunk`s and exactly one `ended`, or a `failure` instead of the response (stream: true; a non-2xx answer to a stream
- * request is an ordinary `response` with its body and no `ended`). After `cancel(id)` nothing more comes for that id, but
- * for what was delivered together with the event that led to the cancel.
- * Never calls back from inside `send` or `cancel`.
+ * Requests to the API server as data. The weakest useful promise:
+ *
+ * - A request without `stream` gets exactly one `response` or `failure`.
+ * - A request with `stream` gets a `failure`, or a `response` with an empty body, any number of `chunk`s and exactly
+ *   one `ended`. An answer that is not 2xx is an ordinary `response` with its body, and has no `ended`.
+ * - Requests have no order between each other.
+ * - After `cancel(id)` nothing more comes for that id, except what was delivered together with the event that led to
+ *   the cancel.
+ * - Nothing calls back from inside `send` or `cancel`.
  */
 export interface Transport {
   send(request: HttpRequest): void;
@@ -26,8 +29,8 @@ export interface HttpRequest {
   readonly body: Uint8Array | null;
   readonly stream: boolean;
   /**
-   * Milliseconds until a `failure` of kind timeout: of the whole exchange, or (stream) until its response. A stream that is
-   * open has no limit here: only who reads it knows what a sign of life is.
+   * Milliseconds until a `failure` of kind timeout: of the whole exchange, or of a stream until its response. An open
+   * stream has no limit here: only its reader knows what a sign of life is.
    */
   readonly timeoutMs: number;
 }

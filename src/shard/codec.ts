@@ -1,6 +1,5 @@
 /**
- * Batches and replies as bytes: MessagePack arrays in a fixed order, without keys. Only this file and those it is made
- * of know msgpackr.
+ * Batches and replies as bytes: MessagePack arrays in a fixed order, without keys. Only this file knows msgpackr.
  *
  * Every message is packed into an ArrayBuffer of its own, so that it can be transferred to another thread. The
  * library's own arena would not do: all packers of a thread share it, and transferring it would take unsent messages
