@@ -4,11 +4,24 @@ import { type Ip, parseIp } from './ip.ts';
 import { podFields, podIpAt } from './pod-fields.ts';
 import { quoted, type Problem } from './problem.ts';
 
-/** Whether the pod has a place in the endpoints at all (docs/spec/endpoints.md "Which pods are included"). */
-export function podIncluded(pod: PodRecord, publishNotReady: boolean): boolean {
-  if (pod.phase === 'Failed' || pod.phase === 'Succeeded') return false;
-  if (pod.podIP === '' && pod.podIPs?.length === 0) return false;
-  return !pod.deleting || publishNotReady;
+/** Why a selected pod has no place in what is published for a service. */
+export type Absence =
+  /** Its phase is `Succeeded` or `Failed`. */
+  | 'ended'
+  | 'no-ip'
+  | 'terminating'
+  /** It has no usable address of the wanted families. */
+  | 'no-address'
+  /** It offers none of the ports, which are all named. */
+  | 'no-port'
+  /** The Service has no ports and is not headless. */
+  | 'no-service-port';
+
+/** Why the pod has no place in the endpoints at all; null = it has (docs/spec/endpoints.md "Which pods are included"). */
+export function podAbsence(pod: PodRecord, publishNotReady: boolean): Absence | null {
+  if (pod.phase === 'Failed' || pod.phase === 'Succeeded') return 'ended';
+  if (pod.podIP === '' && pod.podIPs?.length === 0) return 'no-ip';
+  return pod.deleting && !publishNotReady ? 'terminating' : null;
 }
 
 /** Whether it counts as ready (docs/spec/endpoints.md "Readiness"). */

@@ -1,4 +1,8 @@
+import { labelsGet } from '../kube/labels.ts';
 import type { ServiceRecord } from '../kube/types.ts';
+
+/** Why Endpoints and slices of a Service are not this controller's to keep. */
+export type Unplanned = 'no-selector' | 'external-name' | 'opted-out';
 
 /**
  * Only a Service with a selector that is no ExternalName has endpoints of its own. The Endpoints and slices of all
@@ -6,5 +10,23 @@ import type { ServiceRecord } from '../kube/types.ts';
  * docs/spec/endpointslice.md "One sync").
  */
 export function selectsPods(service: ServiceRecord): boolean {
-  return service.selector !== null && service.type !== 'ExternalName';
+  return whyNoPods(service) === null;
+}
+
+function whyNoPods(service: ServiceRecord): Unplanned | null {
+  if (service.type === 'ExternalName') return 'external-name';
+  return service.selector === null ? 'no-selector' : null;
+}
+
+/**
+ * Why the Service is not planned; null = it is.
+ * @param optOutLabel '' = there is no such label
+ */
+export function whyUnplanned(service: ServiceRecord, optOutLabel: string): Unplanned | null {
+  return isOptedOut(service, optOutLabel) ? 'opted-out' : whyNoPods(service);
+}
+
+/** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
+export function isOptedOut({ labels }: ServiceRecord, optOutLabel: string): boolean {
+  return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

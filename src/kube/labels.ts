@@ -45,6 +45,25 @@ export function labelsInclude(labels: Labels, selector: Labels): boolean {
   return true;
 }
 
+export interface MissingLabel {
+  readonly key: string;
+  readonly wanted: string;
+  /** null = there is no such label. */
+  readonly found: string | null;
+}
+
+/** The pairs of `selector` that are not in `labels`; none = `labelsInclude`. */
+export function labelsMissing(labels: Labels, selector: Labels): MissingLabel[] {
+  const missing: MissingLabel[] = [];
+  for (let i = 0; i < selector.length; i += 2) {
+    const key = selector[i]!;
+    const wanted = selector[i + 1]!;
+    const found = labelsGet(labels, key) ?? null;
+    if (found !== wanted) missing.push({ key, wanted, found });
+  }
+  return missing;
+}
+
 /** Assigns an own property, also for the one name where `record[key] = value` would do something else. */
 export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__') {

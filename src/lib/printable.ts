@@ -1,3 +1,4 @@
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
@@ -5,7 +6,15 @@ const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\
  * a name of a stranger then neither steers a terminal nor looks like another one. Half of a surrogate pair does too.
  */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, (character) => {
+  return text.replaceAll(UNPRINTABLE, (character) => {
     return ESCAPES[character] ?? `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** JSON in which such characters are escaped too, two spaces a level: the same data to whoever reads it. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(UNPRINTABLE, (character) => {
+    if (character === '\n') return character;
+    return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { podEndpoint, podIncluded, podReady, wantedFamily } from '../../src/core/pod-endpoint.ts';
+import { podAbsence, podEndpoint, podReady, wantedFamily } from '../../src/core/pod-endpoint.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { makePod, makeService } from '../support/records.ts';
 
@@ -48,7 +48,7 @@ test('one of podIP and podIPs is enough to be looked at', () => {
 });
 
 function outcome(pod: PodRecord, publish: boolean): Outcome {
-  if (!podIncluded(pod, publish)) return 'absent';
+  if (podAbsence(pod, publish) !== null) return 'absent';
   return podReady(pod, publish) ? 'ready' : 'not ready';
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { printable } from '../../src/lib/printable.ts';
+import fc from 'fast-check';
+import { printable, printableJson } from '../../src/lib/printable.ts';
 
 describe('a text of a stranger', () => {
   for (const [what, text, shown] of [
@@ -13,4 +14,20 @@ describe('a text of a stranger', () => {
   ] as const) {
     it(what, () => assert.equal(printable(text), shown));
   }
+});
+
+it('JSON for a terminal is the same data, and steers it no more', () => {
+  assert.equal(
+    printableJson({ name: '\u001B[2J\u009B\u202E\u{E0041} ä' }),
+    String.raw`{
+  "name": "\u001b[2J\u009b\u202e\udb40\udc41 ä"
+}`,
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (name) => {
+      const printed = printableJson({ name });
+      assert.ok(!/[\p{Cc}\p{Cf}\p{Cs}]/u.test(printed.replaceAll('\n', '')));
+      assert.deepEqual(JSON.parse(printed), { name });
+    }),
+  );
 });

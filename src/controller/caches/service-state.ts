@@ -9,9 +9,8 @@ import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
 import type { Pace } from '../queues/batch-pace.ts';
 import type { PlannerView } from '../syncs/planner-view.ts';
-import { selectsPods } from '../../core/selects-pods.ts';
+import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';
 import { serviceKey } from '../../kube/key.ts';
-import { labelsGet } from '../../kube/labels.ts';
 import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
 import type { EndpointsFacts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
@@ -180,10 +179,10 @@ export function keyOf(service: ServiceState): string {
 
 /** Whether Endpoints and slices of the Service are this controller's to keep. */
 export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
-  return selectsPods(record) && !isOptedOut(record, options);
+  return whyUnplanned(record, options.optOutLabel) === null;
 }
 
 /** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
-export function isOptedOut({ labels }: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
-  return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
+export function isOptedOut(record: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
+  return hasLabel(record, optOutLabel);
 }

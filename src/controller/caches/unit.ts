@@ -10,10 +10,7 @@ import {
 } from './service-state.ts';
 import { createWorkItem } from '../queues/workqueue.ts';
 import { needsRead } from '../syncs/planner-view.ts';
-import { shouldMirror } from '../../core/mirroring/plan.ts';
-import { labelsGet } from '../../kube/labels.ts';
-import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
-import type { OutputRecord } from '../../kube/types.ts';
+import { isOwnEndpoints, whyUnmirrored } from '../../core/mirroring/mirrored.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type OutputKind } from '../../shard/protocol.ts';
 
 export function createUnit(controller: Controller, service: ServiceState): Unit {
@@ -44,21 +41,8 @@ export function isWanted({ controller, service }: Unit): boolean {
     : service.record !== null && isPlanned(service.record, controller.options);
 }
 
-/**
- * Endpoints made by hand for a Service without a selector, of whatever type (docs/spec/endpointslice.md "Mirroring:
- * events", "Mirroring: sync").
- */
 export function isMirrored({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
-  if (record === null || record.selector !== null || endpoints.record === null) return false;
-  if (isOptedOut(record, options)) return false;
-  // They are what is left of a Service with a selector, and about to go (D7).
-  if (options.cleanUpUnselected && isOwnEndpoints(endpoints.record)) return false;
-  return shouldMirror(endpoints.record.labels, endpoints.record.leaderElection);
-}
-
-/** Upstream's label says that the endpoints controller has made them; such as elect leaders are never its own. */
-export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolean {
-  return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
+  return whyUnmirrored(record, endpoints.record, options) === null;
 }
 
 /**

@@ -25,7 +25,8 @@ import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.
 import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
 import { log, type ControllerState, type QueuedWrite } from '../state.ts';
 import { noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isOwnEndpoints, isWanted, sourcesOf } from '../caches/unit.ts';
+import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
+import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';

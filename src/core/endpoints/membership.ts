@@ -18,7 +18,7 @@ import type {
   ServicePort,
   ServiceRecord,
 } from '../../kube/types.ts';
-import { podEndpoint, podIncluded, podReady, wantedFamily } from '../pod-endpoint.ts';
+import { type Absence, podAbsence, podEndpoint, podReady, wantedFamily } from '../pod-endpoint.ts';
 import { noteProblem, type Problem } from '../problem.ts';
 import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
 import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
@@ -60,8 +60,8 @@ interface Member {
   readonly pod: PodRecord;
   /** The pod's last address. It is reused while it is right, so that unchanged addresses stay identical. */
   readonly address: EndpointAddress | null;
-  /** Where `address` is listed; null = nowhere. */
-  readonly profile: Profile | null;
+  /** Where `address` is listed, or why it is nowhere. */
+  readonly profile: Profile | Absence;
   readonly ready: boolean;
   readonly problem: Problem | null;
 }
@@ -181,6 +181,26 @@ export function takeProblems(membership: Membership): readonly Problem[] {
   return taken;
 }
 
+/** How the service has one of its pods. */
+export interface MemberState {
+  readonly pod: PodRecord;
+  /** Why it is left out; null = `address` is listed. */
+  readonly absence: Absence | null;
+  readonly address: EndpointAddress | null;
+  readonly ready: boolean;
+  /** What is wrong with the pod, be it left out or only lacking a field. */
+  readonly problem: Problem | null;
+}
+
+/** For a person, not for planning. */
+export function memberState(membership: Membership, name: string): MemberState | null {
+  const member = membership.members.get(name);
+  if (member === undefined) return null;
+  const { pod, ready, problem } = member;
+  if (isListed(member)) return { pod, absence: null, address: member.address, ready, problem };
+  return { pod, absence: member.profile as Absence, address: null, ready, problem };
+}
+
 export function memberNames(membership: Membership): Iterable<string> {
   return membership.members.keys();
 }
@@ -189,10 +209,12 @@ export function memberNames(membership: Membership): Iterable<string> {
 function place(membership: Membership, pod: PodRecord, before: Member | undefined): Member {
   const { spec, publishNotReady } = membership;
   const known = before?.address ?? null;
-  const nowhere: Member = { pod, address: known, profile: null, ready: false, problem: null };
-  if (!podIncluded(pod, publishNotReady)) return nowhere;
+  const absence = podAbsence(pod, publishNotReady);
+  if (absence !== null) return { pod, address: known, profile: absence, ready: false, problem: null };
   const endpoint = podEndpoint(spec, membership.family, pod);
-  if (endpoint.address === null) return { ...nowhere, address: null, problem: endpoint.problem };
+  if (endpoint.address === null) {
+    return { pod, address: null, profile: 'no-address', ready: false, problem: endpoint.problem };
+  }
   return {
     pod,
     address: known !== null && addressEqual(known, endpoint.address) ? known : endpoint.address,
@@ -203,11 +225,18 @@ function place(membership: Membership, pod: PodRecord, before: Member | undefine
 }
 
 function sameEndpoint(a: Member, b: Member): boolean {
-  return a.profile === b.profile && (a.profile === null || (a.address === b.address && a.ready === b.ready));
+  return a.profile === b.profile && (!isListed(a) || (a.address === b.address && a.ready === b.ready));
 }
 
-function list(membership: Membership, { address, profile, ready, pod }: Member): void {
-  if (address === null || profile === null) return;
+type ListedMember = Member & { readonly address: EndpointAddress; readonly profile: Profile };
+
+function isListed(member: Member): member is ListedMember {
+  return typeof member.profile !== 'string';
+}
+
+function list(membership: Membership, member: Member): void {
+  if (!isListed(member)) return;
+  const { address, profile, ready, pod } = member;
   addAddress(ready ? profile.ready : profile.notReady, address);
   if (profile.size++ === 0) membership.layout = null;
   const pods = (membership.podsByUid.get(pod.uid) ?? 0) + 1;
@@ -216,8 +245,9 @@ function list(membership: Membership, { address, profile, ready, pod }: Member):
   membership.subsetsValid = false;
 }
 
-function unlist(membership: Membership, { address, profile, ready, pod }: Member): void {
-  if (address === null || profile === null) return;
+function unlist(membership: Membership, member: Member): void {
+  if (!isListed(member)) return;
+  const { address, profile, ready, pod } = member;
   removeAddress(ready ? profile.ready : profile.notReady, address);
   if (--profile.size === 0) {
     membership.profiles.delete(profile.key);
@@ -230,17 +260,17 @@ function unlist(membership: Membership, { address, profile, ready, pod }: Member
   membership.subsetsValid = false;
 }
 
-/** Null = the service has no port on this pod, so the pod is left out. */
-function profileOf(membership: Membership, pod: PodRecord): Profile | null {
+/** Or why the service has no port on this pod, so that the pod is left out. */
+function profileOf(membership: Membership, pod: PodRecord): Profile | Absence {
   const { spec, fixedProfileKey } = membership;
   if (spec.ports.length === 0) {
-    return spec.clusterIP === 'None' ? getProfile(membership, PORTLESS, () => [NO_PORT]) : null;
+    return spec.clusterIP === 'None' ? getProfile(membership, PORTLESS, () => [NO_PORT]) : 'no-service-port';
   }
   if (fixedProfileKey !== null) {
     return getProfile(membership, fixedProfileKey, () => endpointPorts(spec.ports, spec.ports.map(fixedNumber)));
   }
   const numbers = resolveTargetPorts(spec.ports, pod);
-  if (numbers.every((number) => number === null)) return null;
+  if (numbers.every((number) => number === null)) return 'no-port';
   return getProfile(membership, numbers.join(','), () => endpointPorts(spec.ports, numbers));
 }
 
@@ -321,9 +351,10 @@ function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
   const names = [...membership.members.keys()].sort();
   const single: EndpointSubset[] = [];
   for (const name of names) {
-    const { address, profile, ready } = membership.members.get(name)!;
-    if (address === null || profile === null) continue;
-    const { ports } = profile;
+    const member = membership.members.get(name)!;
+    if (!isListed(member)) continue;
+    const { address, ready } = member;
+    const { ports } = member.profile;
     single.push(ready ? { addresses: [address], ports } : { notReadyAddresses: [address], ports });
   }
   return repackSubsets(single);

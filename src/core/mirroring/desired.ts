@@ -29,17 +29,22 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
   return `${addressType}\n${portMapKey(ports)}`;
 }
 
+/** Why an address is not mirrored: it is none that a slice may hold, or its subset has more than are taken. */
+export type LeftOut = 'invalid' | 'above-limit';
+
 /**
  * The content of slices that the subsets stand for (docs/spec/endpointslice.md "Mirroring: content"). Every merged
  * subset has a group in each family, or several if it has ports of one name. It has one also where it is empty, so that
  * what the family had before is cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  * @param zones by node; null = endpoints have none
+ * @param tell is told of each address that is left out, for a person
  */
 export function desiredGroups(
   subsets: readonly EndpointSubset[],
   acceptedMax: number,
   zones: ReadonlyMap<string, string> | null,
+  tell?: (address: EndpointAddress, why: LeftOut) => void,
 ): Desired {
   const groups = new Map<string, MutableGroup>();
   const groupOf = (family: IpFamily, ports: readonly SlicePort[]): MutableGroup => {
@@ -68,6 +73,7 @@ export function desiredGroups(
       const ip = usableIp(address.ip);
       if (ip === null) {
         invalid++;
+        tell?.(address, 'invalid');
       } else {
         accepted++;
         // These addresses are one endpoint to a slice. The last counts, so that not ready wins.
@@ -79,6 +85,7 @@ export function desiredGroups(
     }
     skipped += count - accepted;
     if (seen < count) truncated.push(subset);
+    if (tell !== undefined) for (const address of [...ready, ...notReady].slice(seen)) tell(address, 'above-limit');
   }
   const inOrder = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
   return { groups: new Map(inOrder), invalid, skipped, truncated };

@@ -1,6 +1,4 @@
-import { labelsGet } from '../../kube/labels.ts';
-import { SKIP_MIRROR_LABEL } from '../../kube/names.ts';
-import type { Endpoint, Endpoints, EndpointSlice, IpFamily, Labels, ObjectMeta, SlicePort } from '../../kube/types.ts';
+import type { Endpoint, Endpoints, EndpointSlice, IpFamily, ObjectMeta, SlicePort } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Problem } from '../problem.ts';
 import { drawSliceName } from '../slices/slice-name.ts';
@@ -56,14 +54,6 @@ export interface MirrorFacts {
   readonly skipped: number;
   /** The nodes that endpoints are on, whether they exist or not; absent unless endpoints have zones. */
   readonly nodes?: readonly string[];
-}
-
-/**
- * Whether Endpoints are to be mirrored, if the Service has no selector (docs/spec/endpointslice.md "Mirroring:
- * events").
- */
-export function shouldMirror(labels: Labels, leaderElection: boolean): boolean {
-  return !leaderElection && labelsGet(labels, SKIP_MIRROR_LABEL) !== 'true';
 }
 
 /**

@@ -5,7 +5,7 @@
 import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import type { Member } from '../member.ts';
-import { podIncluded } from '../pod-endpoint.ts';
+import { type Absence, podAbsence } from '../pod-endpoint.ts';
 import { noteProblem, problemsEqual, quoted, type Problem } from '../problem.ts';
 import { servicePortsEqual } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
@@ -71,8 +71,8 @@ export interface SlicesSpec {
 
 interface PodPlace {
   readonly member: Member;
-  /** Null = the pod does not count, or nothing is known of the service. */
-  readonly ports: SlicePorts | null;
+  /** Or why the pod does not count; null = nothing is known of the service. */
+  readonly ports: SlicePorts | Absence | null;
   /** The pod's last endpoints. They are reused while they are right, so that unchanged endpoints stay identical. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
@@ -134,6 +134,33 @@ export function applySlicesPod(s: ServiceSlices, name: string, member: Member | 
   movePod(s, name, before ?? null, after);
   s.pods.set(name, after);
   return before?.member.pod ?? null;
+}
+
+/** How the service has one of its pods in the slices of one family. */
+export interface SlicePodState {
+  readonly pod: PodRecord;
+  /** Why it is left out; null = it is `endpoint`. */
+  readonly absence: Absence | 'unknown-node' | null;
+  readonly endpoint: Endpoint | null;
+  readonly ports: SlicePorts | null;
+  /** What is wrong with the pod, be it left out or only lacking a field. */
+  readonly problem: Problem | null;
+}
+
+/** For a person, not for planning. */
+export function slicePodState(s: ServiceSlices, name: string, family: IpFamily): SlicePodState | null {
+  const place = s.pods.get(name);
+  if (place === undefined) return null;
+  const endpoint = endpointOf(place, family);
+  const { ports, waiting, problem } = place;
+  const left = waiting ? 'unknown-node' : 'no-address';
+  return {
+    pod: place.member.pod,
+    absence: typeof ports === 'string' ? ports : endpoint === null ? left : null,
+    endpoint,
+    ports: groupOf(place),
+    problem,
+  };
 }
 
 export function slicePodNames(s: ServiceSlices): Iterable<string> {
@@ -230,9 +257,10 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 /** The entry of a pod, which is in no group yet. */
 function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
-  const nowhere: PodPlace = { member, ports: null, ipv4: null, ipv6: null, waiting: false, problem: null };
   // Terminating pods count (docs/spec/endpointslice.md "Which pods count").
-  if (service === null || !podIncluded(pod, true)) return nowhere;
+  const absence = service === null ? null : podAbsence(pod, true);
+  const nowhere: PodPlace = { member, ports: absence, ipv4: null, ipv6: null, waiting: false, problem: null };
+  if (service === null || absence !== null) return nowhere;
   const { spec, families, publishNotReady } = service;
   const ports = service.ports ?? sharedPorts(s, podSlicePorts(spec, pod));
   if (zone === null && !publishNotReady) {
@@ -273,8 +301,8 @@ function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after:
   if (before?.waiting === true) s.waitingForNode--;
   if (after?.waiting === true) s.waitingForNode++;
   notePodProblem(s, name, before?.problem ?? null, after?.problem ?? null);
-  const from = before?.ports ?? null;
-  const to = after?.ports ?? null;
+  const from = before === null ? null : groupOf(before);
+  const to = after === null ? null : groupOf(after);
   for (const family of s.families) {
     const endpoint = after === null ? null : endpointOf(after, family.family);
     if (from !== null && to !== null && from.key === to.key) {
@@ -288,8 +316,14 @@ function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after:
 
 function enterAll(s: ServiceSlices, name: string, place: PodPlace): void {
   if (place.waiting) s.waitingForNode++;
-  if (place.ports === null) return;
-  for (const family of s.families) enterGroup(family, place.ports, name, endpointOf(place, family.family));
+  const ports = groupOf(place);
+  if (ports === null) return;
+  for (const family of s.families) enterGroup(family, ports, name, endpointOf(place, family.family));
+}
+
+/** The ports of the group that the pod is in; null = it is in none. */
+function groupOf({ ports }: PodPlace): SlicePorts | null {
+  return typeof ports === 'string' ? null : ports;
 }
 
 function endpointOf(place: PodPlace, family: IpFamily): Endpoint | null {

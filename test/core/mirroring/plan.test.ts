@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type MirrorConfig, type MirrorFacts, shouldMirror } from '../../../src/core/mirroring/plan.ts';
+import type { MirrorConfig, MirrorFacts } from '../../../src/core/mirroring/plan.ts';
 import type { EndpointSlice, EndpointSubset, ObjectMeta } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import {
@@ -624,16 +624,6 @@ test('a maximum below one is refused', () => {
     () => planMirrorWith({ endpoints, config: { endpointsPerSubsetMax: 0, all: true } }),
     /assertion failed/,
   );
-});
-
-test('all is mirrored but skip-mirror "true", to the letter, and leader election', () => {
-  const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
-  assert.equal(shouldMirror([], false), true);
-  assert.equal(shouldMirror(['a', 'b', SKIP, 'true'], false), false);
-  assert.equal(shouldMirror([SKIP, 'false'], false), true);
-  assert.equal(shouldMirror([SKIP, 'invalid'], false), true);
-  assert.equal(shouldMirror([SKIP, 'True'], false), true);
-  assert.equal(shouldMirror([], true), false);
 });
 
 test('endpoints have the zones of their nodes where that is asked for (D26)', () => {

@@ -1,0 +1,56 @@
+/** How the Endpoints of a Service have each of its pods, read from what planning knows. */
+import type { EndpointSubset } from '../../kube/types.ts';
+import { type Membership, memberNames, memberState, subsetsOf } from '../endpoints/membership.ts';
+import { capAddresses, type Capped } from '../endpoints/over-capacity.ts';
+import type { Problem } from '../problem.ts';
+import type { Reason } from './reasons.ts';
+
+export interface EndpointsVerdict {
+  readonly state: 'ready' | 'not-ready' | 'left-out';
+  /** Why it is left out, or not ready; null = it is ready. */
+  readonly reason: Reason | null;
+  /** It is listed for some of its ports only: the others are cut off. */
+  readonly partly: boolean;
+  /** A field of the pod that is left out, or why the pod is. */
+  readonly problem: Problem | null;
+}
+
+export interface EndpointsVerdicts {
+  /** By pod name. */
+  readonly pods: ReadonlyMap<string, EndpointsVerdict>;
+  readonly capped: Capped;
+}
+
+export function endpointsVerdicts(membership: Membership): EndpointsVerdicts {
+  const subsets = subsetsOf(membership);
+  const capped = capAddresses(subsets);
+  const whole = timesListed(subsets);
+  const kept = capped.truncated === 0 ? whole : timesListed(capped.subsets);
+  const pods = new Map<string, EndpointsVerdict>();
+  for (const name of memberNames(membership)) {
+    const { absence, ready, problem } = memberState(membership, name)!;
+    const times = kept.get(name) ?? 0;
+    const partly = times > 0 && times < (whole.get(name) ?? 0);
+    if (absence !== null) pods.set(name, { state: 'left-out', reason: absence, partly, problem });
+    else if (times === 0) {
+      const reason = whole.has(name) ? 'truncated' : 'same-address';
+      pods.set(name, { state: 'left-out', reason, partly, problem });
+    } else if (ready) pods.set(name, { state: 'ready', reason: null, partly, problem });
+    else pods.set(name, { state: 'not-ready', reason: 'not-ready', partly, problem });
+  }
+  return { pods, capped };
+}
+
+/** In how many lists each pod stands. */
+function timesListed(subsets: readonly EndpointSubset[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { addresses = [], notReadyAddresses = [] } of subsets) {
+    for (const list of [addresses, notReadyAddresses]) {
+      for (const { targetRef } of list) {
+        const name = targetRef?.name ?? '';
+        times.set(name, (times.get(name) ?? 0) + 1);
+      }
+    }
+  }
+  return times;
+}

@@ -1,0 +1,122 @@
+/** Why things are as they are, in words. The decisions are the planner's; here they only get their sentence. */
+import { ENDPOINTS_ADDRESSES_MAX, SKIP_MIRROR_LABEL } from '../../kube/names.ts';
+import type { MissingLabel } from '../../kube/labels.ts';
+import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
+import type { LeftOut } from '../mirroring/desired.ts';
+import type { Unmirrored } from '../mirroring/mirrored.ts';
+import type { Absence } from '../pod-endpoint.ts';
+import type { Problem } from '../problem.ts';
+import type { Unplanned } from '../selects-pods.ts';
+
+/** Why a pod is not in an object of a Service, or is in it as not ready. */
+export type Reason =
+  | Absence
+  | Unplanned
+  | 'not-selected'
+  | 'unknown-node'
+  /** The object is full. */
+  | 'truncated'
+  /** A Service that is being deleted gets no new slices. */
+  | 'service-ending'
+  /** Another pod with its uid and address stands for both. */
+  | 'same-address'
+  | 'not-ready'
+  /** In slices a pod that is ending is not ready, but may serve. */
+  | 'ending';
+
+/** What a sentence may need beside its reason. */
+export interface ReasonContext {
+  readonly service: ServiceRecord;
+  readonly pod: PodRecord;
+  readonly missing: readonly MissingLabel[];
+  readonly problem: Problem | null;
+}
+
+export function reasonText(reason: Reason, { service, pod, missing, problem }: ReasonContext): string {
+  switch (reason) {
+    case 'not-selected':
+      return missingText(missing);
+    case 'no-selector':
+    case 'external-name':
+    case 'opted-out':
+      return unplannedText(reason);
+    case 'ended':
+      return `its phase is ${pod.phase}`;
+    case 'no-ip':
+      return 'it has no IP yet: status.podIP and status.podIPs are empty';
+    case 'terminating':
+      return 'it is being deleted, and the Service does not set publishNotReadyAddresses';
+    case 'no-address':
+      return problem === null ? 'it has no address of a family of the Service' : problemText(problem);
+    case 'no-port':
+      return `it offers none of the Service's ports: ${portNames(service)}`;
+    case 'no-service-port':
+      return 'the Service has no ports and is not headless';
+    case 'unknown-node':
+      return pod.nodeName === '' ? 'it has no node' : `its node does not exist: ${pod.nodeName}`;
+    case 'truncated':
+      return `an Endpoints object holds ${ENDPOINTS_ADDRESSES_MAX} addresses, those that are ready first`;
+    case 'service-ending':
+      return 'the Service is being deleted and gets no new slices';
+    case 'same-address':
+      return 'another pod with the same uid and address is listed';
+    case 'not-ready':
+      return 'its condition Ready is not True';
+    case 'ending':
+      return 'it is being deleted';
+  }
+}
+
+export function missingText(missing: readonly MissingLabel[]): string {
+  return missing
+    .map(({ key, wanted, found }) =>
+      found === null
+        ? `label ${key} is missing, the selector wants ${key}=${wanted}`
+        : `label ${key} is ${JSON.stringify(found)}, the selector wants ${JSON.stringify(wanted)}`,
+    )
+    .join('; ');
+}
+
+export function problemText({ field, message }: Problem): string {
+  return `${field}: ${message}`;
+}
+
+export function unplannedText(why: Unplanned): string {
+  switch (why) {
+    case 'no-selector':
+      return 'the Service has no selector: its Endpoints are made by hand, and mirrored into slices';
+    case 'external-name':
+      return 'the Service is of type ExternalName: its Endpoints and slices stay as they are';
+    case 'opted-out':
+      return 'the Service has the label of --opt-out-label: its objects are left alone';
+  }
+}
+
+export function unmirroredText(why: Unmirrored): string {
+  switch (why) {
+    case 'no-service':
+      return 'there is no Service of that name';
+    case 'no-endpoints':
+      return 'there are no Endpoints of that name';
+    case 'selector':
+      return 'the Service has a selector, and so slices of its own';
+    case 'opted-out':
+      return unplannedText(why);
+    case 'left-behind':
+      return 'the Endpoints are left from a time when the Service had a selector, and --clean-up-unselected removes them';
+    case 'skip-label':
+      return `the Endpoints have the label ${SKIP_MIRROR_LABEL}=true`;
+    case 'leader-election':
+      return 'the Endpoints elect a leader (annotation control-plane.alpha.kubernetes.io/leader)';
+  }
+}
+
+export function leftOutText(why: LeftOut, limit: number): string {
+  return why === 'invalid'
+    ? 'no address that an EndpointSlice may hold'
+    : `above the limit of ${limit} addresses of one subset (--mirroring-max-endpoints-per-subset)`;
+}
+
+function portNames({ ports }: ServiceRecord): string {
+  return ports.map(({ targetPort, protocol }) => `${targetPort}/${protocol}`).join(', ');
+}

@@ -1,0 +1,311 @@
+/** Why a Service has the endpoints that it has: one explanation for each pod that it has, or could be thought to have. */
+import { labelsMissing, type MissingLabel } from '../../kube/labels.ts';
+import { podIPsOf } from '../../kube/record.ts';
+import type {
+  Endpoints,
+  EndpointSlice,
+  EndpointSubset,
+  IpFamily,
+  OutputRecord,
+  PodRecord,
+  ServiceRecord,
+} from '../../kube/types.ts';
+import { applyPod, createMembership, type Membership, subsetsOf } from '../endpoints/membership.ts';
+import { planEndpoints } from '../endpoints/plan.ts';
+import { parseIp } from '../ip.ts';
+import { type MirrorScope, whyUnmirrored } from '../mirroring/mirrored.ts';
+import type { MirrorConfig } from '../mirroring/plan.ts';
+import { whyUnplanned } from '../selects-pods.ts';
+import type { CpuShares } from '../slices/cpu-shares.ts';
+import {
+  applySlicesPod,
+  createServiceSlices,
+  observeSlice,
+  type ServiceSlices,
+  setSlicesSpec,
+  type SlicesConfig,
+} from '../slices/service-slices.ts';
+import { hintsMode } from '../slices/traffic-distribution.ts';
+import { resolveTargetPorts } from '../target-port.ts';
+import { publishingOf } from '../tolerate-unready.ts';
+import { type EndpointsVerdict, endpointsVerdicts } from './endpoints.ts';
+import { type MirroredAddress, mirroredAddresses } from './mirroring.ts';
+import { problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
+import { type SliceVerdict, slicesVerdicts } from './slices.ts';
+
+export interface ExplainConfig extends SlicesConfig, MirrorScope {
+  readonly mirror: MirrorConfig;
+}
+
+export interface Seen {
+  readonly service: ServiceRecord;
+  /** Pods that may have to do with the Service, ascending by name; of those with its labels none may be missing. */
+  readonly pods: readonly PodRecord[];
+  /** By node, '' = it has no zone; a node that is not in it does not exist. null = the nodes could not be seen. */
+  readonly zones: ReadonlyMap<string, string> | null;
+  /** null also where nodes could not be seen. */
+  readonly shares: CpuShares | null;
+  /** null = there are none; undefined = they could not be seen. */
+  readonly endpoints: { readonly object: Endpoints; readonly record: OutputRecord } | null | undefined;
+  /** All that name the Service, whoever made them; undefined = they could not be seen. */
+  readonly slices: readonly EndpointSlice[] | undefined;
+}
+
+export interface ServiceExplanation {
+  readonly service: string;
+  /** Why nothing is planned from pods; '' = it is planned. */
+  readonly unplanned: string;
+  /** Why its Endpoints are not mirrored; '' = they are; null = they could not be seen. */
+  readonly unmirrored: string | null;
+  /** What planning has to say of the Service itself, such as an annotation that cannot be read. */
+  readonly notes: readonly string[];
+  readonly endpoints: { readonly ready: number; readonly notReady: number; readonly truncated: number } | null;
+  readonly families: readonly FamilyExplanation[];
+  readonly due: DueWrites;
+  readonly pods: readonly PodExplanation[];
+  readonly mirrored: readonly MirroredAddress[];
+}
+
+/** Writes that planning would do now, as what the server holds is not what it should; null = that could not be seen. */
+export interface DueWrites {
+  readonly endpoints: number | null;
+  readonly slices: number | null;
+}
+
+export interface FamilyExplanation {
+  readonly family: IpFamily;
+  readonly endpoints: number;
+  readonly slices: number;
+  /** `none`, `Auto`, or the traffic distribution. */
+  readonly hints: string;
+  /** Why there are no hints although they are asked for; '' = not so. */
+  readonly hintsFailure: string;
+}
+
+export interface PodExplanation {
+  readonly pod: string;
+  readonly selected: boolean;
+  readonly addresses: readonly { readonly ip: string; readonly family: IpFamily | '' }[];
+  readonly phase: string;
+  /** The condition Ready is True, and since when, in seconds since the epoch, it is what it is; 0 = not known. */
+  readonly ready: boolean;
+  readonly readySince: number;
+  readonly publishNotReady: boolean;
+  readonly terminating: boolean;
+  /** `known` null = nodes could not be seen. */
+  readonly node: { readonly name: string; readonly known: boolean | null; readonly zone: string };
+  /** Of the Service; `number` null = the pod has no such port. */
+  readonly ports: readonly { readonly name: string; readonly target: string; readonly number: number | null }[];
+  readonly endpoints: EndpointsExplanation;
+  readonly slices: readonly SliceExplanation[];
+  readonly notes: readonly string[];
+}
+
+export interface Verdict {
+  readonly state: 'ready' | 'not-ready' | 'left-out';
+  readonly reason: Reason | null;
+  readonly why: string;
+}
+
+export interface EndpointsExplanation extends Verdict {
+  /** As the Endpoints object has the pod now, be that right or not; null = it could not be seen. */
+  readonly listed: Verdict['state'] | null;
+}
+
+export interface SliceExplanation extends Verdict {
+  readonly family: IpFamily;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  readonly hintZones: readonly string[];
+  readonly hintNodes: readonly string[];
+  readonly hintsWhy: string;
+  /** The slices that list the pod now, be that right or not. */
+  readonly listedIn: readonly string[];
+}
+
+/** The pods with the labels that the Service asks for are its own; the others are told apart by their labels. */
+export function explainService(seen: Seen, config: ExplainConfig): ServiceExplanation {
+  const { service } = seen;
+  const unplanned = whyUnplanned(service, config.optOutLabel);
+  const base = { service: `${service.namespace}/${service.name}`, unmirrored: whyNotMirrored(seen, config) };
+  const isMirrored = base.unmirrored === '' && seen.endpoints != null;
+  const mirrored = isMirrored ? mirroredAddresses(seen.endpoints.object, config.mirror) : [];
+  if (unplanned !== null) {
+    const due = { endpoints: 0, slices: 0 };
+    const none = { notes: [], endpoints: null, families: [], due, pods: [] };
+    return { ...base, ...none, unplanned: unplannedText(unplanned), mirrored };
+  }
+  const { publishNotReady, problem } = publishingOf(service, config);
+  const { membership, slices } = takeIn(seen, config);
+  const inEndpoints = endpointsVerdicts(membership);
+  const inSlices = slicesVerdicts(slices, seen.shares);
+  const { ready, notReady, truncated } = inEndpoints.capped;
+  const verdicts = {
+    endpoints: inEndpoints.pods,
+    slices: inSlices.pods,
+    families: slices.families.map(({ family }) => family),
+    listedIn: slicesListing(seen.slices ?? []),
+    listed: seen.endpoints === undefined ? null : listedStates(seen.endpoints?.object.subsets ?? []),
+  };
+  return {
+    ...base,
+    unplanned: '',
+    notes: problem === null ? [] : [problemText(problem)],
+    endpoints: { ready, notReady, truncated },
+    families: inSlices.facts.families.map(({ family, endpoints, slices: count, hintsFailure }) => {
+      return { family, endpoints, slices: count, hints: hintsMode(service), hintsFailure };
+    }),
+    due: {
+      endpoints: endpointsDue(seen, membership),
+      slices: seen.slices === undefined ? null : inSlices.writes.length,
+    },
+    pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
+    mirrored,
+  };
+}
+
+/** As a planner takes it in. */
+function takeIn(seen: Seen, config: ExplainConfig): { membership: Membership; slices: ServiceSlices } {
+  const { service } = seen;
+  const membership = createMembership(service, config);
+  const slices = createServiceSlices(config);
+  setSlicesSpec(slices, service);
+  for (const pod of seen.pods) {
+    if (labelsMissing(pod.labels, service.selector ?? []).length > 0) continue;
+    applyPod(membership, pod.name, pod);
+    applySlicesPod(slices, pod.name, { pod, zone: zoneOf(seen, pod) });
+  }
+  for (const slice of seen.slices ?? []) observeSlice(slices, slice.metadata.name ?? '', slice);
+  return { membership, slices };
+}
+
+function endpointsDue({ service, endpoints }: Seen, membership: Membership): number | null {
+  if (endpoints === undefined) return null;
+  const stored = endpoints?.object ?? null;
+  const subsets = subsetsOf(membership);
+  return planEndpoints({ service, subsets, stored, planned: null, triggerTime: 0 }).verb === 'none' ? 0 : 1;
+}
+
+function whyNotMirrored({ service, endpoints }: Seen, config: ExplainConfig): string | null {
+  const why = whyUnmirrored(service, endpoints?.record ?? null, config);
+  if (why === 'no-endpoints' && endpoints === undefined) return null;
+  return why === null ? '' : unmirroredText(why);
+}
+
+/** Nodes that could not be seen are taken to exist. */
+function zoneOf({ zones }: Seen, { nodeName }: PodRecord): string | null {
+  return zones === null ? '' : (zones.get(nodeName) ?? null);
+}
+
+/** Pods by name, as Endpoints have them. */
+function listedStates(subsets: readonly EndpointSubset[]): ReadonlyMap<string, Verdict['state']> {
+  const states = new Map<string, Verdict['state']>();
+  for (const { addresses = [], notReadyAddresses = [] } of subsets) {
+    for (const { targetRef } of notReadyAddresses) states.set(targetRef?.name ?? '', 'not-ready');
+    for (const { targetRef } of addresses) states.set(targetRef?.name ?? '', 'ready');
+  }
+  return states;
+}
+
+/** Slices by family and the name of a pod that they list. */
+function slicesListing(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly string[]> {
+  const listed = new Map<string, string[]>();
+  for (const { addressType, endpoints, metadata } of slices) {
+    for (const { targetRef } of endpoints ?? []) {
+      if (targetRef?.kind !== 'Pod') continue;
+      const key = `${addressType}/${targetRef.name ?? ''}`;
+      const names = listed.get(key);
+      if (names === undefined) listed.set(key, [metadata.name ?? '']);
+      else names.push(metadata.name ?? '');
+    }
+  }
+  return listed;
+}
+
+/** Of all pods of the Service, by name; those that are not selected have none. */
+interface Verdicts {
+  readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
+  readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
+  readonly families: readonly IpFamily[];
+  readonly listedIn: ReadonlyMap<string, readonly string[]>;
+  readonly listed: ReadonlyMap<string, Verdict['state']> | null;
+}
+
+function explainPod(seen: Seen, pod: PodRecord, publishNotReady: boolean, verdicts: Verdicts): PodExplanation {
+  const { service, zones } = seen;
+  const missing = labelsMissing(pod.labels, service.selector ?? []);
+  const numbers = resolveTargetPorts(service.ports, pod);
+  const inEndpoints = verdicts.endpoints.get(pod.name);
+  return {
+    pod: `${pod.namespace}/${pod.name}`,
+    selected: missing.length === 0,
+    addresses: podIPsOf(pod)
+      .filter((ip) => ip !== '')
+      .map((ip) => ({ ip, family: parseIp(ip)?.family ?? '' })),
+    phase: pod.phase,
+    ready: pod.ready,
+    readySince: pod.readyTime,
+    publishNotReady,
+    terminating: pod.deleting,
+    node: {
+      name: pod.nodeName,
+      known: zones === null ? null : zones.has(pod.nodeName),
+      zone: zones?.get(pod.nodeName) ?? '',
+    },
+    ports: service.ports.map(({ name, targetPort, protocol }, i) => {
+      return { name, target: `${targetPort}/${protocol}`, number: numbers[i]! };
+    }),
+    ...explainPlaces(service, pod, missing, verdicts),
+    notes: notesOf(inEndpoints),
+  };
+}
+
+function explainPlaces(
+  service: ServiceRecord,
+  pod: PodRecord,
+  missing: readonly MissingLabel[],
+  verdicts: Verdicts,
+): Pick<PodExplanation, 'endpoints' | 'slices'> {
+  const say = ({ state, reason, problem }: Pick<EndpointsVerdict, 'state' | 'reason' | 'problem'>): Verdict => {
+    return { state, reason, why: reason === null ? '' : reasonText(reason, { service, pod, missing, problem }) };
+  };
+  const notSelected = say({ state: 'left-out', reason: 'not-selected', problem: null });
+  const inEndpoints = verdicts.endpoints.get(pod.name);
+  const listed = verdicts.listed === null ? null : (verdicts.listed.get(pod.name) ?? 'left-out');
+  const listedIn = (family: IpFamily): readonly string[] => verdicts.listedIn.get(`${family}/${pod.name}`) ?? [];
+  const inSlices = verdicts.slices.get(pod.name);
+  const ofFamily = (family: IpFamily, at: number): SliceExplanation => {
+    const verdict = inSlices?.[at];
+    const facts =
+      verdict === undefined ? { ...notSelected, ...NO_ENDPOINT } : { ...say(verdict), ...endpointFacts(verdict) };
+    return { ...facts, family, listedIn: listedIn(family) };
+  };
+  return {
+    endpoints: { ...(inEndpoints === undefined ? notSelected : say(inEndpoints)), listed },
+    slices: verdicts.families.map(ofFamily),
+  };
+}
+
+const NO_ENDPOINT: EndpointFacts = { serving: false, terminating: false, hintZones: [], hintNodes: [], hintsWhy: '' };
+
+type EndpointFacts = Omit<SliceExplanation, 'family' | 'listedIn' | keyof Verdict>;
+
+function endpointFacts({ endpoint, hintsWhy }: SliceVerdict): EndpointFacts {
+  if (endpoint === null) return NO_ENDPOINT;
+  const { conditions, hints } = endpoint;
+  return {
+    serving: conditions?.serving === true,
+    terminating: conditions?.terminating === true,
+    hintZones: (hints?.forZones ?? []).map(({ name }) => name),
+    hintNodes: (hints?.forNodes ?? []).map(({ name }) => name),
+    hintsWhy,
+  };
+}
+
+function notesOf(verdict: EndpointsVerdict | undefined): string[] {
+  if (verdict === undefined) return [];
+  const notes: string[] = [];
+  if (verdict.partly) notes.push('cut off for some of its ports: the Endpoints object is full');
+  if (verdict.problem !== null && verdict.state !== 'left-out') notes.push(problemText(verdict.problem));
+  return notes;
+}

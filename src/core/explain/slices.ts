@@ -1,0 +1,95 @@
+/** How the EndpointSlices of a Service have each of its pods, and are to have it, read from what planning knows. */
+import type { Endpoint, EndpointSlice, IpFamily, SlicePort } from '../../kube/types.ts';
+import type { Problem } from '../problem.ts';
+import type { CpuShares } from '../slices/cpu-shares.ts';
+import type { SlicesFacts } from '../slices/facts.ts';
+import { isReady } from '../slices/hint-summary.ts';
+import { planSlices } from '../slices/plan.ts';
+import { type ServiceSlices, slicePodNames, slicePodState } from '../slices/service-slices.ts';
+import type { SliceWrite } from '../slices/slice-write.ts';
+import { hintsMode } from '../slices/traffic-distribution.ts';
+import type { Reason } from './reasons.ts';
+
+export interface SliceVerdict {
+  readonly family: IpFamily;
+  readonly state: 'ready' | 'not-ready' | 'left-out';
+  /** Why it is left out, or not ready; null = it is ready. */
+  readonly reason: Reason | null;
+  /** As it is to be, with hints; null = it is left out. */
+  readonly endpoint: Endpoint | null;
+  readonly ports: readonly SlicePort[];
+  /** Why it has such hints, or none. */
+  readonly hintsWhy: string;
+  /** A field of the pod that is left out, or why the pod is. */
+  readonly problem: Problem | null;
+}
+
+export interface SlicesVerdicts {
+  /** By pod name; of each family of the Service one, IPv4 first. */
+  readonly pods: ReadonlyMap<string, readonly SliceVerdict[]>;
+  /** What planning would write now. */
+  readonly writes: readonly SliceWrite[];
+  readonly facts: SlicesFacts;
+}
+
+/** The Service must be known. Takes the problems that have arisen, as each plan does. */
+export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): SlicesVerdicts {
+  let drawn = 0;
+  const { writes, facts } = planSlices(s, { triggerTime: 0, shares, suffix: () => String(drawn++).padStart(5, '0') });
+  const { spec } = s.service!;
+  const hinted = hintedEndpoints(s, writes);
+  const mode = hintsMode(spec);
+  const pods = new Map<string, SliceVerdict[]>();
+  for (const name of slicePodNames(s)) {
+    pods.set(
+      name,
+      s.families.map(({ family }) => {
+        const { absence, ports, problem } = slicePodState(s, name, family)!;
+        const rest = { family, ports: ports?.ports ?? [], problem };
+        if (absence !== null) return { ...rest, state: 'left-out', reason: absence, endpoint: null, hintsWhy: '' };
+        const planned = hinted.get(`${family}/${name}`);
+        // Only creates are ever left undone.
+        if (planned === undefined) {
+          return { ...rest, state: 'left-out', reason: 'service-ending', endpoint: null, hintsWhy: '' };
+        }
+        const failure = facts.families.find((each) => each.family === family)?.hintsFailure ?? '';
+        const hintsWhy = hintsText(planned, mode, failure);
+        if (isReady(planned)) return { ...rest, state: 'ready', reason: null, endpoint: planned, hintsWhy };
+        const reason = planned.conditions?.serving === true ? 'ending' : 'not-ready';
+        return { ...rest, state: 'not-ready', reason, endpoint: planned, hintsWhy };
+      }),
+    );
+  }
+  return { pods, writes, facts };
+}
+
+/** By family and pod, as they will be after the writes. */
+function hintedEndpoints(s: ServiceSlices, writes: readonly SliceWrite[]): Map<string, Endpoint> {
+  const after = new Map<string, EndpointSlice | null>();
+  for (const family of s.families) {
+    for (const group of family.groups.values()) {
+      for (const { name, stored } of group.entries) after.set(name, stored.object);
+    }
+  }
+  for (const { name, object } of writes) after.set(name, object);
+  const endpoints = new Map<string, Endpoint>();
+  for (const slice of after.values()) {
+    for (const endpoint of slice?.endpoints ?? []) {
+      endpoints.set(`${slice!.addressType}/${endpoint.targetRef?.name ?? ''}`, endpoint);
+    }
+  }
+  return endpoints;
+}
+
+function hintsText(endpoint: Endpoint, mode: ReturnType<typeof hintsMode>, failure: string): string {
+  if (mode === 'none') return 'the Service asks for none';
+  if (failure !== '') return failure;
+  if (!isReady(endpoint)) return 'only ready endpoints get hints';
+  const zone = endpoint.zone ?? '';
+  if (mode === 'Auto') {
+    const given = endpoint.hints?.forZones?.[0]?.name ?? '';
+    return given === zone ? 'its own zone' : `zone ${zone} has more than its share of the CPU, zone ${given} less`;
+  }
+  if (endpoint.hints === undefined || endpoint.hints === null) return 'its node has no zone';
+  return mode === 'PreferSameNode' ? 'its own zone and node' : 'its own zone';
+}

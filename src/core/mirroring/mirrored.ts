@@ -1,0 +1,45 @@
+import { labelsGet } from '../../kube/labels.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, SKIP_MIRROR_LABEL } from '../../kube/names.ts';
+import type { OutputRecord, ServiceRecord } from '../../kube/types.ts';
+import { isOptedOut } from '../selects-pods.ts';
+
+/** Why the Endpoints of a Service are not mirrored. */
+export type Unmirrored =
+  | 'no-service'
+  | 'no-endpoints'
+  /** The Service has a selector, and so slices of its own. */
+  | 'selector'
+  | 'opted-out'
+  /** They are what is left of a Service with a selector, and about to go (D7). */
+  | 'left-behind'
+  | 'skip-label'
+  | 'leader-election';
+
+export interface MirrorScope {
+  /** '' = there is no such label. */
+  readonly optOutLabel: string;
+  readonly cleanUpUnselected: boolean;
+}
+
+/**
+ * Why they are not; null = they are: Endpoints made by hand for a Service without a selector, of whatever type
+ * (docs/spec/endpointslice.md "Mirroring: events", "Mirroring: sync").
+ */
+export function whyUnmirrored(
+  service: ServiceRecord | null,
+  endpoints: OutputRecord | null,
+  { optOutLabel, cleanUpUnselected }: MirrorScope,
+): Unmirrored | null {
+  if (service === null) return 'no-service';
+  if (service.selector !== null) return 'selector';
+  if (endpoints === null) return 'no-endpoints';
+  if (isOptedOut(service, optOutLabel)) return 'opted-out';
+  if (cleanUpUnselected && isOwnEndpoints(endpoints)) return 'left-behind';
+  if (endpoints.leaderElection) return 'leader-election';
+  return labelsGet(endpoints.labels, SKIP_MIRROR_LABEL) === 'true' ? 'skip-label' : null;
+}
+
+/** Upstream's label says that the endpoints controller has made them; such as elect leaders are never its own. */
+export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolean {
+  return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
+}
