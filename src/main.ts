@@ -17,6 +17,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'the controllers: keep the Endpoints and EndpointSlices of a cluster right',
     load: async () => (await import('./cli/run.ts')).run,
   },
+  explain: {
+    summary: 'why a Service or a pod has the endpoints that it has; reads only',
+    load: async () => (await import('./cli/explain.ts')).explain,
+  },
   serve: {
     summary: 'the embedded API server alone, on loopback',
     load: async () => (await import('./cli/serve.ts')).serve,

@@ -37,6 +37,8 @@ export interface CommandFlags {
   /** Such as `endpointd run`. */
   readonly command: string;
   readonly description: string;
+  /** What stands beside the flags, in order; the options have them by these names. */
+  readonly arguments?: readonly string[];
   readonly groups: readonly FlagGroup[];
 }
 
@@ -47,11 +49,13 @@ export interface CommandFlags {
  * @throws UsageError with one line, or HelpShown
  */
 export function parseFlags(
-  { command: name, description, groups }: CommandFlags,
+  { command: name, description, arguments: names = [], groups }: CommandFlags,
   args: readonly string[],
   print: (text: string) => void,
 ): Readonly<Record<string, unknown>> {
-  const command = new Command(name).description(description).usage('[--flag=value ...]');
+  const command = new Command(name).description(description);
+  command.usage([...names.map((argument) => `<${argument}>`), '[--flag=value ...]'].join(' '));
+  for (const argument of names) command.argument(`<${argument}>`);
   const rows = groups.flatMap(({ title, flags }) => {
     if (title !== '') command.optionsGroup(`${title}:`);
     return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row) }));
@@ -59,9 +63,11 @@ export function parseFlags(
   command.helpOption('-h, --help', 'this text');
   parseWith(command, args, print);
   const values = command.opts<Record<string, unknown>>();
-  return Object.fromEntries(
-    rows.map(({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]]),
+  const said = names.map((argument, at) => [argument, command.args[at]] as const);
+  const options = rows.map(
+    ({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]] as const,
   );
+  return Object.fromEntries<unknown>([...said, ...options]);
 }
 
 function addFlag(command: Command, name: string, { kind, help, short, ...row }: Flag<unknown>): Option {
@@ -117,6 +123,7 @@ function dashed(arg: string): string {
 const HINTS: Readonly<Record<string, string>> = {
   'commander.unknownOption': '. Allowed: the flags that --help lists.',
   'commander.excessArguments': ' Allowed: flags, written --flag=value.',
+  'commander.missingArgument': '. Allowed: what --help shows.',
   'commander.optionMissingArgument': '. Allowed: --flag=value, see --help.',
 };
 

@@ -226,6 +226,21 @@ const BEYOND_UPSTREAM = {
   },
 } as const;
 
+/** Where the API server is: what every command says that reads a cluster. */
+export const SERVER_FLAGS = { kubeconfig: CONNECTION.kubeconfig, master: CONNECTION.master } as const;
+
+/** What of the flags of `run` decides what is planned. */
+export const PLANNING_FLAGS = {
+  'max-endpoints-per-slice': CONTROLLERS['max-endpoints-per-slice'],
+  'mirroring-max-endpoints-per-subset': CONTROLLERS['mirroring-max-endpoints-per-subset'],
+  'mirroring-all-endpoints': BEYOND_UPSTREAM['mirroring-all-endpoints'],
+  'compact-slices': BEYOND_UPSTREAM['compact-slices'],
+  'clean-up-unselected': BEYOND_UPSTREAM['clean-up-unselected'],
+  'opt-out-label': BEYOND_UPSTREAM['opt-out-label'],
+  'kubelet-shutdown-is-termination': BEYOND_UPSTREAM['kubelet-shutdown-is-termination'],
+  'tolerate-unready-endpoints-annotation': BEYOND_UPSTREAM['tolerate-unready-endpoints-annotation'],
+} as const;
+
 export const RUN_FLAGS = {
   command: 'endpointd run',
   description:

@@ -2,6 +2,8 @@
 export interface Progress {
   /** What is going on now. */
   readonly show: (text: string) => void;
+  /** Takes the line away from a terminal. */
+  readonly clear: () => void;
   /** Ends the line with what became of it. */
   readonly done: (text: string) => void;
 }
@@ -27,6 +29,10 @@ export function createProgress(output: ProgressOutput, nowMs: () => number): Pro
       shownAtMs = now;
       // A line that wraps could not be erased.
       output.write(terminal ? `${ERASE_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+    },
+    clear() {
+      if (terminal && shownAtMs > -Infinity) output.write(ERASE_LINE);
+      shownAtMs = -Infinity;
     },
     done(text) {
       shownAtMs = -Infinity;

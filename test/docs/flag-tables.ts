@@ -1,5 +1,6 @@
 /** The tables of flags in the documents, made from the rows in `src/cli`. */
 import type { FlagGroup } from '../../src/cli/flag-table.ts';
+import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS } from '../../src/cli/flags.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
 import type { Part } from './parts.ts';
@@ -21,6 +22,13 @@ export const SERVE_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags of serve, made by `npm run docs` from src/cli/serve.ts -->',
     text: tableOf(SERVE_COMMAND.groups),
+  },
+];
+
+export const EXPLAIN_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of explain, made by `npm run docs` from src/cli/explain.ts -->',
+    text: tableOf(EXPLAIN_FLAGS.groups),
   },
 ];
 

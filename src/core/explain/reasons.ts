@@ -67,7 +67,7 @@ export function reasonText(reason: Reason, { service, pod, missing, problem }: R
   }
 }
 
-export function missingText(missing: readonly MissingLabel[]): string {
+function missingText(missing: readonly MissingLabel[]): string {
   return missing
     .map(({ key, wanted, found }) =>
       found === null

@@ -16,7 +16,7 @@ import { arbitraryPod, arbitraryService } from '../../support/endpoints-world.ts
 import { EXPLAIN_CONFIG } from '../../support/explain.ts';
 import { makeService } from '../../support/records.ts';
 import { propertyRuns } from '../../support/runs.ts';
-import { createSlicesWorld, putPod, sync, type SlicesWorld } from '../../support/slices-world.ts';
+import { createSlicesWorld, putPod, sync, type SlicesWorld } from '../slices/slices-world.ts';
 
 const runs = propertyRuns(300);
 

@@ -1,0 +1,16 @@
+import { printable } from '../lib/printable.ts';
+
+/**
+ * Lines of cells in columns, as kubectl prints them: whatever steers a terminal is shown instead, an empty cell is a
+ * dash.
+ */
+export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const cells = [head, ...rows.map((row) => row.map((cell) => (cell === '' ? '-' : printable(cell))))];
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+}

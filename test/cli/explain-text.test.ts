@@ -1,0 +1,365 @@
+/** What `explain` says of a pod, one case for each rule that leaves it out, or in as not ready. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { POD_HEAD, podCells, podLines } from '../../src/cli/explain-text.ts';
+import { mirroredAddresses } from '../../src/core/explain/mirroring.ts';
+import { leftOutText } from '../../src/core/explain/reasons.ts';
+import {
+  type ExplainConfig,
+  explainService,
+  type Seen,
+  type ServiceExplanation,
+} from '../../src/core/explain/service.ts';
+import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
+import { labelsFromRecord } from '../../src/kube/labels.ts';
+import { emptyOutput } from '../../src/kube/record.ts';
+import type { Endpoints, OutputRecord, ServiceRecord } from '../../src/kube/types.ts';
+import { EXPLAIN_CONFIG } from '../support/explain.ts';
+import { makePod, makeService, makeServicePort } from '../support/records.ts';
+import { manyPods } from '../core/slices/slices-world.ts';
+
+type Service = Parameters<typeof makeService>[0];
+type Pod = Parameters<typeof makePod>[1];
+
+interface World {
+  readonly service?: Service;
+  readonly pod?: Pod;
+  readonly zones?: Readonly<Record<string, string>> | null;
+  readonly others?: Seen['pods'];
+  readonly shares?: CpuShares;
+  readonly config?: Partial<ExplainConfig>;
+}
+
+function explain({ service, pod, zones = { 'node-1': 'a' }, others = [], shares, config }: World): ServiceExplanation {
+  const seen: Seen = {
+    service: makeService(service),
+    pods: [makePod('p', pod), ...others],
+    zones: zones === null ? null : new Map(Object.entries(zones)),
+    shares: shares ?? null,
+    endpoints: undefined,
+    slices: [],
+  };
+  return explainService(seen, { ...EXPLAIN_CONFIG, ...config });
+}
+
+/** What the columns of the pod say, those that are not about the rules left out. */
+function said(world: World): string {
+  const { unplanned, pods } = explain(world);
+  if (unplanned !== '') return unplanned;
+  const cells = podCells(pods[0]!);
+  return ['ENDPOINTS', 'SLICES', 'HINTS', 'WHY']
+    .map((column) => cells[POD_HEAD.indexOf(column as (typeof POD_HEAD)[number])]!.replace(' (in none yet)', ''))
+    .map((cell) => (cell === '' ? '-' : cell))
+    .join(' | ');
+}
+
+const NONE = 'none: the Service asks for none';
+const NAMED: Service = { ports: [makeServicePort({ targetPort: 'web' })] };
+const TWO_NAMED: Service = {
+  ports: [makeServicePort({ name: 'a', targetPort: 'web' }), makeServicePort({ name: 'b', targetPort: 'admin' })],
+};
+const AUTO: Service = { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } };
+const HALVES: CpuShares = { version: 1, zones: ['a', 'b'].map((zone) => ({ zone, share: 0.5 })) };
+
+function sharesOf(...zones: [zone: string, share: number][]): CpuShares {
+  return { version: 1, zones: zones.map(([zone, share]) => ({ zone, share })) };
+}
+
+const cases: [rule: string, world: World, text: string][] = [
+  ['all is well', {}, `ready | IPv4 ready | ${NONE} | -`],
+
+  // docs/spec/endpoints.md "One sync", docs/spec/endpointslice.md "One sync"
+  [
+    'ExternalName',
+    { service: { type: 'ExternalName' } },
+    'the Service is of type ExternalName: its Endpoints and slices stay as they are',
+  ],
+  [
+    'no selector',
+    { service: { selector: null } },
+    'the Service has no selector: its Endpoints are made by hand, and mirrored into slices',
+  ],
+  [
+    'opted out',
+    { service: { labels: { mine: '' } }, config: { optOutLabel: 'mine' } },
+    'the Service has the label of --opt-out-label: its objects are left alone',
+  ],
+  [
+    'a label has another value',
+    { pod: { labels: { app: 'db' } } },
+    'left out | IPv4 left out | - | label app is "db", the selector wants "web"',
+  ],
+  [
+    'a label is missing',
+    { service: { selector: { app: 'web', tier: 'a' } } },
+    'left out | IPv4 left out | - | label tier is missing, the selector wants tier=a',
+  ],
+  ['an empty selector selects every pod', { service: { selector: {} } }, `ready | IPv4 ready | ${NONE} | -`],
+  [
+    'a Service on its way out gets no new slices',
+    { service: { deleting: true } },
+    'ready | IPv4 left out | - | IPv4: the Service is being deleted and gets no new slices',
+  ],
+
+  // docs/spec/endpoints.md "Which pods are included", docs/spec/endpointslice.md "Which pods count"
+  ['Succeeded', { pod: { phase: 'Succeeded' } }, 'left out | IPv4 left out | - | its phase is Succeeded'],
+  ['Failed', { pod: { phase: 'Failed' } }, 'left out | IPv4 left out | - | its phase is Failed'],
+  [
+    'no IP yet',
+    { pod: { podIP: '', podIPs: [], phase: 'Pending' } },
+    'left out | IPv4 left out | - | it has no IP yet: status.podIP and status.podIPs are empty',
+  ],
+  [
+    'being deleted',
+    { pod: { deleting: true } },
+    `left out | IPv4 not ready, serving | none: the Service asks for none | Endpoints: it is being deleted, and the Service does not set publishNotReadyAddresses; IPv4: it is being deleted`,
+  ],
+  [
+    'being deleted, and not ready',
+    { pod: { deleting: true, ready: false } },
+    `left out | IPv4 not ready | ${NONE} | Endpoints: it is being deleted, and the Service does not set publishNotReadyAddresses; IPv4: its condition Ready is not True`,
+  ],
+  [
+    'being deleted, and published',
+    { pod: { deleting: true }, service: { publishNotReadyAddresses: true } },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+
+  // docs/spec/endpoints.md "Readiness"
+  ['not ready', { pod: { ready: false } }, `not ready | IPv4 not ready | ${NONE} | its condition Ready is not True`],
+  [
+    'not ready, and published',
+    { pod: { ready: false }, service: { publishNotReadyAddresses: true } },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+  [
+    'not ready, and published by the annotation of old',
+    {
+      pod: { ready: false },
+      service: { annotations: { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' } },
+      config: { tolerateUnreadyEndpointsAnnotation: true },
+    },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+
+  // docs/spec/endpoints.md "Address and family", docs/spec/endpointslice.md "Address types"
+  [
+    'no address of the family',
+    { service: { ipFamilies: ['IPv6'] } },
+    'left out | IPv6 left out | - | Endpoints: status.podIPs: no IPv6 address, left out: "10.0.0.1"; IPv6: it has no address of a family of the Service',
+  ],
+  [
+    'an address of one of two families',
+    { service: { ipFamilies: ['IPv4', 'IPv6'] } },
+    `ready | IPv4 ready, IPv6 left out | ${NONE} | IPv6: it has no address of a family of the Service`,
+  ],
+  [
+    'an address that the API server refuses',
+    { pod: { podIPs: ['127.0.0.1'] } },
+    'left out | IPv4 left out | - | status.podIPs[0].ip: loopback, left out: "127.0.0.1"',
+  ],
+  [
+    'a host name that the API server refuses',
+    { pod: { hostname: 'not.a.label', subdomain: 'web' } },
+    `ready | IPv4 ready | ${NONE} | spec.hostname: not a DNS label, left out: "not.a.label"`,
+  ],
+
+  // docs/spec/endpoints.md "Ports", docs/spec/endpointslice.md "Ports"
+  [
+    'no port of that name',
+    { service: NAMED },
+    `left out | IPv4 ready | ${NONE} | Endpoints: it offers none of the Service's ports: web/TCP`,
+  ],
+  [
+    'the name with another protocol',
+    { service: NAMED, pod: { ports: [{ name: 'web', containerPort: 80, protocol: 'UDP' }] } },
+    `left out | IPv4 ready | ${NONE} | Endpoints: it offers none of the Service's ports: web/TCP`,
+  ],
+  [
+    'one port of two',
+    { service: TWO_NAMED, pod: { ports: [{ name: 'web', containerPort: 80, protocol: 'TCP' }] } },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+  [
+    'a Service without ports',
+    { service: { ports: [] } },
+    `left out | IPv4 ready | ${NONE} | Endpoints: the Service has no ports and is not headless`,
+  ],
+  [
+    'a headless Service without ports',
+    { service: { ports: [], clusterIP: 'None' } },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+
+  // docs/spec/endpoints.md "Over capacity"
+  [
+    'over capacity, and not ready',
+    { pod: { ready: false, podIPs: ['10.9.0.1'] }, others: manyPods(1000) },
+    `left out | IPv4 not ready | ${NONE} | Endpoints: an Endpoints object holds 1000 addresses, those that are ready first; IPv4: its condition Ready is not True`,
+  ],
+  [
+    'over capacity, and ready',
+    { pod: { podIPs: ['99.0.0.1'] }, others: manyPods(1000) },
+    `left out | IPv4 ready | ${NONE} | Endpoints: an Endpoints object holds 1000 addresses, those that are ready first`,
+  ],
+
+  // docs/spec/endpointslice.md "Nodes"
+  ['a node that does not exist', { zones: {} }, 'ready | IPv4 left out | - | IPv4: its node does not exist: node-1'],
+  ['no node', { pod: { nodeName: '' } }, 'ready | IPv4 left out | - | IPv4: it has no node'],
+  [
+    'a node that does not exist, and published',
+    { zones: {}, service: { publishNotReadyAddresses: true } },
+    `ready | IPv4 ready | ${NONE} | -`,
+  ],
+  ['nodes that could not be seen are taken to exist', { zones: null }, `ready | IPv4 ready | ${NONE} | -`],
+
+  // docs/spec/endpointslice.md "Traffic distribution"
+  ['PreferClose', { service: { trafficDistribution: 'PreferClose' } }, 'ready | IPv4 ready | zone a: its own zone | -'],
+  [
+    'PreferSameNode',
+    { service: { trafficDistribution: 'PreferSameNode' } },
+    'ready | IPv4 ready | zone a, node node-1: its own zone and node | -',
+  ],
+  [
+    'PreferClose without a zone',
+    { service: { trafficDistribution: 'PreferClose' }, zones: { 'node-1': '' } },
+    'ready | IPv4 ready | none: its node has no zone | -',
+  ],
+  [
+    'PreferClose, not ready',
+    { service: { trafficDistribution: 'PreferClose' }, pod: { ready: false } },
+    'not ready | IPv4 not ready | none: only ready endpoints get hints | its condition Ready is not True',
+  ],
+
+  // docs/spec/endpointslice.md "CPU shares", "Allocation", "Assignment"
+  [
+    'Auto without shares',
+    { service: AUTO },
+    'ready | IPv4 ready | none: Insufficient Node information: allocatable CPU or zone not specified on one or more nodes | -',
+  ],
+  [
+    'Auto in one zone',
+    { service: AUTO, shares: sharesOf(['a', 1]) },
+    'ready | IPv4 ready | none: Nodes only ready in one zone | -',
+  ],
+  [
+    'Auto with too few endpoints',
+    { service: AUTO, shares: HALVES },
+    'ready | IPv4 ready | none: Insufficient number of endpoints (1 endpoints, 2 zones) | -',
+  ],
+  [
+    'Auto beyond the overload threshold',
+    { service: AUTO, shares: sharesOf(['a', 0.9], ['b', 0.1]), others: manyPods(1) },
+    'ready | IPv4 ready | none: Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (2 endpoints, 2 zones) | -',
+  ],
+  [
+    'Auto with an endpoint without a zone',
+    { service: AUTO, shares: HALVES, others: manyPods(1), zones: { 'node-1': '' } },
+    'ready | IPv4 ready | none: One or more endpoints do not have a zone specified | -',
+  ],
+  [
+    'Auto in its own zone',
+    {
+      service: AUTO,
+      shares: HALVES,
+      others: manyPods(1, 0, { nodeName: 'node-2' }),
+      zones: { 'node-1': 'a', 'node-2': 'b' },
+    },
+    'ready | IPv4 ready | zone a: its own zone | -',
+  ],
+  [
+    'Auto for another zone',
+    { service: AUTO, shares: HALVES, others: manyPods(1) },
+    'ready | IPv4 ready | zone b: zone a has more than its share of the CPU, zone b less | -',
+  ],
+];
+for (const [rule, world, text] of cases) test(rule, () => assert.equal(said(world), text));
+
+test('pods with one uid and address are listed once', () => {
+  const twin = makePod('q', { uid: 'uid-p' });
+  const { pods } = explain({ others: [twin] });
+  assert.deepEqual(
+    pods.map(({ endpoints }) => endpoints.why),
+    ['', 'another pod with the same uid and address is listed'],
+  );
+});
+
+// docs/spec/endpointslice.md "Mirroring: sync", "Mirroring: content"
+
+function whyNotMirrored(service: Service, record: Partial<OutputRecord> | null, config?: Partial<ExplainConfig>) {
+  const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata: {} };
+  const made: ServiceRecord = makeService(service);
+  const endpoints = record === null ? null : { object, record: { ...emptyOutput(), ...record } };
+  const seen: Seen = { service: made, pods: [], zones: null, shares: null, endpoints, slices: [] };
+  return explainService(seen, { ...EXPLAIN_CONFIG, ...config }).unmirrored;
+}
+
+test('Endpoints that are not mirrored say by which rule', () => {
+  const byHand: Service = { selector: null };
+  const labels = labelsFromRecord({ 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' });
+  const skip = labelsFromRecord({ 'endpointslice.kubernetes.io/skip-mirror': 'true' });
+  assert.deepEqual(
+    [
+      whyNotMirrored(byHand, {}),
+      whyNotMirrored(byHand, null),
+      whyNotMirrored({}, {}),
+      whyNotMirrored(byHand, { labels: skip }),
+      whyNotMirrored(byHand, { leaderElection: true }),
+      whyNotMirrored(byHand, { labels }, { cleanUpUnselected: true }),
+      whyNotMirrored({ ...byHand, labels: { mine: '' } }, {}, { optOutLabel: 'mine' }),
+    ],
+    [
+      '',
+      'there are no Endpoints of that name',
+      'the Service has a selector, and so slices of its own',
+      'the Endpoints have the label endpointslice.kubernetes.io/skip-mirror=true',
+      'the Endpoints elect a leader (annotation control-plane.alpha.kubernetes.io/leader)',
+      'the Endpoints are left from a time when the Service had a selector, and --clean-up-unselected removes them',
+      'the Service has the label of --opt-out-label: its objects are left alone',
+    ],
+  );
+});
+
+test('an address that is not mirrored says by which rule', () => {
+  const endpoints: Endpoints = {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'ns' },
+    subsets: [
+      {
+        addresses: [{ ip: '10.0.0.1' }, { ip: '127.0.0.1' }],
+        notReadyAddresses: [{ ip: '10.0.0.2' }, { ip: '10.0.0.3' }],
+        ports: [{ port: 80, protocol: 'TCP' }],
+      },
+    ],
+  };
+  const told = mirroredAddresses(endpoints, { endpointsPerSubsetMax: 2, all: false });
+  assert.deepEqual(
+    told.map(({ ip, state, ports, reason }) => [
+      ip,
+      state,
+      ports.join(','),
+      reason === null ? '' : leftOutText(reason, 2),
+    ]),
+    [
+      ['10.0.0.1', 'ready', '80/TCP', ''],
+      ['10.0.0.2', 'not-ready', '80/TCP', ''],
+      ['127.0.0.1', 'left-out', '', 'no address that an EndpointSlice may hold'],
+      [
+        '10.0.0.3',
+        'left-out',
+        '',
+        'above the limit of 2 addresses of one subset (--mirroring-max-endpoints-per-subset)',
+      ],
+    ],
+  );
+});
+
+test('names and labels of strangers cannot steer a terminal', () => {
+  const pod = makePod('p', { labels: { app: '\u001B[2J\u202E' }, phase: 'Run\u009Bning', nodeName: '\u0007' });
+  const service = makeService();
+  const seen: Seen = { service, pods: [pod], zones: new Map(), shares: null, endpoints: null, slices: [] };
+  const text = podLines('ns/p', [explainService(seen, EXPLAIN_CONFIG)]).join('\n');
+  assert.ok(!/[\p{Cc}\p{Cf}]/u.test(text.replaceAll('\n', '')));
+  assert.ok(text.includes(String.raw`label app is "\u001b[2J\u202e"`), text);
+});

@@ -1,0 +1,198 @@
+/** `endpointd explain` as a process, against a server that knows a little, and refuses some of it. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { parseExplainFlags } from '../../src/cli/explain.ts';
+import { UsageError } from '../../src/cli/usage.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+const META = { namespace: 'shop', labels: { app: 'web' }, uid: 'u' };
+const SERVICE = {
+  kind: 'Service',
+  apiVersion: 'v1',
+  metadata: { ...META, name: 'web' },
+  spec: {
+    selector: { app: 'web' },
+    clusterIP: '10.0.0.1',
+    ipFamilies: ['IPv4'],
+    ports: [{ port: 80, targetPort: 80, protocol: 'TCP' }],
+  },
+};
+
+function pod(name: string, fields: object = {}): object {
+  const status = {
+    phase: 'Running',
+    podIP: '10.1.0.1',
+    podIPs: [{ ip: '10.1.0.1' }],
+    conditions: [{ type: 'Ready', status: 'True' }],
+  };
+  return { metadata: { ...META, name, uid: name }, spec: { nodeName: 'node-1' }, status, ...fields };
+}
+
+const NODE = { metadata: { name: 'node-1' } };
+const V1 = '/api/v1/namespaces/shop';
+const SLICES = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
+
+describe('endpointd explain', () => {
+  /** By path: what is answered, or 403, 404 or 410. */
+  let answers: Record<string, object | number>;
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://server');
+    asked.push(request.url!);
+    const token = searchParams.get('continue');
+    const answer = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
+    const status = typeof answer === 'number' ? answer : 200;
+    const reason = { 403: 'Forbidden', 404: 'NotFound', 410: 'Expired' }[status];
+    const failure = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      reason,
+      message: `user may not\u001B[2J: ${reason}`,
+      code: status,
+    };
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(status === 200 ? answer : failure));
+  });
+  let url: string;
+
+  before(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => server.close());
+
+  function list(kind: string, items: readonly object[], token = ''): object {
+    return { kind: `${kind}List`, apiVersion: 'v1', metadata: { resourceVersion: '9', continue: token }, items };
+  }
+
+  function all(): Record<string, object | number> {
+    asked.length = 0;
+    return {
+      [`${V1}/services/web`]: SERVICE,
+      [`${V1}/services`]: list('Service', [SERVICE]),
+      [`${V1}/pods`]: list('Pod', [pod('web-1'), pod('web-2', { spec: { nodeName: 'node-2' } })]),
+      [`${V1}/pods/web-1`]: { kind: 'Pod', apiVersion: 'v1', ...pod('web-1') },
+      [SLICES]: { ...list('EndpointSlice', []), apiVersion: 'discovery.k8s.io/v1' },
+      '/api/v1/nodes': list('Node', [NODE]),
+    };
+  }
+
+  function explain(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+    return new Promise((resolve) => {
+      execFile(execPath, [BIN, 'explain', `--master=${url}`, ...args], (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+      });
+    });
+  }
+
+  it('explains each pod of a Service in a line', async () => {
+    answers = all();
+    const { status, stdout, stderr } = await explain('service', 'shop/web');
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.deepEqual(stdout.replaceAll(/ {2,}/g, ' | ').split('\n'), [
+      'Service shop/web: ClusterIP, IPv4, selector app=web, ports 80->80/TCP',
+      'Endpoints: 2 ready, 0 not ready; 1 write is due, or the Service is changing just now',
+      'EndpointSlices IPv4: 1 endpoints in 1 slice',
+      'EndpointSlices: 1 write is due, or the Service is changing just now',
+      '',
+      'POD | ADDRESSES | PHASE | READY | NODE | PORTS | ENDPOINTS | SLICES | HINTS | WHY',
+      'web-1 | IPv4 10.1.0.1 | Running | yes | node-1 | 80 | ready (now left out) | IPv4 ready (in none yet) | none: the Service asks for none | -',
+      'web-2 | IPv4 10.1.0.1 | Running | yes | node-2 (unknown) | 80 | ready (now left out) | IPv4 left out | - | IPv4: its node does not exist: node-2',
+      '',
+    ]);
+  });
+
+  it('explains a pod in a line for each Service', async () => {
+    answers = all();
+    const { status, stdout } = await explain('pod', 'shop/web-1');
+    assert.equal(status, 0);
+    assert.match(stdout, /^Pod shop\/web-1\n\nSERVICE .*\nshop\/web {2}IPv4 10\.1\.0\.1 .* ready /);
+  });
+
+  it('says what does not exist, with status 1', async () => {
+    answers = {};
+    const service = await explain('service', 'shop/web');
+    const one = await explain('pod', 'shop/web-1', '-o', 'json');
+    assert.deepEqual([service.status, service.stdout], [1, 'There is no service shop/web.\n']);
+    assert.deepEqual([one.status, JSON.parse(one.stdout)], [1, { error: 'there is no pod shop/web-1' }]);
+  });
+
+  it('says what could not be seen, and answers for the rest', async () => {
+    answers = { ...all(), '/api/v1/nodes': 403, [SLICES]: 403, [`${V1}/endpoints/web`]: 403 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.match(stdout, /^Endpoints: 2 ready, 0 not ready; what is stored could not be seen$/m);
+    assert.match(stdout, /^web-2 .*node-2 \(not seen\) .*ready/m);
+    assert.deepEqual(stdout.split('\n').slice(-4), [
+      String.raw`Could not be seen: endpoints shop/web: user may not\u001b[2J: Forbidden`,
+      String.raw`Could not be seen: endpointslices of shop: user may not\u001b[2J: Forbidden`,
+      String.raw`Could not be seen: nodes (zones and hints): user may not\u001b[2J: Forbidden`,
+      '',
+    ]);
+  });
+
+  it('has status 1 where the Service itself, or the pods, could not be seen', async () => {
+    answers = { ...all(), [`${V1}/services/web`]: 403 };
+    const hidden = await explain('service', 'shop/web', '-o', 'json');
+    assert.equal(hidden.status, 1);
+    assert.deepEqual(JSON.parse(hidden.stdout), {
+      service: 'shop/web',
+      unseen: ['service shop/web: user may not\u001B[2J: Forbidden'],
+    });
+  });
+
+  it('begins a list anew that expires between two pages', async () => {
+    answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')], 'next'), [`${V1}/pods?next`]: 410 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.match(stdout, /Could not be seen: pods of shop: /);
+    assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
+  });
+
+  it('says in one line that no server answers', async () => {
+    const { status, stdout, stderr } = await explain('service', 'shop/web', '--master=http://127.0.0.1:1');
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^endpointd explain: no answer from http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    answers = {
+      ...all(),
+      [`${V1}/pods`]: list(
+        'Pod',
+        Array.from({ length: 5000 }, (_, i) => pod(`web-${i}`)),
+      ),
+    };
+    const child = spawn(execPath, [BIN, 'explain', `--master=${url}`, 'service', 'shop/web'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    child.stdout.once('data', () => child.stdout.destroy());
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.deepEqual([status, said], [0, '']);
+  });
+});
+
+for (const [args, message] of [
+  [['service'], "missing required argument 'name'. Allowed: what --help shows."],
+  [['node', 'a/b'], 'unknown kind "node". Allowed: service, pod.'],
+  [['service', 'web'], 'invalid name "web". Allowed: NAMESPACE/NAME, such as shop/web.'],
+  [['service', 'a/b/c'], 'invalid name "a/b/c". Allowed: NAMESPACE/NAME, such as shop/web.'],
+  [['pod', 'a/\u001B[2J'], String.raw`invalid name "a/\u001b[2J". Allowed: NAMESPACE/NAME, such as shop/web.`],
+  [['pod', 'a/..'], 'invalid name "a/..". Allowed: NAMESPACE/NAME, such as shop/web.'],
+  [['pod', 'a/b?c'], 'invalid name "a/b?c". Allowed: NAMESPACE/NAME, such as shop/web.'],
+] as const) {
+  it(`is refused: explain ${JSON.stringify(args)}`, () => {
+    assert.throws(() => parseExplainFlags(args, () => undefined), new UsageError(message));
+  });
+}
