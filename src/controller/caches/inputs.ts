@@ -1,4 +1,7 @@
-/** Pods, Services and nodes as they come in: caches, the selector index, and which services a change makes dirty. */
+/**
+ * Takes pods, Services and nodes as they come: into caches and the selector index. Says which services a change makes
+ * dirty.
+ */
 import { createPace, noteChange } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
@@ -77,7 +80,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
   };
 }
 
-/** The cached one stays: its texts are shared with the keys of the index. */
+/** The cached list stays, because the keys of the index share its texts. */
 function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
   return (
     cached.resourceVersion === pod.resourceVersion &&
@@ -86,7 +89,10 @@ function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
   );
 }
 
-/** Its labels are others: what it has left or entered changes, and what it stays in if the pod itself has changed. */
+/**
+ * Its labels changed. The services that it left or entered change, and those that it stays in if the pod itself has
+ * changed.
+ */
 function movedPod(
   podName: string,
   before: readonly ServiceState[],
@@ -107,7 +113,7 @@ function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   for (const service of before) podChanged(service, pod.name, now);
 }
 
-/** A pod that the service selects now, or did before, has changed in something that planning reads. */
+/** A pod that the service selects, or did before, has changed in a field that planning reads. */
 function podChanged(service: ServiceState, podName: string, now: Now): void {
   noteChangedPod(service.view, podName);
   for (const unit of service.units) {
@@ -127,9 +133,9 @@ function pacedMs(unit: Unit, now: Now): number {
 }
 
 /**
- * Any field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or its phase
- * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain do not change in the
- * life of a pod: the API server forbids it.
+ * Whether a field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or the phase
+ * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain do not change in
+ * the life of a pod: the API server forbids it.
  */
 function planningDiffers(a: PodRecord, b: PodRecord): boolean {
   return (
@@ -140,7 +146,7 @@ function planningDiffers(a: PodRecord, b: PodRecord): boolean {
     a.readyTime !== b.readyTime ||
     a.podIP !== b.podIP ||
     a.nodeName !== b.nodeName ||
-    // Both null is the usual case: nothing but `podIP`.
+    // Both are usually null: the pod has nothing but `podIP`.
     (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)))
   );
 }
@@ -230,8 +236,8 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
     const { controller } = unit;
     unit.changedAtMs = -1;
     if (!controller.running) continue;
-    // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"): give its
-    // event a moment before we look.
+    // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"). Their
+    // event gets a moment to come before we look.
     const delayMs = controller.output === OUTPUT_ENDPOINTS ? ORPHAN_GRACE_MS : 0;
     addWork(controller.queue, unit.item, 'chore', now.nowMs, delayMs);
   }
@@ -241,8 +247,8 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
 const ORPHAN_GRACE_MS = 2000;
 
 /**
- * The units that every Service with a selector has; mirroring's is made when there is something to mirror, that of
- * Endpoints also when there is something to clean up. Slices bring their unit along.
+ * Makes the units that every Service with a selector has. Mirroring's is made when there is something to mirror, that
+ * of Endpoints also when there is something to clean up. Slices bring their unit along.
  */
 function ensureUnits(state: ControllerState, service: ServiceState): void {
   const { record } = service;
@@ -266,7 +272,7 @@ function serviceChanged(service: ServiceState, before: ServiceRecord | null, now
   }
 }
 
-/** Of a Service mirroring reads nothing but whether there is one that it may look at, and whether it has a selector. */
+/** Mirroring reads of a Service only whether it exists, whether it may look at it, and whether it has a selector. */
 function mirroringCares(
   before: ServiceRecord | null,
   after: ServiceRecord | null,
@@ -283,7 +289,7 @@ function sameSelector(a: ServiceRecord, b: ServiceRecord, options: ControllerOpt
   return labelsEqual(a.selector, b.selector);
 }
 
-/** Everything that planning reads is equal: a change of status, say, is none. */
+/** Whether everything that planning reads is equal. A change of status, for example, is none. */
 function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
   return (
     sameSelector(a, b, options) &&
@@ -300,7 +306,10 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
   );
 }
 
-/** Nodes matter to slices: zones of endpoints, whether the node of a pod exists, and shares of CPU for hints. */
+/**
+ * Nodes matter to slices: for the zones of endpoints, for whether a pod's node exists, and for the shares of CPU behind
+ * hints.
+ */
 export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
   return {
     project: (source) => projectNode(source, state.interner),
@@ -333,7 +342,7 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
   };
 }
 
-/** What a change of a node makes dirty: the slices with pods on it, and those whose hints do not fit any more. */
+/** Makes dirty what a node's change concerns: the slices with pods on it, and those whose hints do not fit any more. */
 function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
   if (change.placeChanged) {
     const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);

@@ -1,6 +1,6 @@
 /**
- * `--mirroring-zones`: endpoints made by hand are in the zone of the node that they name (D26).
- * Which nodes those are only the planners know, so each is told the zones of all nodes, once, and then what changes.
+ * `--mirroring-zones`: endpoints made by hand are in the zone of the node that they name (D26). Only the planners know
+ * which nodes those are, so each planner is told the zones of all nodes once, and then what changes.
  */
 import type { ControllerOptions } from '../options.ts';
 import type { ControllerState } from '../state.ts';
@@ -17,7 +17,7 @@ export function tellZone({ options, shards }: ControllerState, nodeName: string)
   for (const { view } of shards) noteMovedNode(view, nodeName);
 }
 
-/** What a new planner has to be told the zones of. */
+/** The nodes whose zones a new planner has to be told. */
 export function nodesWithZones({ options, nodes }: ControllerState): string[] {
   return hasMirrorZones(options) ? Array.from(allNodes(nodes), ({ name }) => name) : [];
 }

@@ -5,7 +5,7 @@ import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
 import type { ControllerState } from '../state.ts';
 import { podsOf } from '../../core/selector-index.ts';
 
-/** Looks at every pod of every service: for the brake, at the beginning and the end of a list. */
+/** Counts them by a look at every pod of every service: for the brake, at the beginning and the end of a list. */
 export function countPublished(state: ControllerState, missed: Missed): Published {
   let ready = 0;
   let lost = 0;

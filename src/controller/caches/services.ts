@@ -48,7 +48,7 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     name,
     shard,
     record: null,
-    // Filled below: a field that is added to an object later takes more room.
+    // It is filled below: a field that is added to an object later takes more room.
     endpoints: null,
     units: NO_UNITS,
     view: createPlannerView(),
@@ -70,7 +70,7 @@ export function ensureUnit(service: ServiceState, controller: Controller): Unit 
   let unit = getUnit(service, controller.output);
   if (unit === undefined) {
     unit = createUnit(controller, service);
-    // A copy: an array that has grown has room for 16 more.
+    // A copy, because an array that has grown has room for 16 more.
     service.units = [...service.units, unit].slice();
   }
   return unit;
@@ -82,7 +82,7 @@ export function hasObjects({ endpoints, units }: ServiceState, kind: OutputKind)
   return units.some(({ controller, slices }) => controller.kind === kind && slices !== null);
 }
 
-/** The slice of ours with that name, or what is left of it while an answer or an event is awaited. */
+/** Our slice of that name, or what is left of it while an answer or an event is awaited. */
 export function getSlice(state: ControllerState, namespace: string, name: string): OutputState | undefined {
   return state.slices.get(namespace)?.get(name);
 }
@@ -102,14 +102,14 @@ export function ensureSlice(state: ControllerState, unit: Unit, name: string): O
   return output;
 }
 
-/** The slice is the unit's from now on, whoever had it. */
+/** The slice belongs to the unit from now on, whoever had it before. */
 export function claimSlice(state: ControllerState, unit: Unit, name: string): OutputState {
   const output = ensureSlice(state, unit, name);
   state.slices.get(unit.service.namespace)!.set(name, output);
   return output;
 }
 
-/** Forgets a slice that does not exist, once nothing more is to come of it. */
+/** Forgets a slice that does not exist, once nothing more can come of it. */
 export function releaseSlice(state: ControllerState, output: OutputState): void {
   const { unit, name, record, inFlight, held, deletedUid } = output;
   if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
@@ -128,7 +128,7 @@ export function dropExpected(state: ControllerState, output: OutputState): void 
   state.echoesExpected--;
 }
 
-/** Every slice of the three-level tables, also those that do not exist any more. */
+/** Every slice of the three-level tables, including those that do not exist any more. */
 export function* allSlices(state: ControllerState): Iterable<OutputState> {
   for (const names of state.slices.values()) yield* names.values();
 }

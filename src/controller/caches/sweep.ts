@@ -9,13 +9,15 @@ import { addCheck, addWork } from '../queues/workqueue.ts';
 import { nextFloat } from '../../lib/prng.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
 
-/** The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once. */
+/**
+ * The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once.
+ */
 export function startSweep(state: ControllerState, controller: Controller, now: Now): void {
   const { output } = controller;
   for (const service of allServices(state)) {
     const unit = unitToSweep(state, service, controller);
     if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
-    // Endpoints that nobody plans from: they are read should that change.
+    // Nobody plans from these Endpoints. They are read should that change.
     else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropEndpoints(service);
     releaseService(state, service);
   }
@@ -34,7 +36,7 @@ function unitToSweep(state: ControllerState, service: ServiceState, controller: 
   const unit = getUnit(service, controller.output);
   if (unit === undefined) return null;
   if (isWanted(unit) || fateOfObjects(unit) === 'go') return unit;
-  // Not ours to plan: its objects are read again should the Service get a selector.
+  // The service is not ours to plan. Its objects are read again should it get a selector.
   if (controller.output === OUTPUT_SLICES) forgetSlices(state, unit);
   return null;
 }

@@ -1,20 +1,20 @@
 /**
- * The brake: a list that would take away most of what is published may be the answer of a broken proxy, or of another
- * cluster behind the same address. What it misses is removed only after second lists of pods and Services, both asked for
- * since, say the same.
+ * The brake. A list that would take away most of what is published may be the answer of a broken proxy, or of another
+ * cluster behind the same address. What it misses is removed only after second lists of pods and Services, both asked
+ * for later, say the same.
  *
- * Held is only what a list misses. An object that it tells otherwise, such as a pod that is not ready, is taken as it comes:
- * to hold it would need a second copy of the cache, and an answer that names most pods is seldom a wrong one.
+ * Only what a list misses is held. An object that it tells otherwise, such as a pod that is not ready, is taken as it
+ * comes: holding it would need a second copy of the cache, and an answer that names most pods is seldom wrong.
  *
- * Meanwhile watches go on and what is new is taken. A removal that is held names what its list had and the list's version:
- * what has changed since has a later one, and stays.
+ * Meanwhile watches go on and new objects are taken. A held removal names what its list had and the list's version:
+ * what has changed since has a later version, and stays.
  */
 import { givesWay } from './history.ts';
 import type { Reflector, Removal } from './reflector.ts';
 import type { Log } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 
-/** Fewer are never held back. */
+/** Fewer endpoints than this are never held back. */
 const ENDPOINTS_LOST_MAX = 100;
 
 export interface Brake {
@@ -26,7 +26,7 @@ export interface Brake {
   awaited: Set<Reflector> | null;
   /** Lists that have begun and are not complete. */
   readonly listing: Set<Reflector>;
-  /** Ready endpoints when the first of them began: what lists bring does not make up for what they take away. */
+  /** Ready endpoints when the first of them began. What lists bring does not make up for what they take away. */
   readyBefore: number;
 }
 
@@ -47,7 +47,7 @@ export interface Missed {
 /** A pod counts once for each service that selects it. */
 export interface Published {
   readonly ready: number;
-  /** Those of them that would go with what lists have missed. */
+  /** The ready endpoints that would go with what lists have missed. */
   readonly lost: number;
 }
 
@@ -60,7 +60,7 @@ export function isBraked({ isOn }: Brake, { resource }: Reflector): boolean {
   return isOn && (resource === 'pods' || resource === 'services');
 }
 
-/** A list begins: what the one before has missed is its business. */
+/** A list begins: it decides anew what the one before has missed. */
 export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Reflector): void {
   if (!isBraked(brake, reflector)) return;
   brake.removals.delete(reflector);
@@ -69,8 +69,8 @@ export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Refle
 }
 
 /**
- * What to do at the end of a list of pods or Services, whose removal is among those of the brake: remove all of these;
- * wait for the other list; or list those that are awaited again.
+ * What to do at the end of a list of pods or Services, whose removal is among those of the brake: remove all of these,
+ * or wait for the other list, or list again those that are awaited.
  */
 export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
   const { metrics, log } = hands;
@@ -79,7 +79,7 @@ export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflec
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';
   if (brake.removals.size === 0 && brake.awaited === null) return 'remove';
   const counted = countPublished(brake, hands);
-  // Watches may have taken away others since.
+  // Watches may have taken others away since.
   const ready = Math.min(counted.ready, brake.readyBefore);
   const { lost } = counted;
   const isMass = lost > ENDPOINTS_LOST_MAX && lost * 2 > ready;

@@ -1,16 +1,16 @@
-/** What is told of watches that are lost: that they are, why it lasts, and when they are back. */
+/** What the log says of lost watches: that they are lost, why it lasts, and when they are back. */
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
 
-/** Of a reflector what is told. */
+/** What is told of a reflector. */
 export interface Watch {
   readonly resource: string;
   /** Monotonic ms; -1 = it runs, 0 = it was never there. */
   downSinceMs: number;
 }
 
-/** Those of all watches of this process. */
+/** The outages of all watches of this process. */
 export interface Outages {
   readonly losses: Map<Watch, Loss>;
   /** Since the first of them was lost: monotonic ms. */
@@ -25,7 +25,7 @@ interface Loss {
   reason: string;
 }
 
-/** While it lasts for the same reason. */
+/** How often the line comes while the outage lasts for the same reason. */
 const TELL_EVERY_MS = 60_000;
 
 export function createOutages(): Outages {
@@ -55,7 +55,7 @@ export function tellRetry(
   });
 }
 
-/** The watch runs. One that was begun anew at once was no outage. */
+/** The watch runs. A watch that was begun anew at once was no outage. */
 export function watchRuns(log: Log, outages: Outages, watch: Watch, now: Now): void {
   const { resource, downSinceMs } = watch;
   watch.downSinceMs = -1;

@@ -1,21 +1,21 @@
 /**
  * The pause before a list or watch is tried again: client-go's constants (docs/spec/wire.md "Errors of lists and
- * watches"), but that a watch which ran well ends the pauses of an outage (`GOOD_WATCH_MS`), and that a cheap try has
- * short ones (`CHEAP_CAP_MS`).
+ * watches") with two changes. A watch that ran well ends the pauses of an outage (`GOOD_WATCH_MS`). A cheap try has
+ * short pauses (`CHEAP_CAP_MS`).
  */
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 const FIRST_MS = 800;
 const CAP_MS = 30_000;
 /**
- * For a try that costs the server next to nothing: a watch, or a list of which nothing has come. After an outage
- * of minutes all is right within ten seconds of its end then; by client-go's rule after up to sixty.
+ * The longest pause after a try that costs the server next to nothing: a watch, or a list of which nothing has come. So
+ * all is right within ten seconds of the end of an outage of minutes; by client-go's rule it would be up to sixty.
  */
 const CHEAP_CAP_MS = 4000;
-/** Quiet for this long, and the next failure counts as the first. */
+/** After so long without a failure the next one counts as the first. */
 const RESET_MS = 120_000;
 /**
- * A watch that ran for so long shows that the server was back: the pauses of an outage before are over. By client-go's
+ * A watch that ran for so long shows that the server was back: the pauses of the outage before are over. By client-go's
  * rule alone, caches are a minute old after the third restart of a server within a few minutes.
  */
 const GOOD_WATCH_MS = 10_000;
@@ -30,8 +30,8 @@ export function createReconnect(): Reconnect {
 }
 
 /**
- * A watch has ended: after a good one the next failure counts as the first. Not to be told of an error within the
- * watch: the list that it asks for is dear.
+ * A watch has ended. After a good one the next failure counts as the first. An error within the watch does not come
+ * here: the list that it asks for is dear.
  */
 export function noteWatch(reconnect: Reconnect, ranMs: number): void {
   if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;
@@ -39,7 +39,7 @@ export function noteWatch(reconnect: Reconnect, ranMs: number): void {
 
 /**
  * A pause of [base, 2 base) milliseconds; the base doubles up to 30 s.
- * @param isCheap the try that failed cost the server next to nothing: the pause is [4, 8) s at most
+ * @param isCheap the failed try cost the server next to nothing: the pause is [4, 8) s at most
  */
 export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, isCheap: boolean): number {
   if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;

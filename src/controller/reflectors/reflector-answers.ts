@@ -1,4 +1,7 @@
-/** What comes of a reflector's requests: pages, streams and their pieces, refusals, and time in which nothing comes. */
+/**
+ * Takes what comes of a reflector's requests: pages, streams and their pieces, refusals, and time in which nothing
+ * comes.
+ */
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { watchRuns } from './outages.ts';
@@ -39,18 +42,17 @@ import {
   watch,
 } from './reflector-requests.ts';
 
-/** Normally there are none; with more of them the list is taken in pages, each of which tells the version. */
+/** Normally there are none. With more of them the list is taken in pages, each of which tells the version. */
 const SET_ASIDE_MAX = 1000;
 
-/**
- * A stream that ends sooner and brought nothing is an error (docs/spec/wire.md "Errors of lists and watches").
- */
+/** A stream that ends sooner and has brought nothing is an error (docs/spec/wire.md "Errors of lists and watches"). */
 const SHORT_WATCH_MS = 1000;
 
 type Response = TransportEvent & { readonly type: 'response' };
 
 /**
- * Does what time alone brings: the next request, a line about a list that takes long, the end of a stream without life.
+ * Does what is due by time alone: the next request, a line about a list that takes long, the end of a stream without
+ * life.
  */
 export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
@@ -83,7 +85,7 @@ function sayProgress({ outbox }: ReflectorHands, reflector: Reflector, now: Now)
   });
 }
 
-/** Whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
+/** Takes whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
 export function onReflectorEvent(hands: ReflectorHands, reflector: Reflector, event: TransportEvent, now: Now): void {
   const { phase, resource } = reflector;
   assert('request' in phase && phase.request === event.id, `${resource}: an answer to no request of ${phase.name}`);
@@ -141,7 +143,7 @@ function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseO
   return true;
 }
 
-/** To be told of the version of each list before anything of it is taken. Returns whether history went back. */
+/** Takes the version of each list before anything of it is taken. Returns whether history went back. */
 function checkHistory(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -223,7 +225,7 @@ function onPage(
   if (noteListed(hands, reflector, underWay, now)) watch(hands, reflector);
 }
 
-/** One bad object of a list is left out; what is cached of it stays, for it is not known to be gone. */
+/** One bad object of a list is left out. Its cached state stays, because it is not known to be gone. */
 function applyListed(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -255,7 +257,7 @@ function apply(
   progress.isAnswered = true;
 }
 
-/** An object of a WatchList: whether it replaces a newer one that is cached is known at the end of the list. */
+/** An object of a WatchList. Only the end of the list tells whether it replaces a newer one that is cached. */
 function applyInitial(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -276,7 +278,7 @@ function applyInitial(
   giveUpWatchList(hands, reflector, underWay, reason, now);
 }
 
-/** A source is a view into what it came in. */
+/** A source is a view into the bytes that it came in. */
 function copyOf(source: ObjectSource): ObjectSource {
   return source.encoding === 'protobuf' ? { ...source, bytes: source.bytes.slice() } : source;
 }
@@ -301,7 +303,7 @@ function onInitialEnd(
   noteListed(hands, reflector, underWay, now);
 }
 
-/** The end of a list. Returns whether its watch is to go on: not if it must be confirmed by another list first. */
+/** The end of a list. Returns whether its watch is to go on: not if another list must confirm it first. */
 function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
   const { marks, isIncomplete } = underWay;
   reflector.inPages = false;
@@ -362,7 +364,7 @@ function onRefused(
     return;
   }
   if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
-    // A server without WatchList answers 422, other layers say it in their own way.
+    // A server without WatchList answers 422; other layers say it in their own way.
     hands.outbox.log('info', 1, 'No WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
@@ -385,7 +387,7 @@ function onChunk(
     reader.push(bytes);
     for (let frame = reader.next(); frame !== null; frame = reader.next()) {
       onFrame(hands, reflector, frame, now);
-      // The stream was given up: the frame was an error, say.
+      // The stream was given up, for example because the frame was an error.
       if (!isOn(reflector, request)) return;
       noteFrame(life, now.nowMs);
       reflector.undecodableInARow = 0;
@@ -395,9 +397,9 @@ function onChunk(
     countUndecodable(hands, reflector, 'stream', error);
     reflector.undecodableInARow++;
     const isWatchList = listOf(reflector) !== null;
-    // The same bytes would come again from the same version: the second time a list goes around them.
+    // The same bytes would come again from the same version. The second time a list goes around them.
     const next = isWatchList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
-    // Stuck on one object, pages leave just that object out; a stream would stop at it again.
+    // Pages leave just that object out; a stream would stop at it again.
     if (reflector.undecodableInARow > 1 || isWatchList) reflector.inPages = true;
     retry(hands, reflector, next, error.message, now);
   }
@@ -407,14 +409,14 @@ function isOn({ phase }: Reflector, request: number): boolean {
   return 'request' in phase && phase.request === request;
 }
 
-/** The end of a WatchList may stand among the frames: what follows is watched. */
+/** The end of a WatchList may stand among the frames. What follows it is watched. */
 function onFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchFrame, now: Now): void {
   const { phase } = reflector;
   if (phase.name === 'initial') onInitialFrame(hands, reflector, phase, frame, now);
   else onWatchFrame(hands, reflector, frame, now);
 }
 
-/** Objects come in any order: only the bookmark at the end says from where a watch may go on. */
+/** Objects come in any order, so only the bookmark at the end tells from where a watch may go on. */
 function onInitialFrame(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -436,7 +438,7 @@ function onInitialFrame(
         onInitialEnd(hands, reflector, phase, versionOf({ kind: reflector.resource, ...meta }), now);
         return;
       }
-      // Before the end there is no other: what watches so does not know WatchList.
+      // There is no other bookmark before the end: whoever sends one does not know WatchList.
       const reason = 'a bookmark before the end that does not say that it is the end';
       giveUpWatchList(hands, reflector, phase.list, reason, now);
       return;
@@ -471,8 +473,8 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
 }
 
 /**
- * 429 in a stream: go on from the same version; 410, 500, 504 and all others: list again (docs/spec/wire.md "Errors of
- * lists and watches").
+ * Goes on from the same version after a 429 in a stream. Lists again after 410, 500, 504 and all others
+ * (docs/spec/wire.md "Errors of lists and watches").
  */
 function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
   const next = status.code === 429 && listOf(reflector) === null ? 'watch' : 'list';
@@ -487,7 +489,7 @@ function onEnded(
   now: Now,
 ): void {
   if (name === 'initial') {
-    // The server's time was too short for all of them in one stream, and would be again.
+    // The server's time was too short for all objects in one stream, and would be again.
     if (isPastItsTime(life, now.nowMs)) reflector.inPages = true;
     retry(hands, reflector, 'list', error ?? 'the stream ended before its initial events', now);
     return;
@@ -503,7 +505,7 @@ function onEnded(
   }
 }
 
-/** Ends a stream that has no life in it. That is no alarm: a proxy may forget a connection on which nothing happens. */
+/** Ends a stream without life. That is no alarm: a proxy may forget a connection on which nothing happens. */
 function endStream(
   hands: ReflectorHands,
   reflector: Reflector,

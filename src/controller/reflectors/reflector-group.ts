@@ -1,11 +1,11 @@
-/** What concerns more than one reflector: a history that went back, and lists that others have to confirm. */
+/** What concerns several reflectors: a history that went back, and lists that others have to confirm. */
 import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
 import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
 import { listAgain, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
 
-/** The hands of all reflectors that share the brake. */
+/** What all reflectors that share the brake are given. */
 export function reflectorHands(
   own: Pick<ReflectorHands, 'outbox' | 'prng' | 'metrics'>,
   brake: Brake,
@@ -53,7 +53,7 @@ function removeMissed(
   }
 }
 
-/** An own write, sent at `sentAtMs`, has shown that history went back: the reflector and all others list again. */
+/** An own write, sent at `sentAtMs`, has shown that history went back: this reflector and all others list again. */
 export function onWrittenInThePast(
   hands: ReflectorHands,
   reflectors: readonly Reflector[],
@@ -66,8 +66,9 @@ export function onWrittenInThePast(
 }
 
 /**
- * Etcd is restored as a whole, and own writes that follow may take the version past what another reflector had reached
- * before that one asks for it: its next list would be no sign any more, and its watch would miss what lies between.
+ * Lists all others again too, because etcd is restored as a whole. Own writes that follow may take the version past
+ * what another reflector had reached before that one lists again: its next list would be no sign any more, and its
+ * watch would miss what lies between.
  */
 function listOthersAgain(
   hands: ReflectorHands,

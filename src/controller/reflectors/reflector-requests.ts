@@ -13,7 +13,10 @@ import { nextFloat } from '../../lib/prng.ts';
 
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Until the headers of a stream: some proxies hold them back until the first event. A WatchList begins with events. */
+/**
+ * How long a stream may take until its headers: some proxies hold them back until the first event. A WatchList begins
+ * with events.
+ */
 const WATCH_TIMEOUT_MS = 150_000;
 
 const WATCH_LIST_TIMEOUT_MS = 30_000;
@@ -22,14 +25,14 @@ export function startReflector(hands: ReflectorHands, reflector: Reflector, now:
   if (reflector.phase.name === 'idle') list(hands, reflector, now);
 }
 
-/** Ends it for good. */
+/** Ends the reflector for good. */
 export function stopReflector(hands: ReflectorHands, reflector: Reflector): void {
   leave(hands, reflector);
   reflector.phase = { name: 'idle' };
   reflector.wakeAtMs = Infinity;
 }
 
-/** Lists at once, unless that was asked for since `sinceMs` or is to be. */
+/** Lists at once, unless a list was asked for since `sinceMs` or is about to be. */
 export function listAgain(hands: ReflectorHands, reflector: Reflector, sinceMs: number, now: Now): void {
   const { phase } = reflector;
   if (phase.name === 'idle' || (phase.name === 'waiting' && phase.next === 'list')) return;
@@ -42,7 +45,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   leave(hands, reflector);
   const underWay: ListUnderWay = {
     progress: createListProgress(now.nowMs),
-    // The cache is empty before the first list: nothing in it can be gone.
+    // The cache is empty before the first list, so nothing in it can be gone.
     marks: reflector.hasListed ? new Set() : null,
     isIncomplete: false,
     reachedBefore: reachedVersion(reflector),
@@ -81,8 +84,8 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 }
 
 /**
- * A watch that has broken goes on only if history has not gone back meanwhile: a watch would not tell. What an own delete
- * has taken away may be there again then, and the version of a list does not tell that either; the objects in it do.
+ * A broken watch goes on only if history has not gone back meanwhile, which a watch would not tell. An object that an
+ * own delete took away may be there again then. The version of a list does not tell that either; the objects in it do.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.target.awaitsDeletions()) {
@@ -123,7 +126,7 @@ function selection({ selector }: Reflector): string {
   return selector === '' ? '' : `&labelSelector=${encodeURIComponent(selector)}`;
 }
 
-/** A new stream at once, from where the last one was. */
+/** Opens a new stream at once, from where the last one was. */
 export function goOn(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   noteRestart(hands, reflector, now);
   watch(hands, reflector);
@@ -153,7 +156,10 @@ export function giveUpWatchList(
   list(hands, reflector, now);
 }
 
-/** After a pause. @param retryAfterSeconds that the server asks for; -1 = it does not */
+/**
+ * Tries again after a pause.
+ * @param retryAfterSeconds that the server asks for; -1 = it does not
+ */
 export function retry(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -175,7 +181,7 @@ export function retry(
   tellRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
 }
 
-/** What the phase has asked for and is not answered is not wanted any more. */
+/** Cancels what the phase has asked for and has no answer to. */
 function leave({ outbox }: ReflectorHands, { phase }: Reflector): void {
   if ('request' in phase) outbox.cancel(phase.request);
 }
@@ -185,7 +191,7 @@ export function enter(reflector: Reflector, phase: Phase): void {
   scheduleWake(reflector);
 }
 
-/** A frame, or the end of a list, moves it only when it has come: so no frame costs a timer. */
+/** The time is set anew only when it has come, so no frame costs a timer. */
 export function scheduleWake(reflector: Reflector): void {
   const { phase } = reflector;
   const lifeMs = isStream(phase) ? lifeEndsAtMs(phase.life, phase.name === 'initial') : Infinity;

@@ -1,11 +1,11 @@
 /**
- * A reflector keeps one cache equal to one resource of the API server: it lists (by WatchList streaming where the
+ * A reflector keeps one cache equal to one resource of the API server. It lists (by WatchList streaming where the
  * server has it, else in pages), then watches, and recovers by the rules of docs/spec/wire.md "WatchList", "Errors of
  * lists and watches".
  *
- * Listed objects are applied as they arrive and marked; at the end of a list the unmarked ones that are not newer than
- * it are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so what
- * it tells replaces what is cached up to its version, be it older than that (`history.ts`).
+ * Listed objects are applied as they arrive and marked. At the end of a list the unmarked ones that are not newer than
+ * it are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so it
+ * replaces what is cached up to its version, even by older objects (`history.ts`).
  */
 import { PAGE_ITEMS_MAX } from './page-size.ts';
 import type { Outages } from './outages.ts';
@@ -27,19 +27,19 @@ export interface Versioned {
 export interface ReflectorTarget<R extends Versioned> {
   /** @throws DecodeError */
   project(source: ObjectSource): R;
-  /** Of what is cached under the record's name; '' = nothing is. */
+  /** The version that is cached under the record's name; '' = nothing is cached. */
   cachedVersion(record: R): string;
   /**
-   * Takes an object unless what is cached is newer than `upTo`. Returns what the cache holds now: it serves as the
+   * Takes an object unless the cached one is newer than `upTo`. Returns what the cache holds now; it serves as the
    * mark.
    */
   upsert(record: R, source: ObjectSource, upTo: string, now: Now): object;
   remove(record: R, now: Now): void;
   /** Removes what is not marked and not newer than `resourceVersion`. */
   removeUnmarked(marks: ReadonlySet<object>, resourceVersion: string, now: Now): void;
-  /** A list is asked for: it will know of whatever has been told before. */
+  /** A list is asked for: it will tell of all that has been told before. */
   listing(): void;
-  /** Whether an own delete was applied of which neither the watch nor a list has told. */
+  /** Whether an own delete was applied that neither the watch nor a list has told. */
   awaitsDeletions(): boolean;
   /** History went back: whatever is cached gives way to the next list. */
   forgetVersions(now: Now): void;
@@ -50,18 +50,18 @@ export interface ReflectorTarget<R extends Versioned> {
 /** What a reflector is given beside its own state. */
 export interface ReflectorHands {
   readonly outbox: Outbox<ReflectorPurpose>;
-  /** For pauses and the ends of streams. */
+  /** Draws pauses and the ends of streams. */
   readonly prng: Prng;
   readonly metrics: Pick<Instruments, 'watchRestarts' | 'historyResets' | 'decodeErrors'>;
   readonly outages: Outages;
-  /** Its list is asked for. */
+  /** The reflector's list is asked for. */
   listBegins(reflector: Reflector): void;
   /**
-   * Its list is complete, and what it misses is to be removed (null = nothing is).
-   * Returns whether its watch is to go on: not if everything is listed once more first.
+   * The reflector's list is complete, and what it misses is to be removed (null = nothing is). Returns whether the
+   * watch is to go on: not if everything is listed once more first.
    */
   listEnds(reflector: Reflector, removal: Removal | null, now: Now): boolean;
-  /** Its list has shown that history went back. */
+  /** The reflector's list has shown that history went back. */
   wentBack(reflector: Reflector, now: Now): void;
 }
 
@@ -81,9 +81,9 @@ export interface ListUnderWay {
   readonly progress: ListProgress;
   /** What it has told so far; null = the cache was empty before, so nothing in it can be gone. */
   readonly marks: Set<object> | null;
-  /** An object could not be read: nothing is removed at its end. */
+  /** An object could not be read, so nothing is removed at its end. */
   isIncomplete: boolean;
-  /** The version that had been reached when it was asked for. */
+  /** The version that had been reached when the list was asked for. */
   readonly reachedBefore: string;
 }
 
@@ -93,10 +93,10 @@ interface SetAside {
   readonly source: ObjectSource;
 }
 
-/** What a reflector does now, and what it needs for that and for nothing else. */
+/** What a reflector does now, with what it needs for that and for nothing else. */
 export type Phase =
   | { readonly name: 'idle' }
-  /** Until `wakeAtMs`; a watch begins with a look at the version. */
+  /** It waits until `wakeAtMs`. A watch then begins with a look at the version. */
   | { readonly name: 'waiting'; readonly next: 'list' | 'watch' }
   /** A page was asked for; '' = the first one. */
   | {
@@ -105,7 +105,7 @@ export type Phase =
       readonly list: ListUnderWay;
       readonly continueToken: string;
     }
-  /** A stream was asked for; `list`: a WatchList, else an ordinary watch. */
+  /** A stream was asked for. `list`: a WatchList, else an ordinary watch. */
   | {
       readonly name: 'opening';
       readonly request: number;
@@ -119,7 +119,7 @@ export type Phase =
       readonly list: ListUnderWay;
       readonly life: StreamLife;
       readonly reader: WatchReader;
-      /** Objects that are older than their cached ones: its version is told at its end. */
+      /** Objects that are older than their cached ones. The version that decides is told at the end. */
       readonly aside: SetAside[];
     }
   | {
@@ -128,7 +128,7 @@ export type Phase =
       readonly life: StreamLife;
       readonly reader: WatchReader;
     }
-  /** A list of one object was asked for, for its version, before a watch that broke goes on. */
+  /** A list of one object was asked for, because of its version, before a broken watch goes on. */
   | { readonly name: 'checking'; readonly request: number; readonly reachedBefore: string };
 
 export type PhaseOf<Name extends Phase['name']> = Extract<Phase, { readonly name: Name }>;
@@ -136,28 +136,32 @@ export type PhaseOf<Name extends Phase['name']> = Extract<Phase, { readonly name
 export interface Reflector<R extends Versioned = Versioned> {
   readonly resource: 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
   readonly path: string;
-  /** Of labels; '' = all objects. */
+  /** A label selector; '' = all objects. */
   readonly selector: string;
   readonly target: ReflectorTarget<R>;
   phase: Phase;
   /**
-   * Monotonic ms when time alone may bring something: the next request, a line of the log, the end of a stream's life.
+   * Monotonic ms when something may be due by time alone: the next request, a line of the log, the end of a stream's
+   * life.
    */
   wakeAtMs: number;
   /** Where a watch goes on; '' = nowhere. */
   resourceVersion: string;
-  /** The newest version that the answer to a write or a read has told of an object; the watch may never do so. '' = none. */
+  /**
+   * The newest version that the answer to a write or a read has told of an object; '' = none. The watch may never tell
+   * it.
+   */
   answeredVersion: string;
   /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
   askedAtMs: number;
-  /** WatchList may be asked for. */
+  /** Whether WatchList may be asked for. */
   readonly watchList: boolean;
   /**
-   * A WatchList was refused or given up: pages, until a list is complete. The next list begins with WatchList again, at
-   * the price of one refused request: so a server that has learned it is noticed.
+   * A WatchList was refused or given up: pages are asked for until a list is complete. The next list begins with
+   * WatchList again, at the price of one refused request, so a server that has learned it is noticed.
    */
   inPages: boolean;
-  /** Items that the next page asks for. */
+  /** How many items the next page asks for. */
   pageItems: number;
   /** A list has begun at least once. */
   hasListed: boolean;
@@ -165,7 +169,7 @@ export interface Reflector<R extends Versioned = Versioned> {
   undecodableInARow: number;
   /** A list was complete. */
   synced: boolean;
-  /** The last list was answered 403 or 404: this may take until somebody changes roles, or the server. */
+  /** The last list was answered 403 or 404. This may last until somebody changes roles, or the server. */
   refused: boolean;
   /** When the watch was lost; -1 = it runs. Starts at 0: never had. */
   downSinceMs: number;

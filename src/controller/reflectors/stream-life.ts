@@ -1,18 +1,18 @@
 /**
- * How long the stream of a watch may live. Only whole frames are life: single bytes, or a frame that is never whole, would
- * else hold a cache still for ever. A frame of the greatest length (16 MiB) has the time of silence to come whole, so it
- * needs 110 KB/s; an object as big as etcd takes them (1.5 MiB) 10 KB/s.
+ * How long the stream of a watch may live. Only whole frames are life: otherwise single bytes, or a frame that is never
+ * whole, would keep a cache still for ever. A frame of the greatest length (16 MiB) has the time of silence to come
+ * whole, so it needs 110 KB/s. An object as big as etcd takes them (1.5 MiB) needs 10 KB/s.
  */
 
-/** The server sends bookmarks about every 60 s, on a resource at rest the first after some 120 s. */
+/** The server sends a bookmark about every 60 s; on a resource at rest the first comes after some 120 s. */
 const SILENCE_MS = 150_000;
 /**
- * Initial events come without pauses, and the bookmark at their end waits only until the server's cache is as new as the
- * request: seconds. How long they take as a whole says nothing: 165,000 pods take more than a minute.
+ * Initial events come without pauses. The bookmark at their end waits seconds, until the server's cache is as new as
+ * the request. How long they take as a whole says nothing: 165,000 pods take more than a minute.
  */
 const INITIAL_SILENCE_MS = 30_000;
 const SECONDS_MIN = 300;
-/** The server ends a stream at its `timeoutSeconds`; one that is so much older is ended from here. */
+/** The server ends a stream at its `timeoutSeconds`. A stream that is so much older is ended from here. */
 const OVERTIME_MS = 30_000;
 
 export interface StreamLife {
@@ -24,7 +24,7 @@ export interface StreamLife {
   frames: number;
 }
 
-/** @param random from [0, 1): streams that begin together do not end together */
+/** @param random from [0, 1), so that streams that begin together do not end together */
 export function createStreamLife(random: number): StreamLife {
   return { seconds: Math.floor(SECONDS_MIN * (1 + random)), openedAtMs: 0, lastFrameAtMs: 0, frames: 0 };
 }
@@ -45,7 +45,7 @@ export function isPastItsTime(life: StreamLife, nowMs: number): boolean {
 }
 
 /**
- * Monotonic ms when it is to be ended from here if no frame comes before.
+ * Monotonic ms when the stream is ended from here if no frame comes before.
  * @param isInitial the end of a WatchList's initial events has not come yet
  */
 export function lifeEndsAtMs(life: StreamLife, isInitial: boolean): number {

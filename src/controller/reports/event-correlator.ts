@@ -1,10 +1,10 @@
 /**
- * What becomes of an event before it is sent: the rules of client-go's correlator (docs/spec/endpoints.md "Events"),
- * with its limits.
+ * What becomes of an event before it is sent: the rules and limits of client-go's correlator (docs/spec/endpoints.md
+ * "Events").
  *
  * 1. Many messages for one reason on one object become one event with a prefixed message.
  * 2. An event seen before is counted up instead of created again.
- * 3. Each object has a small budget for the events of each component; what exceeds it is counted but not sent.
+ * 3. Each object has a small budget for the events of each component. What exceeds it is counted but not sent.
  */
 import { createLru, lruGet, lruSet, type Lru } from '../../lib/lru.ts';
 import { createTokenBucket, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
@@ -33,7 +33,7 @@ export interface Observation {
   /** Name of the Event object. */
   readonly name: string;
   readonly firstWallMs: number;
-  /** How often it happened, what was not sent included. */
+  /** How often it happened, including what was not sent. */
   count: number;
 }
 
@@ -59,13 +59,13 @@ export interface EventCorrelator {
 }
 
 const CACHE_ENTRIES_MAX = 4096;
-/** From this many different messages on, within the interval, they are combined. */
+/** From so many different messages on, within the interval, they are combined. */
 const SIMILAR_MAX = 10;
 const SIMILAR_INTERVAL_MS = 600_000;
 const COMBINED_PREFIX = '(combined from similar events): ';
 const OBJECT_BURST = 25;
 const OBJECT_QPS = 1 / 300;
-/** A name that does not fit any more is cut: an Event's name must be a DNS subdomain. */
+/** A name that does not fit is cut: an Event's name must be a DNS subdomain. */
 const NAME_LENGTH_MAX = 253;
 
 export function createEventCorrelator(): EventCorrelator {
@@ -77,7 +77,7 @@ export function createEventCorrelator(): EventCorrelator {
   };
 }
 
-/** Null = over the budget of its object: not to be sent. */
+/** Null = the event is over the budget of its object and is not to be sent. */
 export function correlate(
   correlator: EventCorrelator,
   event: EventInput,

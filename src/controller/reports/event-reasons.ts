@@ -7,8 +7,8 @@ export interface EventReason {
 }
 
 /**
- * The two of Endpoints and the five of slices at the beginning are upstream's, word for word (docs/spec/endpoints.md
- * "Events", docs/spec/endpointslice.md "Events"); a plain conflict is no event here.
+ * The first two of Endpoints and the first five of slices are upstream's, word for word (docs/spec/endpoints.md
+ * "Events", docs/spec/endpointslice.md "Events"). A plain conflict is no event here.
  */
 export const EVENT_REASONS = {
   FailedToCreateEndpoint: {
@@ -30,7 +30,7 @@ export const EVENT_REASONS = {
   },
   /** `detail`: the whole text, `, addressType: <t>` at its end included. */
   TopologyAwareHintsDisabled: { type: 'Warning', message: (_service, detail) => detail },
-  /** On the Endpoints object, as the next one. `detail`: the whole text. */
+  /** Recorded on the Endpoints object, as the next one. `detail`: the whole text. */
   InvalidIPAddress: { type: 'Warning', message: (_service, detail) => detail },
   /** `detail`: the whole text. */
   TooManyAddressesToMirror: { type: 'Warning', message: (_service, detail) => detail },
@@ -54,7 +54,7 @@ export const EVENT_REASONS = {
     message: (service, detail) =>
       `EndpointSlices that mirror Endpoints ${service} cannot be brought up to date: ${detail}`,
   },
-  /** A pod is left out of the slices until its node is known; upstream fails the whole sync again and again. */
+  /** A pod is left out of the slices until its node is known. Upstream fails the whole sync again and again. */
   EndpointOnUnknownNode: {
     type: 'Warning',
     message: (service, detail) => `A pod of service ${service} was left out of its EndpointSlices: ${detail}`,

@@ -1,6 +1,7 @@
 /**
- * Sends events to the API server, one at a time, on a token budget of its own, so that a storm of events never delays a
- * write of endpoints (upstream shares one budget). Events are best effort: a bounded queue, a bounded number of tries.
+ * Sends events to the API server, one at a time, on a token budget of its own. So a storm of events never delays a
+ * write of endpoints (upstream shares one budget). Events are best effort: the queue and the number of tries are
+ * bounded.
  */
 import { assert } from '../../lib/assert.ts';
 import { nextFloat, type Prng } from '../../lib/prng.ts';
@@ -16,14 +17,14 @@ import {
 } from './event-correlator.ts';
 import { createTokenBucket, nextTokenMs, pauseTokens, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
 
-/** An event that is to be sent. What happens to it before it is sent is counted in it. */
+/** An event that is to be sent. What repeats it before it is sent is counted in it. */
 interface PendingEvent {
   readonly key: string;
   readonly event: EventInput;
   readonly observation: Observation;
   message: string;
   lastWallMs: number;
-  /** `create` also when the server has lost it meanwhile. */
+  /** `create` also when the server has lost the event meanwhile. */
   verb: 'create' | 'patch';
   tries: number;
   notBeforeMs: number;
@@ -34,16 +35,16 @@ export interface EventRecorder {
   readonly correlator: EventCorrelator;
   readonly bucket: TokenBucket;
   readonly queue: RingBuffer<PendingEvent>;
-  /** Those of the queue that can still take more counts, by key. */
+  /** Events of the queue that can still take more counts, by key. */
   readonly unsent: Map<string, PendingEvent>;
-  /** The first of the queue has been sent and waits for its answer. */
+  /** The first event of the queue has been sent and waits for its answer. */
   inFlight: boolean;
   sentTotal: number;
-  /** Over the budget of their object. */
+  /** Events over the budget of their object. */
   suppressedTotal: number;
   /** The queue was full. */
   droppedTotal: number;
-  /** Refused by the server, or tried too often. */
+  /** Events that the server refused, or that were tried too often. */
   failedTotal: number;
 }
 
@@ -71,7 +72,7 @@ const MESSAGE_BYTES_MAX = 1024;
 
 const encoder = new TextEncoder();
 
-/** `queueMax`: most events waiting to be sent (client-go: 1,000); beyond it new ones are dropped and counted. */
+/** `queueMax`: the most events waiting to be sent (client-go: 1,000). Beyond it new ones are dropped and counted. */
 export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder {
   return {
     prng,
@@ -118,7 +119,7 @@ export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: n
   else recorder.droppedTotal++;
 }
 
-/** The next request to send, or null. Its answer must be given to `onEventReply` before there is another one. */
+/** The next request to send, or null. Its answer must be given to `onEventReply` before the next call. */
 export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventRequest | null {
   if (nowMs < nextEventMs(recorder)) return null;
   const pending = ringFirst(recorder.queue);
@@ -128,7 +129,7 @@ export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventR
   return request(pending);
 }
 
-/** Tried again on 429, 5xx and no answer, up to twelve times; whatever else the server refuses is given up. */
+/** An event is tried again after 429, 5xx and no answer, up to twelve times. It is given up after any other refusal. */
 export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: number): void {
   const pending = ringFirst(recorder.queue);
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');

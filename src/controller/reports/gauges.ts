@@ -1,4 +1,4 @@
-/** The gauges, which are read from the state of the controllers when somebody asks. */
+/** The gauges. They are read from the state of the controllers when somebody asks. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import type { FactSums, SliceSums } from './fact-sums.ts';
 import type { ControllerState } from '../state.ts';

@@ -1,15 +1,15 @@
-/** What the health endpoints say, from the state alone. A dead watch is not ready. */
+/** What the health endpoints say, from the state alone. A controller with a dead watch is not ready. */
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why not; or how it is. May be empty. */
+  /** Why it is not ready, or how it is. May be empty. */
   readonly message: string;
 }
 
-/** A watch that is being opened again is no news; one that stays away is. */
+/** A watch that is being opened again is no news. One that stays away is. */
 const WATCH_DOWN_MS_MAX = 15_000;
 
 /** Ready: every cache was filled once, and every watch runs or was lost moments ago. */

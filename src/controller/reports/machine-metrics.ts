@@ -1,4 +1,4 @@
-/** What the machines of the controller count anyway, served under the names of the catalogue. */
+/** What the parts of the controller count for themselves, served under the names of the catalogue. */
 import { attachHistogram, readMetric, type MetricStore } from '../../metrics/store.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { ControllerOptions } from '../options.ts';
@@ -16,7 +16,7 @@ export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): voi
   attachHistogram(store, 'workqueue_work_duration_seconds', labels, queue.workSeconds);
 }
 
-/** Upstream has a bucket for each controller; here all that run share one, so that each of their names shows it. */
+/** Upstream has a bucket for each controller. Here all running controllers share one, so each of the names shows it. */
 export function exposeTokenBucket(
   store: MetricStore,
   bucket: TokenBucket,

@@ -1,5 +1,5 @@
 /**
- * Who else writes the objects that are kept here: counted by field manager, and told once an hour while it lasts. One
+ * Who else writes the objects that are kept here, counted by field manager and told once an hour while it lasts: one
  * line for each writer, however many services it concerns.
  */
 import type { Now } from '../event.ts';
@@ -12,7 +12,7 @@ import { roughDuration } from '../../lib/duration.ts';
 /** By name. */
 export type OtherWriters = Map<string, OtherWriter>;
 
-/** What was done since it was told of last. */
+/** What the writer did since it was told of last. */
 interface OtherWriter {
   changes: number;
   /** Monotonic ms of the first of them. */
@@ -22,9 +22,9 @@ interface OtherWriter {
 }
 
 const OTHER = 'other';
-/** Names of field managers come from outside: further ones are `other`. */
+/** Names of field managers come from outside, so there is a bound: further ones are `other`. */
 const WRITERS_MAX = 10;
-/** One or two changes within an hour are somebody's correction, or the last writes of the process before. */
+/** One or two changes within an hour are somebody's correction, or the last writes of an earlier process. */
 const TOLD_FROM = 3;
 const TOLD_EVERY_MS = 3_600_000;
 /** Repairs of one service in a row. */
@@ -54,7 +54,7 @@ export function noteOtherWriter(
     manager,
     changes: writer.changes,
     within: roughDuration(now.nowMs - writer.sinceMs),
-    // Of the last one.
+    // The service of the last change.
     controller: unit.controller.name,
     service: keyOf(unit.service),
   });
@@ -63,8 +63,8 @@ export function noteOtherWriter(
 }
 
 /**
- * Most of what is done by nobody with a name are deletions that are no writer's: by the end of a namespace, by the
- * garbage collector. Only what is done again after each repair is.
+ * Most changes by nobody with a name are deletions that are no writer's: by the end of a namespace, or by the garbage
+ * collector. Only a change that comes again after each repair is a writer's.
  */
 function isFight({ fight }: Unit): boolean {
   return fight !== null && Object.values(fight.rounds).some(({ count }) => count >= FIGHT_REPAIRS);

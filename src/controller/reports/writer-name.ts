@@ -3,20 +3,23 @@ import { fieldManagers } from '../../kube/managed-fields.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import type { ObjectBytes } from '../../shard/protocol.ts';
 
-/** Where managedFields do not tell: after a deletion, a write that took no field, or where there are none. */
+/**
+ * The name where managedFields do not tell: after a deletion, after a write that took no field, or where there are
+ * none.
+ */
 export const UNKNOWN_WRITER = 'unknown';
 /** Admission has changed our own write. */
 export const ADMISSION = 'admission';
 
 const OWN_MANAGER = 'endpointd';
-/** By how much the clocks of API servers and of this machine may differ. */
+/** How much the clocks of API servers and of this machine may differ. */
 const SKEW_SECONDS = 2;
 /** An own name that is older is of the past: what was written just now has taken no field from it. */
 const FRESH_SECONDS = 60;
 
 /**
  * Who has made a state of an object that is known to be no write of this process. The own name is that of another
- * endpointd: believed only where it stands for a write that this process did not make.
+ * endpointd, and is believed only where it stands for a write that this process did not make.
  * @param content null = it was deleted, or nothing of it is at hand
  * @param wroteAtSeconds when this process wrote it last; 0 = never
  */

@@ -1,4 +1,4 @@
-/** Reads of the objects that a controller writes, where only the server knows what it holds. */
+/** Reads the objects that a controller writes, where only the server knows what it holds. */
 import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
 import { releaseHeld, settleRead, sliceOf } from '../caches/outputs.ts';
@@ -21,14 +21,14 @@ import type { TransportEvent } from '../../ports/transport.ts';
 
 const READ_TIMEOUT_MS = 10_000;
 
-/** Asks for the whole Endpoints object; its watch events are held meanwhile. */
+/** Asks for the whole Endpoints object. Its watch events are held meanwhile. */
 export function readEndpoints(state: ControllerState, unit: Unit): void {
   const { service } = unit;
   service.endpoints.inFlight++;
   read(state, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
 }
 
-/** Takes the answer. Returns why it is none. */
+/** Takes the answer. Returns why it is no answer. */
 export function takeEndpointsRead(
   state: ControllerState,
   output: OutputState,
@@ -61,7 +61,7 @@ function takeEndpointsObject(
   noteRead(output.service.view, 'endpoints', [{ name: output.name, content }]);
 }
 
-/** Asks for all slices of the unit by their labels; watch events of them are held meanwhile. */
+/** Asks for all slices of the unit by their labels. Their watch events are held meanwhile. */
 export function readSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
   unit.reading = true;
@@ -70,7 +70,7 @@ export function readSlices(state: ControllerState, unit: Unit): void {
   read(state, { for: 'read-slices', unit }, path);
 }
 
-/** Takes the answer: those that it does not name do not exist. Returns why it is none. */
+/** Takes the answer. Slices that it does not name do not exist. Returns why it is no answer. */
 export function takeSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
   let failure: Failure | null = null;
   let version = '';
@@ -92,7 +92,7 @@ export function takeSlicesRead(state: ControllerState, unit: Unit, event: Transp
 }
 
 function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
-  // Read whole before any of it is taken: one that cannot be read leaves all as it was.
+  // All of it is read before any is taken: if one slice cannot be read, everything stays as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, state.interner) }))
     .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
@@ -108,7 +108,7 @@ function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now):
   return list.resourceVersion;
 }
 
-/** The watch was faster, and has shown the slice as another unit's. */
+/** The watch was faster and has shown the slice as another unit's. */
 function hasMovedSince(
   state: ControllerState,
   unit: Unit,
