@@ -25,9 +25,10 @@ export interface BindAddress {
 }
 
 /**
- * One core is the main thread's, the others plan; beyond four threads nothing is gained, since planning costs less than
- * the main thread's own share of a change. On one or two cores a thread costs more than it saves: 2,000 services of 5
- * pods from nothing took 2.2 to 2.7 s of CPU inline and 3.0 to 4.0 s with one thread, for the wake-ups of each batch.
+ * One core is the main thread's, the others plan. Beyond four threads nothing is gained, since planning costs less than
+ * the main thread's own share of a change. On one or two cores a thread costs more than it saves, because of the
+ * wake-ups of each batch: 2,000 services of 5 pods from nothing took 2.2 to 2.7 s of CPU inline and 3.0 to 4.0 s with
+ * one thread.
  */
 export function shardsDefault(cores: number): number {
   return cores <= 2 ? 0 : Math.min(cores - 1, 4);

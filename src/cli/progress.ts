@@ -1,4 +1,6 @@
-/** One line that follows what happens: rewritten in place on a terminal, elsewhere printed again now and then. */
+/**
+ * One line that follows what happens. It is rewritten in place on a terminal, and elsewhere printed again now and then.
+ */
 export interface Progress {
   /** What is going on now. */
   readonly show: (text: string) => void;

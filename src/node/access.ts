@@ -1,4 +1,4 @@
-/** Where the API server is and as whom to speak to it: what the transport needs, whatever it was read from. */
+/** Where the API server is and as whom to speak to it, from whatever source: what the transport needs. */
 export interface Access {
   /** `https://host:port` without a path. */
   readonly origin: string;
@@ -28,7 +28,7 @@ export interface TlsMaterial {
  */
 export type ReadAccess = (why: 'refresh' | 'unauthorized') => Promise<Access>;
 
-/** Connections made with equal keys are interchangeable; headers are not part of a connection. */
+/** Connections with equal keys are interchangeable. Headers are not part of a connection. */
 export function connectionKey(access: Access): string {
   return JSON.stringify([access.origin, access.proxyUrl, access.tls]);
 }

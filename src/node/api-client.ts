@@ -1,6 +1,6 @@
 /**
- * A plain client of an API server that speaks JSON: for what stands beside the controller (filling a cluster, looking at
- * it independently), never for the controller's own path.
+ * A plain client of an API server that speaks JSON. It is for what stands beside the controller (filling a cluster,
+ * looking at it independently), never for the controller's own path.
  */
 import { Pool } from 'undici';
 import type { KubeObject } from '../kube/types.ts';
@@ -21,7 +21,10 @@ export interface ApiRequest {
 }
 
 export interface ApiClient {
-  /** The parsed body of a 2xx answer. @throws ApiError for any other */
+  /**
+   * The parsed body of a 2xx answer.
+   * @throws ApiError for any other answer
+   */
   readonly send: (request: ApiRequest) => Promise<unknown>;
   /** Every object of a collection. */
   readonly list: (path: string) => Promise<{ resourceVersion: string; items: KubeObject[] }>;

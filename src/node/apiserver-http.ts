@@ -118,7 +118,7 @@ export function kubeconfigFor(url: string, token: string, ca = ''): string {
 
 const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
 
-/** With a token, what does not carry it; without one, what a page in a browser may have sent. */
+/** With a token a request is refused that does not carry it; without one, what a page in a browser may have sent. */
 function refusalOf(request: IncomingMessage, token: string): Status | null {
   if (token !== '') return isAuthorised(request, token) ? null : failure(401, 'Unauthorized', 'Unauthorized');
   const why = browserRefusal(request);
@@ -130,7 +130,7 @@ function isAuthorised(request: IncomingMessage, token: string): boolean {
   return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(request.url ?? '');
 }
 
-/** Of one length, so that comparing tells nothing of the token. */
+/** Both digests have one length, so comparing tells nothing of the token. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -186,8 +186,8 @@ function answer(
 }
 
 /**
- * Writes frames as long as the connection takes them. While it does not, they wait in the watch, which the server ends
- * when they become too many.
+ * Writes frames as long as the connection takes them. While it does not, they wait in the watch. The server ends the
+ * watch when they become too many.
  */
 function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults | null): void {
   let scheduled = false;
@@ -219,7 +219,7 @@ function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults
     if (scheduled || held) return;
     const holdMs = faults?.holdMs() ?? 0;
     if (holdMs > 0) {
-      // Nothing overtakes what is late.
+      // A late piece is not overtaken.
       held = true;
       setTimeout(release, holdMs).unref();
       return;
@@ -243,7 +243,7 @@ function sendStatus(response: ServerResponse, status: Status): void {
 }
 
 interface Ticker {
-  /** A watch was opened: something may be due earlier. */
+  /** A watch was opened, so something may be due earlier. */
   arm(): void;
   stop(): void;
 }

@@ -7,7 +7,7 @@ import { failureMessage } from './failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 
-/** What hangs must not hold up the start or every later renewal. */
+/** A command that hangs must not hold up the start or every later renewal. */
 const PLUGIN_MS_MAX = 60_000;
 
 /** What a kubeconfig's user has in place of credentials: an exec command, or OIDC. @throws CredentialsError */
@@ -26,7 +26,7 @@ export function createAuthPlugin(kubeconfig: Kubeconfig, msMax: number = PLUGIN_
   return naming(`${at}: auth-provider`, createOidc(kubeconfig, msMax));
 }
 
-/** Errors that say whose they are, and nothing of what could not be parsed. */
+/** Errors that name their source and quote nothing of what could not be parsed. */
 function naming(plugin: string, ask: AuthPlugin): AuthPlugin {
   return async (fresh) => {
     try {
@@ -39,7 +39,7 @@ function naming(plugin: string, ask: AuthPlugin): AuthPlugin {
   };
 }
 
-/** Through client-node, which is imported here and only here: it costs 0.6 s of CPU and 85 MB. */
+/** Asks through client-node, which is imported here and only here: it costs 0.6 s of CPU and 85 MB. */
 function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
   let config: KubeConfig | undefined;
   let last: PluginCredentials | undefined;
@@ -61,7 +61,7 @@ function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
 async function loadConfig({ user }: Kubeconfig): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
-  // Only the user matters; the real server may be plain http on loopback, which client-node refuses.
+  // Only the user matters. The real server may be plain http on loopback, which client-node refuses.
   config.loadFromClusterAndUser(
     { name: 'cluster', server: 'https://localhost', skipTLSVerify: false },
     { name: user.name, authProvider: user.authProvider ?? undefined },

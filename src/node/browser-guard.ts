@@ -1,16 +1,17 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 /**
- * Why a request to a server on loopback without credentials is refused, null if it is not. A page in a browser on this
- * machine reaches such a server as well. It names itself in headers that scripts cannot set:
- * - `Host` is the page's own name when that has been made to resolve to this machine (DNS rebinding), so only names of
+ * Why a request to a server on loopback without credentials is refused; null if it is not. A page in a browser on this
+ * machine reaches such a server as well, and names itself in headers that scripts cannot set:
+ *
+ * - `Host` is the page's own name if that has been made to resolve to this machine (DNS rebinding). So only names of
  *   this machine are taken, as `kubectl proxy` does. The port does not matter: tunnels change it, rebinding does not.
  * - `Sec-Fetch-Site`, and `Origin` in older browsers, tell a page of another server. Its reads are harmless, since the
- *   browser keeps the answers from it; its writes are refused, as by Go's `http.CrossOriginProtection`.
+ *   browser keeps the answers from it. Its writes are refused, as Go's `http.CrossOriginProtection` refuses them.
  */
 export function browserRefusal({ method = 'GET', headers }: IncomingMessage): string | null {
   const { host } = headers;
-  // Browsers always send it; without it are clients of HTTP/1.0.
+  // Browsers always send it. Clients of HTTP/1.0 come without it.
   if (host !== undefined && !isThisMachine(host)) return `host ${JSON.stringify(host)} is no name of this machine`;
   if (SAFE_METHODS.includes(method) || isSameOrigin(headers)) return null;
   return `a page of another server may not ${method}`;

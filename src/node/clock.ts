@@ -8,7 +8,8 @@ export function createClock(): Clock & { close(): void } {
 
   function wakeAt(atMs: number, wake: () => void): void {
     clearTimeout(timer);
-    // Rounded up, and asked again: a timer may fire up to a millisecond early, and the port promises "never before".
+    // The time is rounded up and asked again, because a timer may fire up to a millisecond early and the port promises
+    // "never before".
     const restMs = Math.min(Math.max(Math.ceil(atMs - performance.now()), 0), TIMER_MS_MAX);
     timer = setTimeout(() => {
       if (performance.now() < atMs) wakeAt(atMs, wake);

@@ -36,8 +36,8 @@ const PLUGIN_REFRESH_MS = 10_000;
 
 /**
  * Where the API server is and as whom to speak to it, by kube-controller-manager's rules: the kubeconfig, `--master`
- * before its server, in-cluster when neither is given. The kubeconfig itself is read again too, so that credentials
- * embedded in it are renewed without a restart; one caught half-written is an error, and the last access stays in use.
+ * before its server, in-cluster when neither is given. The kubeconfig itself is read again too, so credentials embedded
+ * in it are renewed without a restart. One that is caught half-written is an error, and the last access stays in use.
  */
 export function createCredentials(config: CredentialsConfig): Credentials {
   let kubeconfigText: string | undefined;
@@ -192,7 +192,7 @@ async function readToken(path: string): Promise<string> {
   return checkedToken((await readText(path, 'token file')).trim(), `token file ${path}`);
 }
 
-/** What is no token must neither end up in a header nor, as a secret, in the message. */
+/** Text that is no token must neither end up in a header nor, as a secret, in the message. */
 function checkedToken(token: string, at: string): string {
   if (token === '') throw new CredentialsError(`${at} is empty`);
   if (/[^!-~]/.test(token)) throw new CredentialsError(`${at} holds characters that no token has`);

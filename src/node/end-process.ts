@@ -1,9 +1,9 @@
 import process from 'node:process';
 
 /**
- * Ends the process with `status`, whatever its threads are stuck in. `process.exit` waits for Node's thread pool, and so
- * for a name server that does not answer, a disk that is gone or a terminal that is stopped; and a signal to oneself does
- * nothing as process 1 of a container. So the program is replaced by one that only exits.
+ * Ends the process with `status`, whatever its threads are stuck in. `process.exit` would wait for Node's thread pool,
+ * and so for a name server that does not answer, a disk that is gone or a terminal that is stopped. A signal to oneself
+ * does nothing as process 1 of a container. So the program is replaced by one that only exits.
  */
 export function endNow(status: number): never {
   process.emit('exit', status);

@@ -10,8 +10,8 @@ const GROUP = 'client.authentication.k8s.io';
 const API_VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
 /**
- * The credentials that a kubeconfig's command prints (an ExecCredential), as client-go asks for them: once while they
- * are valid, again with `fresh`. A command that takes longer than `msMax` is killed.
+ * The credentials that a kubeconfig's command prints (an ExecCredential). As client-go does, it asks for them once
+ * while they are valid, and again with `fresh`. A command that takes longer than `msMax` is killed.
  */
 export function createExecPlugin(
   kubeconfig: Kubeconfig,

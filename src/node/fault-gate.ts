@@ -29,7 +29,10 @@ export interface FaultGate {
   readonly admin: boolean;
 }
 
-/** Null when nothing asks for one: then requests take the shortest way. @throws Error for a rule that cannot be read */
+/**
+ * Null when no rule and no flag asks for a gate: requests then take the shortest way.
+ * @throws Error for a rule that cannot be read
+ */
 export function createFaultGate(rules: readonly string[], admin: boolean, random: () => number): FaultGate | null {
   return rules.length === 0 && !admin ? null : { rules: rules.map(parseFaultRule), admin, random };
 }
@@ -51,7 +54,7 @@ export interface Passage {
 /** Nothing happens to it. */
 export const FREE_PASSAGE: Passage = { loseReply: false, watchFaults: null };
 
-/** Calls `pass` now or later, or never: then the request has been answered or lost here. */
+/** Calls `pass` now or later, or never: then the gate has answered or lost the request. */
 export function playFaults(
   gate: FaultGate,
   request: IncomingMessage,
@@ -89,7 +92,7 @@ function delayed({ delayMs }: Fate, run: () => void): void {
   else setTimeout(run, delayMs).unref();
 }
 
-/** Null for what is no request for a resource: those never fail. */
+/** Null for a request that is for no resource: those never fail. */
 function targetOf({ method, url = '', headers }: IncomingMessage): FaultTarget | null {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);

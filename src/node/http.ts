@@ -8,7 +8,7 @@ export type HealthPath = 'healthz' | 'livez' | 'readyz';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why not; or how it is. May be empty. */
+  /** Why the check fails, or how it is. May be empty. */
   readonly message: string;
 }
 
@@ -21,7 +21,7 @@ export interface HttpConfig {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  /** Asked at most once at a time, and once a second: rendering stops everything else meanwhile. */
+  /** Called at most once at a time and once a second, because rendering stops everything else meanwhile. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly health: (path: HealthPath) => Health;
   /** A connection that could not be accepted, for want of file descriptors as a rule. At most one call a minute. */
@@ -51,7 +51,7 @@ const HEALTH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
 
 /**
  * Serves /metrics, /healthz, /livez and /readyz, each also with `?verbose`, and `/readyz/<check>`, in kube-apiserver's
- * formats; nothing else. A connection is for one request and has ten seconds; six are open at most.
+ * formats, and nothing else. A connection is for one request and has ten seconds. Six are open at most.
  * @throws when the address cannot be listened on
  */
 export async function startHttp(config: HttpConfig): Promise<HttpServer> {

@@ -11,8 +11,9 @@ export interface InlineShards extends Shards {
 }
 
 /**
- * One shard on the calling thread (`--shards=0`), through the same bytes as in a thread, one batch for each turn of the
- * event loop, so that sockets are served in between. A planner that hangs can't be ended here: `restart` only empties it.
+ * One shard on the calling thread (`--shards=0`), through the same bytes as in a thread. It works on one batch for each
+ * turn of the event loop, so that sockets are served in between. A planner that hangs cannot be ended here: `restart`
+ * only empties it.
  */
 export function createInlineShards(
   config: PlannerConfig,

@@ -1,10 +1,10 @@
 /**
- * Lines to an output that may be slow, full, stuck or gone. Nobody ever waits for it: what does not fit into a bounded
- * buffer, or cannot be written, is dropped and counted.
+ * Writes lines to an output that may be slow, full, stuck or gone. Nobody ever waits for it. What does not fit into a
+ * bounded buffer, or cannot be written, is dropped and counted.
  */
 import { performance } from 'node:perf_hooks';
 
-/** Where the bytes go; a short write is continued. The code EAGAIN means: takes nothing now, ask again later. */
+/** Where the bytes go. A short write is continued. The code EAGAIN means: takes nothing now, ask again later. */
 export interface LineSink {
   /** Calls `done` once, never before it returns. It may never call it. */
   readonly write: (bytes: Uint8Array, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
@@ -25,7 +25,7 @@ export interface LineWriter {
   readonly push: (line: string) => void;
   /** Writes out what waits. False when that took longer than `msMax`. */
   readonly flush: (msMax: number) => Promise<boolean>;
-  /** The same on the spot, for a process that ends: returns after about `msMax` even if lines are left. */
+  /** The same on the spot, for a process that ends. Returns after about `msMax` even if lines are left. */
   readonly flushNow: (msMax: number) => void;
   readonly droppedLines: () => number;
   readonly writeErrors: () => number;
@@ -81,7 +81,7 @@ export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfi
     return true;
   }
 
-  /** Where lines were dropped, that is told at their place. */
+  /** Puts the notice of dropped lines at their place. */
   function enqueueNotice(): boolean {
     if (untold > 0 && !enqueue(dropNotice(untold), untold)) return false;
     untold = 0;
@@ -168,7 +168,7 @@ export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfi
 
   function flushNow(msMax: number): void {
     const untilMs = performance.now() + msMax;
-    // What the sink has is left to it; a write that is only about to come back does not keep the rest from its place.
+    // What the sink has is left to it. A write that is about to come back does not keep the rest from its place.
     if (inFlightSinceMs !== null) {
       if (performance.now() - inFlightSinceMs > STUCK_MS) return;
       chunk = null;

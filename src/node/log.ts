@@ -25,7 +25,7 @@ export interface LogConfig {
 /** Some thousand lines: what is written in the seconds for which a reader may pause. */
 const BUFFER_BYTES_MAX = 1_048_576;
 
-/** The log in klog's two formats. It is written behind the caller's back: `write` never waits and never throws. */
+/** The log in klog's two formats. `write` never waits and never throws: the lines are written later. */
 export function createLog(config: LogConfig): Log {
   const format = config.format === 'json' ? formatJson : formatText;
   const { push, ...writer } = createLineWriter({
@@ -44,8 +44,9 @@ export function createLog(config: LogConfig): Log {
 }
 
 /**
- * Writes run on Node's thread pool, which a process that exits waits for: one to a pipe that nobody reads must fail with
- * EAGAIN, and not wait. Node sets its own stderr so when the stream for it is made; all else comes back by itself.
+ * Writes run on Node's thread pool, for which an ending process waits. So a write to a pipe that nobody reads must fail
+ * with EAGAIN and not wait. Node sets its own stderr so when the stream for it is made. All other outputs come back by
+ * themselves.
  */
 function fileSink(fd: number): LineSink {
   if (fd === process.stderr.fd) process.stderr.unref?.();

@@ -5,8 +5,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 /**
  * A connection as node:http may see it: up to the end of the first request's head, when `onHead` is called. What the
- * client sends behind it is not read. node:http parses all that a packet holds before it sends an answer: 64 KB of small
- * requests would take some 50 ms, and as many answers would wait for their turn.
+ * client sends behind it is not read. Otherwise node:http would parse all that a packet holds before it sends an
+ * answer: 64 KB of small requests would take some 50 ms, and as many answers would wait for their turn.
  */
 export function oneRequest(socket: Socket, onHead: () => void): Duplex {
   /** The last bytes that came: the end of the head may be cut anywhere. */

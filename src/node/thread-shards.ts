@@ -1,8 +1,8 @@
 /**
- * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash domain of
- * its own. A pool serves one *life* of a planner: when its thread dies, however, the pool goes with it and a new one
- * starts, so that nothing of a dead planner reaches its successor (a pool that replaces its thread itself would hand it
- * the tasks parked meanwhile, and stops replacing for good after one failed start).
+ * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash
+ * domain of its own. A pool serves one *life* of a planner: when its thread dies, the pool goes with it and a new one
+ * starts. So nothing of a dead planner reaches its successor. A pool that replaces its thread itself would hand it the
+ * tasks parked meanwhile, and stops replacing for good after one failed start.
  */
 import { Piscina } from 'piscina';
 import { assert } from '../lib/assert.ts';

@@ -23,8 +23,8 @@ export interface ProcessUsage {
 const STDERR_CHARS_MAX = 4000;
 
 /**
- * As the image and `bin` start Node. Where little is allocated, V8 lets the heap grow by a few megabytes only, the young
- * generation taken off, and then marks all of it again: with the caches of a large cluster that costs more than the work
+ * The flags with which the image and `bin` start Node. Where little is allocated, V8 lets the heap grow by a few
+ * megabytes only and then marks all of it again: with the caches of a large cluster that costs more than the work
  * itself. So the heap may double, as that of a Go program does, and the young generation stays small.
  */
 export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=4', '--heap-growing-percent=100'];

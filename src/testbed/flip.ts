@@ -4,8 +4,9 @@ import { podLabels, selectorOf } from '../workload/objects.ts';
 import type { ServiceView } from './service-view.ts';
 
 /**
- * When the change turns a pod's readiness: `onSeen` once for each service that selects the pod, as soon as its objects
- * show it. To be called before the change is sent, since the answer may be slower than the controller.
+ * Calls `onSeen` once for each service that selects the pod whose readiness the change turns, as soon as the service's
+ * objects show it. The caller calls it before it sends the change, because the answer may be slower than the
+ * controller.
  */
 export function awaitFlip(
   cluster: Cluster,

@@ -17,8 +17,8 @@ interface Dependent {
 }
 
 /**
- * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`: the one part of Kubernetes' garbage collector that
- * this cluster needs, since neither its controllers nor upstream's delete slices of a Service that is gone.
+ * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`. This is the one part of Kubernetes' garbage
+ * collector that the cluster needs: neither its controllers nor upstream's delete slices of a Service that is gone.
  */
 // oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function runGarbageCollector(client: ApiClient): ClusterLife {
@@ -65,7 +65,7 @@ export function runGarbageCollector(client: ApiClient): ClusterLife {
       const owners = ownerReferences.filter(
         ({ kind, apiVersion }) => Object.hasOwn(OWNERS, kind) && apiVersion === 'v1',
       );
-      // What somebody else owns too is not ours to judge.
+      // Slices that somebody else owns too are left alone.
       if (owners.length === 0 || owners.length < ownerReferences.length) return;
       dependents.set(key, { namespace, name, uid, owners });
       for (const owner of owners) {

@@ -2,7 +2,9 @@ import type { KubeObject } from '../kube/types.ts';
 import type { ApiClient } from '../node/api-client.ts';
 import type { ClusterObjects } from '../judge/cluster-check.ts';
 
-/** What the three controllers read and write, each kind as it was at some moment: read it of a cluster at rest. */
+/**
+ * What the three controllers read and write, each kind as it was at some moment. So it is read of a cluster at rest.
+ */
 export async function readObjects(client: Pick<ApiClient, 'list'>): Promise<ClusterObjects> {
   const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;
   const [services, pods, nodes, endpoints, slices] = await Promise.all([

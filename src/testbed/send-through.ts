@@ -3,14 +3,14 @@ import { ApiError, type ApiClient, type ApiRequest } from '../node/api-client.ts
 
 const RETRY_MS = 100;
 /**
- * What a kube-apiserver says where only another try helps, though the status would not tell. 403: it has just started, and
- * admission has not read the namespaces yet. 422: it could not ask etcd for a free address.
+ * Answers of a kube-apiserver after which another try helps, although the status does not tell it. 403: it has just
+ * started, and admission has not read the namespaces yet. 422: it could not ask etcd for a free address.
  */
 const PASSING = ['not yet ready to handle request', 'failed to allocate IP: rpc error'];
 
 /**
- * Sends until there is an answer, or the signal. What was done without an answer reaching us is seen at the next try: the
- * created object exists. An object that is gone, by whoever's hand, needs no more changes.
+ * Sends until there is an answer, or the signal. What was done although the answer was lost shows at the next try: the
+ * created object exists. An object that is gone needs no more changes.
  * @throws ApiError for an answer that no further try would change
  */
 export async function sendThrough(client: ApiClient, request: ApiRequest, signal: AbortSignal): Promise<void> {
