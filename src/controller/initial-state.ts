@@ -1,6 +1,4 @@
-import { createBrake } from './reflectors/brake.ts';
-import { reflectorHands } from './reflectors/reflector-group.ts';
-import { countPublished } from './caches/published.ts';
+import { createHands } from './hands.ts';
 import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder } from './reports/event-recorder.ts';
 import { createFactSums } from './reports/fact-sums.ts';
@@ -14,8 +12,7 @@ import { createTokenBucket } from './writes/rate-limit.ts';
 import type { ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
-import { createWritePause } from './writes/write-pause.ts';
-import { createWriteQueue } from './writes/writes.ts';
+import { createWrites } from './writes/writes.ts';
 import { createNodeTable } from '../core/node-table.ts';
 import { createSelectorIndex } from '../core/selector-index.ts';
 import { createInterner } from '../lib/interner.ts';
@@ -39,6 +36,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const controllers = createControllers(options, metrics);
   const instruments = createInstruments(metrics, config.host);
   const prng = createPrng(seed);
+  const interner = createInterner();
   const outbox = createOutbox<Purpose>();
   // A generator of its own: what becomes of events draws nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
@@ -46,19 +44,14 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const state: ControllerState = {
     options,
     prng,
-    interner: createInterner(),
+    interner,
     instruments,
     outbox,
+    hands: createHands({ options, outbox, prng, interner, instruments }, () => state),
     phase: 'starting',
     stopByMs: Infinity,
     controllers,
     reflectors: [],
-    reflectorHands: reflectorHands({ outbox, prng, metrics: instruments }, createBrake(options.confirmMassRemoval), {
-      reflectors: () => state.reflectors,
-      countPublished: (missed) => countPublished(state, missed),
-      metrics: instruments,
-      log: outbox.log,
-    }),
     index: createSelectorIndex<ServiceState>(),
     nodes: createNodeTable(),
     services: new Map(),
@@ -66,9 +59,9 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
     nextBatch: 1,
-    writes: createWriteQueue(),
-    tokens: createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
-    pause: createWritePause(),
+    writes: createWrites(
+      createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
+    ),
     recorder,
     reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, sums }),
     replan: createReplan(),

@@ -7,18 +7,17 @@ import type { Instruments } from './reports/instruments.ts';
 import type { Reports } from './reports/reports.ts';
 import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
-import type { TokenBucket } from './writes/rate-limit.ts';
+import type { WriteHands, WritePurpose, Writes } from './writes/writes.ts';
 import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
 import type { Replan } from './caches/replan.ts';
 import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
 import type { ShardView } from './syncs/planner-view.ts';
-import type { WorkLane, LaneShare } from './queues/lane-share.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Prng } from '../lib/prng.ts';
 import type { HttpRequest } from '../ports/transport.ts';
-import type { OutputKind, PlannedWrite } from '../shard/protocol.ts';
+import type { OutputKind } from '../shard/protocol.ts';
 
 export interface ControllerState {
   readonly options: ControllerOptions;
@@ -26,6 +25,7 @@ export interface ControllerState {
   readonly interner: Interner;
   readonly instruments: Instruments;
   readonly outbox: StepOutbox<Purpose>;
+  readonly hands: Hands;
 
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
   /** Monotonic ms by which a stop ends, drained or not. */
@@ -35,7 +35,6 @@ export interface ControllerState {
   readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
-  readonly reflectorHands: ReflectorHands;
   /** Pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** Nodes, and which pods are on them: for slices only. */
@@ -47,9 +46,7 @@ export interface ControllerState {
   readonly slices: Map<string, Map<string, OutputState>>;
   readonly shards: ShardState[];
   nextBatch: number;
-  readonly writes: WriteQueue;
-  readonly tokens: TokenBucket;
-  readonly pause: WritePause;
+  readonly writes: Writes;
   readonly recorder: EventRecorder;
   readonly reports: Reports;
   readonly replan: Replan;
@@ -61,24 +58,20 @@ export interface ControllerState {
   resyncAtMs: number;
 }
 
+/** What the parts are given that do not know the whole state. */
+export interface Hands {
+  readonly reflectors: ReflectorHands;
+  readonly writes: WriteHands;
+}
+
 /** Why a request was sent: routes its answer. */
 export type Purpose =
   | ReflectorPurpose
-  | { readonly for: 'write'; readonly queued: QueuedWrite }
+  | WritePurpose
   | { readonly for: 'read-endpoints'; readonly unit: Unit }
   | { readonly for: 'read-slices'; readonly unit: Unit }
   | { readonly for: 'confirm-orphan'; readonly unit: Unit }
   | { readonly for: 'event' };
-
-/** The pause of all writes (`write-pause.ts`). */
-export interface WritePause {
-  /** When it began; Infinity = there is none. Monotonic ms, as all times here. */
-  sinceMs: number;
-  /** No write before. */
-  untilMs: number;
-  /** The write that was sent after it, while it has no answer. */
-  trial: object | null;
-}
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
 export interface ShardState {
@@ -105,26 +98,6 @@ export interface BatchInFlight {
 export interface Asked {
   readonly service: ServiceState;
   readonly outputs: readonly OutputKind[];
-}
-
-export interface QueuedWrite {
-  readonly unit: Unit;
-  readonly output: OutputState;
-  readonly write: PlannedWrite;
-  readonly lane: WorkLane;
-  readonly queuedAtMs: number;
-  sentAtMs: number;
-  /** The version of the resource that had been reached when it was sent. */
-  reachedBefore: string;
-}
-
-/** Writes that wait, and how many are under way (`writes.ts`). */
-export interface WriteQueue {
-  fresh: QueuedWrite[];
-  chore: QueuedWrite[];
-  readonly share: LaneShare;
-  /** Sent and without an answer. */
-  inFlight: number;
 }
 
 /** Asks the loop for a request; its answer comes back as an event with the id that is returned. */

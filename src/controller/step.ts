@@ -16,14 +16,12 @@ import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import {
   beginPlan,
   fail,
-  isMoot,
   onEndpointsRead,
   onOrphanConfirmed,
   onPlanned,
   onSlicesRead,
   onWriteDone,
   startSync,
-  withdraw,
   withdrawAll,
 } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
@@ -113,7 +111,7 @@ function start(state: ControllerState, startedAt: Now): void {
     ),
   ];
   state.reflectors = [...outputs, ...inputs];
-  for (const reflector of outputs) startReflector(state.reflectorHands, reflector, startedAt);
+  for (const reflector of outputs) startReflector(state.hands.reflectors, reflector, startedAt);
 }
 
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
@@ -127,7 +125,7 @@ function startInputs(state: ControllerState, now: Now): void {
   const outputs = state.reflectors.filter(({ resource }) => OUTPUTS.has(resource));
   if (!outputs.some(({ synced }) => synced) || !outputs.every(({ synced, refused }) => synced || refused)) return;
   for (const reflector of state.reflectors) {
-    if (!OUTPUTS.has(reflector.resource)) startReflector(state.reflectorHands, reflector, now);
+    if (!OUTPUTS.has(reflector.resource)) startReflector(state.hands.reflectors, reflector, now);
   }
 }
 
@@ -171,7 +169,7 @@ function stop(state: ControllerState, now: Now): void {
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
   state.resyncAtMs = Infinity;
   for (const { queue } of state.controllers) shutDownWork(queue);
-  for (const reflector of state.reflectors) stopReflector(state.reflectorHands, reflector);
+  for (const reflector of state.reflectors) stopReflector(state.hands.reflectors, reflector);
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
@@ -184,11 +182,16 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
-      onReflectorEvent(state.reflectorHands, purpose.reflector, event, now);
+      onReflectorEvent(state.hands.reflectors, purpose.reflector, event, now);
       if (purpose.reflector.refused) startInputs(state, now);
       return;
     case 'write':
-      onWriteDone(state, purpose.queued, onWriteAnswered(state, purpose.queued, event, now), now);
+      onWriteDone(
+        state,
+        purpose.queued,
+        onWriteAnswered(state.writes, state.hands.writes, purpose.queued, event, now),
+        now,
+      );
       return;
     case 'read-endpoints':
       onEndpointsRead(state, purpose.unit, event, now);
@@ -218,7 +221,7 @@ function isStreamOpened(
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = Infinity;
   for (const reflector of state.reflectors) {
-    wakeReflector(state.reflectorHands, reflector, now);
+    wakeReflector(state.hands.reflectors, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
   }
   resyncIfDue(state, now);
@@ -243,7 +246,7 @@ function work(state: ControllerState, now: Now): number {
       if (failure === null) beginPlan(state, unit, now);
       else fail(state, unit, failure, now);
     }
-    const tokenMs = flushWrites(state, now, isMoot, withdraw);
+    const tokenMs = flushWrites(state.writes, state.hands.writes, now);
     if (slotsHeld(state) === held) return tokenMs;
   }
 }

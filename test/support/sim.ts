@@ -33,7 +33,7 @@ import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../../src/ports/transport.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 
-const DEFAULT_OPTIONS: ControllerOptions = {
+export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
   slices: false,
   mirroring: false,

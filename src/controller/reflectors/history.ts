@@ -36,8 +36,11 @@ export function noteAnswered(reflectors: readonly Reflector[], output: OutputSta
   reflector.answeredVersion = resourceVersion;
 }
 
+/** What a reflector has reached of its resource. */
+export type Reached = Pick<Reflector, 'resourceVersion' | 'answeredVersion' | 'askedAtMs'>;
+
 /** The version that the resource has reached: nothing that is asked for from now on may be below it. '' = none. */
-export function reachedVersion({ resourceVersion, answeredVersion }: Reflector): string {
+export function reachedVersion({ resourceVersion, answeredVersion }: Reached): string {
   return givesWay(resourceVersion, answeredVersion) ? answeredVersion : resourceVersion;
 }
 

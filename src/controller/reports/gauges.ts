@@ -13,10 +13,10 @@ import { allNodes } from '../../core/node-table.ts';
 
 /** Registers what is read from the state each time the metrics are asked for. */
 export function readState(store: MetricStore, state: ControllerState, sums: FactSums): void {
-  exposeTokenBucket(store, state.tokens, state.options);
+  exposeTokenBucket(store, state.writes.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
-  readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.pause, nowMs));
+  readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.writes.pause, nowMs));
   for (const controller of state.controllers) readController(store, state, sums, controller);
 
   readSeries(store, 'endpointd_stuck_service', function* () {

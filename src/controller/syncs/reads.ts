@@ -5,7 +5,7 @@ import { releaseHeld, settleRead, sliceOf } from '../caches/outputs.ts';
 import { getSlice, releaseSlice } from '../caches/services.ts';
 import { noteRead } from './planner-view.ts';
 import { send, type ControllerState, type Purpose } from '../state.ts';
-import { classify } from '../writes/writes.ts';
+import { classify } from '../writes/write-outcome.ts';
 import type { Failure, Unit, OutputState } from '../caches/service-state.ts';
 import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
 import { readList, type ListPage } from '../../kube/list.ts';

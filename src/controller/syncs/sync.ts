@@ -23,12 +23,13 @@ import { ensureSlice, forgetFacts, getUnit, hasObjects, releaseService, releaseS
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
-import { log, type ControllerState, type QueuedWrite } from '../state.ts';
+import { log, type ControllerState } from '../state.ts';
 import { noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
-import { classify, queueWrite, takeBackWrites, type WriteOutcome } from '../writes/writes.ts';
+import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
+import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
@@ -208,7 +209,7 @@ function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now:
   sync.open++;
   output.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
-  queueWrite(state, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
+  queueWrite(state.writes, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
 /** The other updates, then the deletes: what an update adds may be what a delete drops. */
@@ -279,7 +280,7 @@ function noteApplied(
     resourceVersion,
     reached: reachedBefore,
   });
-  onWrittenInThePast(state.reflectorHands, state.reflectors, reflector, sentAtMs, now);
+  onWrittenInThePast(state.hands.reflectors, state.reflectors, reflector, sentAtMs, now);
 }
 
 function soonest(a: Failure | null, b: Failure): Failure {
@@ -453,18 +454,10 @@ export function isMoot({ unit, write }: QueuedWrite): boolean {
 
 /** What was planned but not sent, and will not be. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
-  const outcome: WriteOutcome = {
-    result: 'not-sent',
-    applied: null,
-    uncertain: false,
-    isOutrun: false,
-    failure: null,
-    silent: true,
-  };
-  onWriteDone(state, queued, outcome, now);
+  onWriteDone(state, queued, NOT_SENT, now);
 }
 
 /** At the end of a drain. */
 export function withdrawAll(state: ControllerState, now: Now): void {
-  for (const queued of takeBackWrites(state)) withdraw(state, queued, now);
+  for (const queued of takeBackWrites(state.writes)) withdraw(state, queued, now);
 }

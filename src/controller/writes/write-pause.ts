@@ -6,7 +6,7 @@
  * (`backoff.ts`).
  */
 import type { Now } from '../event.ts';
-import { log, type ControllerState, type WritePause } from '../state.ts';
+import type { Log } from '../outbox.ts';
 import { encodingOrNull } from '../../kube/media-type.ts';
 import { readStatus } from '../../kube/status.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
@@ -15,6 +15,15 @@ import type { TransportEvent } from '../../ports/transport.ts';
 const PAUSE_MS_MAX = 32_000;
 /** The pause where the answer names no time. */
 const PAUSE_MS_MIN = 1000;
+
+export interface WritePause {
+  /** When it began; Infinity = there is none. Monotonic ms, as all times here. */
+  sinceMs: number;
+  /** No write before. */
+  untilMs: number;
+  /** The write that was sent after it, while it has no answer. */
+  trial: object | null;
+}
 
 export function createWritePause(): WritePause {
   return { sinceMs: Infinity, untilMs: -Infinity, trial: null };
@@ -32,8 +41,7 @@ export function noteWriteSent(pause: WritePause, write: object): void {
 }
 
 /** The answer to a write begins a pause, or ends it. */
-export function noteWriteAnswered(state: ControllerState, write: object, event: TransportEvent, now: Now): void {
-  const { pause } = state;
+export function noteWriteAnswered(pause: WritePause, log: Log, write: object, event: TransportEvent, now: Now): void {
   const isTrial = pause.trial === write;
   if (isTrial) pause.trial = null;
   const asked = pauseAsked(event);
@@ -43,12 +51,12 @@ export function noteWriteAnswered(state: ControllerState, write: object, event: 
     const goesOn = pause.sinceMs !== Infinity;
     if (!goesOn) pause.sinceMs = now.nowMs;
     // One line a pause: every answer would bring another.
-    log(state, goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'All writes wait, as the API server asks', {
+    log(goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'All writes wait, as the API server asks', {
       reason: asked.reason,
       seconds: asked.forMs / 1000,
     });
   } else if (isTrial) {
-    log(state, 'info', 0, 'Writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
+    log('info', 0, 'Writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
     pause.sinceMs = Infinity;
     pause.untilMs = -Infinity;
   }

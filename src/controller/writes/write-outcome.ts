@@ -1,0 +1,150 @@
+/** What an answer to a write means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). */
+import { retryAfterMs } from '../queues/backoff.ts';
+import type { Failure } from '../caches/service-state.ts';
+import { readObject } from '../../kube/object.ts';
+import { projectOutput } from '../../kube/project.ts';
+import { DecodeError } from '../../kube/protobuf.ts';
+import { isApiAnswer, isNamespaceTerminating, isNotFound, readStatus } from '../../kube/status.ts';
+import type { OutputRecord, Status } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Interner } from '../../lib/interner.ts';
+import type { TransportEvent } from '../../ports/transport.ts';
+import type { Ack, PlannedWrite } from '../../shard/protocol.ts';
+
+/** What an answer to a write means. */
+export interface WriteOutcome {
+  readonly result: Ack['result'];
+  /** The object after an applied write; null = there is none (not applied, or a delete). */
+  readonly applied: OutputRecord | null;
+  /** The server may hold something that nobody told us. */
+  readonly uncertain: boolean;
+  /** 409: somebody else has written the object since. */
+  readonly isOutrun: boolean;
+  /** It is a success, but not to be read. */
+  readonly isUndecodable: boolean;
+  readonly failure: Failure | null;
+  /** The failure is no news for an operator: no event. */
+  readonly silent: boolean;
+}
+
+/**
+ * The answer to a delete has no version. Where a list was asked for meanwhile, it may be of the history before that list,
+ * in which the object was there again; else the list has seen the object before the delete was done.
+ */
+const OVERTAKEN: WriteOutcome = {
+  result: 'unknown',
+  applied: null,
+  uncertain: true,
+  isOutrun: false,
+  isUndecodable: false,
+  failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
+  silent: true,
+};
+const APPLIED: WriteOutcome = {
+  result: 'applied',
+  applied: null,
+  uncertain: false,
+  isOutrun: false,
+  isUndecodable: false,
+  failure: null,
+  silent: true,
+};
+
+/** Of a write that was withdrawn. */
+export const NOT_SENT: WriteOutcome = { ...APPLIED, result: 'not-sent' };
+
+/**
+ * What the answer to a write says of its object.
+ * @param isOvertaken of a delete: a list was asked for since it was sent
+ */
+export function outcomeOf(
+  write: PlannedWrite,
+  event: TransportEvent,
+  isOvertaken: boolean,
+  interner: Interner,
+): WriteOutcome {
+  if (event.type === 'response') {
+    const { status, contentType, body } = event;
+    if (write.verb === 'delete') {
+      const isDone = (status === 200 || status === 202) && isApiAnswer(contentType, body);
+      if (isDone || isNotFound(contentType, status, body)) return isOvertaken ? OVERTAKEN : APPLIED;
+    } else if (status === 200 || status === 201) {
+      try {
+        const applied = projectOutput(readObject(contentType, body), interner);
+        if (applied.name !== write.name) throw new DecodeError(`it is of ${JSON.stringify(applied.name)}`);
+        return { ...APPLIED, applied };
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };
+        return { ...APPLIED, result: 'unknown', uncertain: true, isUndecodable: true, failure };
+      }
+    }
+  }
+  const { failure, uncertain, silent } = classify(event, write.verb === 'create');
+  // A create that finds its name taken has done nothing, and if the object is not ours it must not be tried again.
+  const isOutrun = event.type === 'response' && event.status === 409;
+  const isTaken = write.verb === 'create' && isOutrun;
+  const result = uncertain && !isTaken ? 'unknown' : 'refused';
+  return { result, applied: null, uncertain, isOutrun, isUndecodable: false, failure, silent };
+}
+
+interface Verdict {
+  /** null = nothing is wrong with the service: a create in a namespace that goes away. */
+  readonly failure: Failure | null;
+  /** The write may have been applied, or the object is not what we think: read it before the next plan. */
+  readonly uncertain: boolean;
+  readonly silent: boolean;
+}
+
+/** What an answer that is no success means for a sync. */
+export function classify(event: TransportEvent, isCreate = false): Verdict {
+  if (event.type === 'failure') {
+    const { kind, message } = event;
+    const failureClass = kind === 'refused' || kind === 'reset' ? 'unreachable' : 'server';
+    const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
+    return { failure, uncertain: event.mayHaveArrived, silent: true };
+  }
+  assert(event.type === 'response', `${event.type} is no answer`);
+  const status = readStatus(event.contentType, event.status, event.body);
+  const failed = (failureClass: Failure['class'], uncertain: boolean, silent: boolean): Verdict => ({
+    failure: { class: failureClass, message: messageOf(status), retryAfterMs: retryAfterMs(event.retryAfterSeconds) },
+    uncertain,
+    silent,
+  });
+  switch (event.status) {
+    case 409:
+      // Someone was faster, or our view of the object is behind: the GET that follows tells.
+      return failed('conflict', true, true);
+    case 404:
+      // Of a create it is the namespace that is missing; of an update the object.
+      return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
+    case 403:
+      if (isCreate && isNamespaceTerminating(status)) return { failure: null, uncertain: false, silent: true };
+      return failed('forbidden', false, false);
+    case 429:
+      return failed('throttled', false, true);
+    case 400:
+    case 405:
+    case 406:
+    case 413:
+    case 415:
+    case 422:
+      return failed('invalid', false, false);
+    case 401:
+      return failed('server', false, false);
+    default:
+      if (event.status >= 500 && isTooLarge(status)) return failed('invalid', false, false);
+      // A 503 is refused before anything is done; a bare 500 or a 504 may come after.
+      return failed('server', event.status !== 503, false);
+  }
+}
+
+/** etcd's and gRPC's limits arrive as a bare 500 (docs/spec/wire.md "Answers to writes"). */
+function isTooLarge(status: Status): boolean {
+  const message = status.message ?? '';
+  return message.includes('request is too large') || message.includes('message larger than max');
+}
+
+function messageOf(status: Status): string {
+  return status.message ?? `${status.code} ${status.reason ?? ''}`;
+}
