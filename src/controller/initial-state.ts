@@ -56,6 +56,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     nodes: createNodeTable(),
     services: new Map(),
     serviceCount: 0,
+    serviceRecords: 0,
     slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
     nextBatch: 1,

@@ -42,6 +42,8 @@ export interface ControllerState {
   /** namespace -> name -> state, for every Service and every object of ours there is. */
   readonly services: Map<string, Map<string, ServiceState>>;
   serviceCount: number;
+  /** Those of them whose Service exists. */
+  serviceRecords: number;
   /** namespace -> name -> state, for every EndpointSlice of ours. */
   readonly slices: Map<string, Map<string, OutputState>>;
   readonly shards: ShardState[];

@@ -154,13 +154,15 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
     controller.running = true;
     log(state, 'info', 0, 'Caches are filled, syncing begins', {
       controller: controller.name,
-      services: state.serviceCount,
+      services: state.serviceRecords,
       sinceStartMs: Math.round(now.nowMs - startedAt.nowMs),
     });
     startSweep(state, controller, now);
   }
   if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
-  if (state.controllers.every(({ running }) => running)) state.phase = 'running';
+  if (!state.controllers.every(({ running }) => running)) return;
+  state.phase = 'running';
+  state.reports.allDue(state.serviceRecords, startedAt, now);
 }
 
 function stop(state: ControllerState, now: Now): void {

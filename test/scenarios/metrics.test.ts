@@ -143,7 +143,7 @@ describe('a scrape', () => {
       'endpointd_decode_errors_total{resource="pods"} 1',
       'endpointd_watch_up{resource="pods"} 1',
       'workqueue_depth{name="endpoint"} 0',
-      'endpointd_services{controller="endpoints",state="known"} 4',
+      'endpointd_services{controller="endpoints",state="known"} 3',
       'endpointd_services{controller="endpoints",state="syncing"} 0',
       'endpointd_services{controller="endpoints",state="stuck"} 1',
     ]) {

@@ -24,6 +24,8 @@ import { createSliceSim, slicesOf } from '../support/sim-slices.ts';
 import type { Reports } from '../../src/controller/reports/reports.ts';
 
 const SILENT: Reports = {
+  due() {},
+  allDue() {},
   planned() {},
   unplanned() {},
   problems() {},

@@ -16,7 +16,10 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
   const { output } = controller;
   for (const service of allServices(state)) {
     const unit = unitToSweep(state, service, controller);
-    if (unit !== null) addWork(controller.queue, unit.item, 'chore', now.nowMs);
+    if (unit !== null) {
+      addWork(controller.queue, unit.item, 'chore', now.nowMs);
+      state.reports.due(unit);
+    }
     // Nobody plans from these Endpoints. They are read should that change.
     else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropEndpoints(service);
     releaseService(state, service);

@@ -66,7 +66,7 @@ function readController(
 ): void {
   const labels = { controller: name };
   exposeWorkQueue(store, queue);
-  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceCount);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceRecords);
   readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
   readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
   const { slices, mirror, trafficDistribution } = sums;

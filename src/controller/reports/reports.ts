@@ -6,6 +6,7 @@ import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent, type EventRecorder } from './event-recorder.ts';
 import { replaceFacts, type FactSums } from './fact-sums.ts';
+import { createFirstSyncs, noteAllDue, noteFirstStuck, noteFirstSync } from './first-syncs.ts';
 import { hintEvents } from './hint-events.ts';
 import type { Instruments } from './instruments.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
@@ -24,6 +25,10 @@ import {
 
 /** What a sync tells of. Nothing comes back. */
 export interface Reports {
+  /** Of the first lists: the unit is to be synced. */
+  due(unit: Unit): void;
+  /** Every controller has begun with what was due, of so many Services. `startedAt`: when the lists were asked for. */
+  allDue(services: number, startedAt: Now, now: Now): void;
   /** The unit was planned: its facts are new, `before` are those of the plan before (undefined = there was none). */
   planned(unit: Unit, before: Unit['facts'], now: Now): void;
   /** The unit is not planned any more. */
@@ -49,16 +54,25 @@ export interface ReportHands {
 
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
+  const first = createFirstSyncs();
   return {
+    due: (unit) => void first.due?.add(unit),
+    allDue: (services, startedAt, now) => noteAllDue(first, hands.log, services, startedAt, now),
     planned: (unit, before, now) => reportPlan(hands, unit, before, now),
     unplanned: (unit, before) => replaceFacts(hands.sums, unit, before, undefined),
     problems: (service, units, problems, now) => reportProblems(hands, service, units, problems, now),
     failedWrite(unit, write, failure, silent, now) {
       if (!silent) reportFailedWrite(hands, unit, write, failure, now);
     },
-    stuck: (unit, failure, now) => reportStuck(hands, unit, failure, now),
+    stuck(unit, failure, now) {
+      reportStuck(hands, unit, failure, now);
+      noteFirstStuck(first, hands.log, unit, now);
+    },
     otherWriter: (unit, writer, changes, now) => noteOtherWriter(otherWriters, hands, unit, writer, changes, now),
-    synced: (unit, sync, now) => reportSync(hands, unit, sync, now),
+    synced(unit, sync, now) {
+      reportSync(hands, unit, sync, now);
+      noteFirstSync(first, hands.log, unit, sync, now);
+    },
   };
 }
 
