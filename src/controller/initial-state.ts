@@ -1,7 +1,6 @@
 import { createHands } from './hands.ts';
 import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder } from './reports/event-recorder.ts';
-import { createFactSums } from './reports/fact-sums.ts';
 import { readState } from './reports/gauges.ts';
 import { createInstruments } from './reports/instruments.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
@@ -40,7 +39,6 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const outbox = createOutbox<Purpose>();
   // A generator of its own: what becomes of events draws nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
-  const sums = createFactSums();
   const state: ControllerState = {
     options,
     prng,
@@ -64,12 +62,12 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
     recorder,
-    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, sums }),
+    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder }),
     replan: createReplan(),
     outrun: new Map(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };
-  readState(metrics, state, sums);
+  readState(metrics, state);
   return state;
 }

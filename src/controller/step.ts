@@ -5,7 +5,6 @@
 import type { Event, Now } from './event.ts';
 import { nextEventMs, nextEventRequest, onEventReply } from './reports/event-recorder.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
-import { hasMirrorZones } from './caches/mirror-zones.ts';
 import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
@@ -26,13 +25,10 @@ import {
 } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
 import { flushWrites, onWriteAnswered } from './writes/writes.ts';
-import type { ControllerName } from './options.ts';
-import type { Controller } from './caches/service-state.ts';
 import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
-import { OUTPUT_MIRROR } from '../shard/protocol.ts';
 
 /** Longest that a stop waits for writes to be answered. */
 const DRAIN_MS_MAX = 10_000;
@@ -82,18 +78,19 @@ function take(state: ControllerState, event: Event, now: Now): void {
 
 function start(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
-  const { endpoints, slices, mirroring, watchList } = state.options;
-  const needsNodes = slices || hasMirrorZones(state.options);
+  const { watchList } = state.options;
+  const needed = new Set(state.controllers.flatMap((controller) => controller.caches(state.options)));
   const onSynced = (now: Now): void => {
     startInputs(state, now);
     startControllers(state, startedAt, now);
   };
-  const create = <R extends Reflector>(wanted: boolean, make: () => R): R[] => (wanted ? [make()] : []);
+  const create = (resource: Reflector['resource'], make: () => Reflector): Reflector[] =>
+    needed.has(resource) ? [make()] : [];
   const outputs: Reflector[] = [
-    ...create(endpoints || mirroring, () =>
+    ...create('endpoints', () =>
       createReflector('endpoints', '/api/v1/endpoints', endpointsTarget(state, onSynced), watchList),
     ),
-    ...create(slices || mirroring, () =>
+    ...create('endpointslices', () =>
       createReflector(
         'endpointslices',
         '/apis/discovery.k8s.io/v1/endpointslices',
@@ -105,10 +102,8 @@ function start(state: ControllerState, startedAt: Now): void {
   ];
   const inputs: Reflector[] = [
     createReflector('services', '/api/v1/services', serviceTarget(state, onSynced), watchList),
-    ...create(needsNodes, () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
-    ...create(endpoints || slices, () =>
-      createReflector('pods', '/api/v1/pods', podTarget(state, onSynced), watchList),
-    ),
+    ...create('nodes', () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
+    ...create('pods', () => createReflector('pods', '/api/v1/pods', podTarget(state, onSynced), watchList)),
   ];
   state.reflectors = [...outputs, ...inputs];
   for (const reflector of outputs) startReflector(state.hands.reflectors, reflector, startedAt);
@@ -136,21 +131,11 @@ function sliceSelector(state: ControllerState): string {
 }
 
 /** Each controller waits only for the caches that it reads. */
-const CACHES: Readonly<Record<ControllerName, readonly Reflector['resource'][]>> = {
-  endpoints: ['endpoints', 'services', 'pods'],
-  endpointslice: ['endpointslices', 'services', 'nodes', 'pods'],
-  'endpointslice-mirroring': ['endpointslices', 'endpoints', 'services'],
-};
-
-function cachesOf({ options }: ControllerState, { name, output }: Controller): readonly Reflector['resource'][] {
-  return output === OUTPUT_MIRROR && hasMirrorZones(options) ? [...CACHES[name], 'nodes'] : CACHES[name];
-}
-
 function startControllers(state: ControllerState, startedAt: Now, now: Now): void {
   if (state.phase !== 'starting') return;
   const synced = new Set(state.reflectors.filter((reflector) => reflector.synced).map(({ resource }) => resource));
   for (const controller of state.controllers) {
-    if (controller.running || !cachesOf(state, controller).every((resource) => synced.has(resource))) continue;
+    if (controller.running || !controller.caches(state.options).every((resource) => synced.has(resource))) continue;
     controller.running = true;
     log(state, 'info', 0, 'Caches are filled, syncing begins', {
       controller: controller.name,

@@ -17,6 +17,7 @@ import {
   type Ack,
   type Batch,
   type BatchEntry,
+  type Facts,
   type NodeZone,
   type ObjectBytes,
   type Observed,
@@ -148,7 +149,7 @@ export function estimateReplyBytes(reply: PlanReply): number {
 
 function estimateResultBytes(result: ServiceResult): number {
   let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES * 3 + result.service.length + estimateTextBytes(result.error ?? '');
-  for (const plan of result.plans) bytes += estimatePlanBytes(plan.output, plan);
+  for (const plan of result.plans) bytes += estimatePlanBytes(plan.facts, plan.writes);
   for (const { message } of result.failures) bytes += SHORT_HEADER_BYTES * 2 + estimateTextBytes(message);
   for (const problem of result.problems) {
     bytes += SHORT_HEADER_BYTES + estimateTextBytes(problem.kind) + estimateTextBytes(problem.object);
@@ -157,8 +158,8 @@ function estimateResultBytes(result: ServiceResult): number {
   return bytes;
 }
 
-function estimatePlanBytes<K extends OutputKind>(kind: K, { writes, facts }: Plan<K>): number {
-  let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES + FACTS_CODECS[kind].estimateBytes(facts);
+function estimatePlanBytes<K extends OutputKind>(facts: Facts<K>, writes: Plan['writes']): number {
+  let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES + FACTS_CODECS[facts.kind].estimateBytes(facts);
   for (const write of writes) {
     bytes += SHORT_HEADER_BYTES * 6 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
     bytes += write.uid.length + write.resourceVersion.length + write.body.length;
@@ -394,7 +395,7 @@ function resultToTuple(result: ServiceResult): unknown[] {
   return [
     result.service,
     result.needFull,
-    result.plans.map((plan) => planToTuple(plan.output, plan)),
+    result.plans.map((plan) => planToTuple(plan.facts, plan.writes)),
     result.failures.map(({ output, message }) => [OUTPUT_BITS[output], message]),
     result.problems.map((problem) => [problem.kind, problem.object, problem.field, problem.message]),
     result.error,
@@ -413,17 +414,17 @@ function resultFromTuple(value: unknown): ServiceResult {
   };
 }
 
-function planToTuple<K extends OutputKind>(kind: K, { writes, facts }: Plan<K>): unknown[] {
+function planToTuple<K extends OutputKind>(facts: Facts<K>, writes: Plan['writes']): unknown[] {
+  const { kind } = facts;
   return [OUTPUT_BITS[kind], writes.map(writeToTuple), FACTS_CODECS[kind].toTuple(facts)];
 }
 
 function planFromTuple(value: unknown): Plan {
   const [bit, writes, facts] = tuple(value, 3, 'plan');
-  return planOf(outputFromBit(bit, 'plan output'), list(writes, 'writes').map(writeFromTuple), facts);
-}
-
-function planOf<K extends OutputKind>(output: K, writes: readonly PlannedWrite[], facts: unknown): Plan<K> {
-  return { output, facts: FACTS_CODECS[output].fromTuple(facts), writes };
+  return {
+    facts: FACTS_CODECS[outputFromBit(bit, 'plan output')].fromTuple(facts),
+    writes: list(writes, 'writes').map(writeFromTuple),
+  };
 }
 
 function failureFromTuple(value: unknown): PlanFailure {

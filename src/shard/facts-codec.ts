@@ -2,7 +2,7 @@
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { FamilyFacts, SlicesFacts, ZoneCount } from '../core/slices/facts.ts';
 import type { IpFamily } from '../kube/types.ts';
-import type { EndpointsFacts, OutputFacts, OutputKind } from './protocol.ts';
+import type { Facts, OutputFacts, OutputKind } from './protocol.ts';
 import {
   estimateListBytes,
   HEADER_BYTES,
@@ -15,15 +15,15 @@ import {
   tuple,
 } from './tuples.ts';
 
-interface FactsCodec<Facts> {
-  toTuple(facts: Facts): unknown[];
+interface FactsCodec<K extends OutputKind> {
+  toTuple(facts: OutputFacts[K]): unknown[];
   /** @throws CodecError */
-  fromTuple(value: unknown): Facts;
+  fromTuple(value: unknown): Facts<K>;
   /** At least as many bytes as the tuple takes. */
-  estimateBytes(facts: Facts): number;
+  estimateBytes(facts: OutputFacts[K]): number;
 }
 
-export const FACTS_CODECS: { readonly [K in OutputKind]: FactsCodec<OutputFacts[K]> } = {
+export const FACTS_CODECS: { readonly [K in OutputKind]: FactsCodec<K> } = {
   slices: { toTuple: slicesFactsToTuple, fromTuple: slicesFactsFromTuple, estimateBytes: estimateSlicesFactsBytes },
   mirror: {
     toTuple: mirrorFactsToTuple,
@@ -37,9 +37,10 @@ export const FACTS_CODECS: { readonly [K in OutputKind]: FactsCodec<OutputFacts[
   },
 };
 
-function endpointsFactsFromTuple(value: unknown): EndpointsFacts {
+function endpointsFactsFromTuple(value: unknown): Facts<'endpoints'> {
   const [ready, notReady, truncated] = tuple(value, 3, 'endpoints facts');
   return {
+    kind: 'endpoints',
     ready: number(ready, 'ready'),
     notReady: number(notReady, 'notReady'),
     truncated: number(truncated, 'truncated'),
@@ -76,9 +77,10 @@ function slicesFactsToTuple(slices: SlicesFacts): unknown[] {
   ];
 }
 
-function slicesFactsFromTuple(value: unknown): SlicesFacts {
+function slicesFactsFromTuple(value: unknown): Facts<'slices'> {
   const [families, topology, trafficDistribution, waitingForNode, fragmented] = tuple(value, 5, 'slices facts');
   return {
+    kind: 'slices',
     families: list(families, 'families').map(familyFactsFromTuple),
     topology: topology === true,
     trafficDistribution: string(trafficDistribution, 'trafficDistribution'),
@@ -124,9 +126,10 @@ function mirrorFactsToTuple(mirror: MirrorFacts): unknown[] {
   ];
 }
 
-function mirrorFactsFromTuple(value: unknown): MirrorFacts {
+function mirrorFactsFromTuple(value: unknown): Facts<'mirror'> {
   const fields = tuple(value, 8, 'mirror facts');
   return {
+    kind: 'mirror',
     endpoints: number(fields[0], 'endpoints'),
     slices: number(fields[1], 'slices'),
     slicesDesired: number(fields[2], 'slicesDesired'),

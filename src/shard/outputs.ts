@@ -109,7 +109,7 @@ export function planOutput<K extends OutputKind>(
 ): Plan<K> {
   const planned = OUTPUTS[kind].plan(stateOf(outputs, kind, input.config), input);
   for (const problem of planned.problems) problems.push(problem);
-  return { output: kind, facts: planned.facts, writes: planned.writes };
+  return { facts: { kind, ...planned.facts }, writes: planned.writes };
 }
 
 function stateOf<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K, config: PlannerConfig): OutputStates[K] {

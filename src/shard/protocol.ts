@@ -18,6 +18,11 @@ export interface OutputFacts {
 /** An output: one kind of objects that is planned for a service. */
 export type OutputKind = keyof OutputFacts;
 
+/** The same, of whichever output it is of. */
+export type Facts<K extends OutputKind = OutputKind> = {
+  readonly [P in K]: { readonly kind: P } & OutputFacts[P];
+}[K];
+
 /** In the order in which they are planned and written: slices before Endpoints, for kube-proxy follows slices. */
 const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, endpoints: true };
 export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
@@ -121,11 +126,8 @@ export interface ServiceResult {
 }
 
 /** One output of one service, planned. */
-export type Plan<K extends OutputKind = OutputKind> = { readonly [P in K]: PlanOf<P> }[K];
-
-interface PlanOf<K extends OutputKind> {
-  readonly output: K;
-  readonly facts: OutputFacts[K];
+export interface Plan<K extends OutputKind = OutputKind> {
+  readonly facts: Facts<K>;
   /** Slices: those of phase 1 first. */
   readonly writes: readonly PlannedWrite[];
 }

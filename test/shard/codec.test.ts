@@ -221,8 +221,8 @@ suite('bytes that are no message', () => {
     const plans: Plan[] = [
       ...result!.plans,
       {
-        output: 'slices',
         facts: {
+          kind: 'slices',
           families: [{ ...family, hints: [{ zone: 'zone-a', count: 1 }], hintsFailure: '' }],
           topology: true,
           trafficDistribution: '',
@@ -231,8 +231,8 @@ suite('bytes that are no message', () => {
         writes: [],
       },
       {
-        output: 'mirror',
         facts: {
+          kind: 'mirror',
           endpoints: 1,
           slices: 1,
           slicesDesired: 1,
@@ -305,8 +305,8 @@ function complaints(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): 
 
 function replyWithBody(body: Uint8Array): PlanReply {
   const write = { id: 1, verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, body } as const;
-  const facts = { ready: 1, notReady: 0, truncated: 0 };
-  const plans = [{ output: 'endpoints', facts, writes: [write] }] as const;
+  const facts = { kind: 'endpoints', ready: 1, notReady: 0, truncated: 0 } as const;
+  const plans = [{ facts, writes: [write] }] as const;
   const result = { service: 'shop/web', needFull: false, plans, failures: [], problems: [], error: null };
   return { error: null, results: [result] };
 }

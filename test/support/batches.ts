@@ -232,7 +232,7 @@ const facts: { readonly [K in OutputKind]: fc.Arbitrary<OutputFacts[K]> } = {
 };
 
 function plansOf<K extends OutputKind>(output: K): fc.Arbitrary<Plan<K>> {
-  return fc.tuple(facts[output], writes).map(([facts, writes]) => ({ output, facts, writes }));
+  return fc.tuple(facts[output], writes).map(([facts, writes]) => ({ facts: { kind: output, ...facts }, writes }));
 }
 
 export const replies: fc.Arbitrary<PlanReply> = fc.record({

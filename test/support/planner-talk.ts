@@ -34,9 +34,9 @@ export function send(planner: Planner, news: Partial<BatchEntry>, batch: Partial
 export function plannedOf({ plans, error, ...result }: ServiceResult): Planned {
   return {
     ...result,
-    outputs: plans.map(({ output }) => output),
-    writes: plans.flatMap(({ output, writes }) => writes.map((write) => ({ ...write, output }))),
-    facts: Object.fromEntries(plans.map(({ output, facts }) => [output, facts])),
+    outputs: plans.map(({ facts }) => facts.kind),
+    writes: plans.flatMap(({ facts, writes }) => writes.map((write) => ({ ...write, output: facts.kind }))),
+    facts: Object.fromEntries(plans.map(({ facts: { kind, ...facts } }) => [kind, facts])),
     error: error ?? result.failures[0]?.message ?? null,
   };
 }

@@ -7,7 +7,7 @@ import type { ControllerState } from '../state.ts';
 import { noteMovedNode } from '../syncs/planner-view.ts';
 import { allNodes } from '../../core/node-table.ts';
 
-export function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions): boolean {
+function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions): boolean {
   return mirroring && mirroringZones;
 }
 

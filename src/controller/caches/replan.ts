@@ -5,11 +5,10 @@
 import type { Now } from '../event.ts';
 import { addWork } from '../queues/workqueue.ts';
 import type { Sync, Unit } from './service-state.ts';
-import type { MirrorFacts } from '../../core/mirroring/plan.ts';
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
 import { overloaded } from '../../core/slices/zone-shares.ts';
-import { OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
+import type { Facts } from '../../shard/protocol.ts';
 
 export interface Replan {
   /** Units that have topology hints in a family at least, and those that want them and have none. */
@@ -28,42 +27,40 @@ export function createReplan(): Replan {
 }
 
 /** To be told of each plan. undefined = the unit is not planned any more. */
-export function noteFacts(replan: Replan, unit: Unit, facts: Unit['facts']): void {
-  const before = unit.facts;
-  unit.facts = facts;
-  switch (unit.controller.output) {
-    case OUTPUT_SLICES:
-      noteHints(replan, unit, facts as SlicesFacts | undefined);
-      return;
-    case OUTPUT_MIRROR:
-      noteNodes(replan, unit, before as MirrorFacts | undefined, facts as MirrorFacts | undefined);
-  }
-}
-
-function noteHints({ hinted, unhinted }: Replan, unit: Unit, facts: SlicesFacts | undefined): void {
+export function noteFacts({ hinted, unhinted, mirrorsByNode }: Replan, unit: Unit, facts: Facts | undefined): void {
   hinted.delete(unit);
   unhinted.delete(unit);
-  if (facts === undefined) return;
-  const { families, topology } = facts;
-  if (families.some(({ hints }) => hints !== null)) hinted.add(unit);
-  if (topology && families.some(({ hints }) => hints === null)) unhinted.add(unit);
-}
-
-function noteNodes(
-  { mirrorsByNode }: Replan,
-  unit: Unit,
-  before: MirrorFacts | undefined,
-  after: MirrorFacts | undefined,
-): void {
-  for (const node of before?.nodes ?? []) {
+  for (const node of nodesOf(unit) ?? []) {
     const units = mirrorsByNode.get(node);
     if (units?.delete(unit) === true && units.size === 0) mirrorsByNode.delete(node);
   }
-  for (const node of after?.nodes ?? []) {
+  unit.facts = facts;
+  const slices = slicesOf(unit);
+  if (slices !== undefined) {
+    const { families, topology } = slices;
+    if (families.some(({ hints }) => hints !== null)) hinted.add(unit);
+    if (topology && families.some(({ hints }) => hints === null)) unhinted.add(unit);
+  }
+  for (const node of nodesOf(unit) ?? []) {
     const units = mirrorsByNode.get(node);
     if (units === undefined) mirrorsByNode.set(node, new Set([unit]));
     else units.add(unit);
   }
+}
+
+/** What the last plan says of slices by pods; undefined = there was none, or the output is another. */
+function slicesOf({ facts }: Unit): SlicesFacts | undefined {
+  return facts !== undefined && 'families' in facts ? facts : undefined;
+}
+
+/** That the mirrored endpoints with zones of the last plan are on; undefined = there was none, or they have no zones. */
+function nodesOf({ facts }: Unit): readonly string[] | undefined {
+  return facts !== undefined && 'nodes' in facts ? facts.nodes : undefined;
+}
+
+/** There are slices to merge, once the service is quiet. */
+export function isFragmented(unit: Unit): boolean {
+  return slicesOf(unit)?.fragmented === true;
 }
 
 /** Whether any unit wants hints by CPU. */
@@ -95,15 +92,13 @@ export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void 
 }
 
 function isOvertaken({ hinted, unhinted, shares, moves }: Replan, unit: Unit, sync: Sync): boolean {
-  if (unit.controller.output === OUTPUT_MIRROR) {
-    return moves !== sync.nodeMoves && (unit.facts as MirrorFacts | undefined)?.nodes !== undefined;
-  }
+  if (moves !== sync.nodeMoves && nodesOf(unit) !== undefined) return true;
   if (shares === sync.shares) return false;
   return (hinted.has(unit) && isOverloaded(unit, shares)) || (unhinted.has(unit) && shares !== null);
 }
 
 function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
-  const { families } = unit.facts as SlicesFacts;
+  const families = slicesOf(unit)?.families ?? [];
   return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
 }
 

@@ -2,7 +2,7 @@
  * What the main thread keeps of one Service key: its inputs' versions, its objects, and its units of work, each of one
  * controller. They refer to each other, so they stand together.
  */
-import type { ControllerPace, Definition } from '../definitions/definition.ts';
+import type { ControllerPace, Definition, OutputReport } from '../definitions/definition.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
@@ -12,9 +12,7 @@ import type { PlannerView } from '../syncs/planner-view.ts';
 import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';
 import { serviceKey } from '../../kube/key.ts';
 import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
-import type { EndpointsFacts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
-import type { SlicesFacts } from '../../core/slices/facts.ts';
-import type { MirrorFacts } from '../../core/mirroring/plan.ts';
+import type { Facts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 
 export interface ServiceState {
@@ -45,6 +43,7 @@ export interface Controller extends Definition, ControllerPace {
   readonly output: number;
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
+  readonly report: OutputReport;
   /** The caches that it reads are filled: it works. */
   running: boolean;
   /** Units that cannot be brought up to date, with the class of their last failure. */
@@ -73,7 +72,7 @@ export interface Unit {
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
   changedAtMs: number;
   /** What its last plan said; undefined = there was none, or the service is not planned any more. */
-  facts: EndpointsFacts | SlicesFacts | MirrorFacts | undefined;
+  facts: Facts | undefined;
 }
 
 /** One unit between its hand-over and the last answer. It holds a slot of its controller. */

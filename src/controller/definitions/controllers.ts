@@ -6,9 +6,10 @@ import { createControllerInstruments } from '../reports/instruments.ts';
 import type { ControllerOptions } from '../options.ts';
 import { createWorkQueue } from '../queues/workqueue.ts';
 import type { Controller } from '../caches/service-state.ts';
+import { assert } from '../../lib/assert.ts';
 import type { MetricStore } from '../../metrics/store.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
-import type { Definition } from './definition.ts';
+import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type Facts, type OutputKind } from '../../shard/protocol.ts';
+import type { Definition, OutputReport } from './definition.ts';
 import { DEFINITIONS } from './definitions.ts';
 
 const BITS = { endpoints: OUTPUT_ENDPOINTS, slices: OUTPUT_SLICES, mirror: OUTPUT_MIRROR };
@@ -20,7 +21,11 @@ export function createControllers(options: ControllerOptions, metrics: MetricSto
     .map((definition) => createController(definition, options, metrics));
 }
 
-function createController(definition: Definition, options: ControllerOptions, metrics: MetricStore): Controller {
+function createController<K extends OutputKind>(
+  definition: Definition<K>,
+  options: ControllerOptions,
+  metrics: MetricStore,
+): Controller {
   const pace = definition.pace(options);
   return {
     ...definition,
@@ -29,7 +34,27 @@ function createController(definition: Definition, options: ControllerOptions, me
     options,
     queue: createWorkQueue(definition.queueName, pace.concurrent),
     instruments: createControllerInstruments(metrics, definition.name),
+    report: checked(definition.kind, definition.createReport(metrics)),
     running: false,
     stuck: new Map(),
   };
+}
+
+/** The report, for whichever facts: those of another output are refused. */
+function checked<K extends OutputKind>(kind: K, report: OutputReport<K>): OutputReport {
+  const own = (facts: Facts): Facts<K> => {
+    assert(isOf(facts, kind), `facts of ${facts.kind} are told to the report of ${kind}`);
+    return facts;
+  };
+  return {
+    sum: (facts, sign) => report.sum(own(facts), sign),
+    planned: (facts, before) => report.planned(own(facts), before),
+    applied: (verb) => report.applied(verb),
+    synced: (isSuccess, seconds, facts) => report.synced(isSuccess, seconds, facts && own(facts)),
+    fields: (facts) => report.fields(own(facts)),
+  };
+}
+
+function isOf<K extends OutputKind>(facts: Facts, kind: K): facts is Facts & Facts<K> {
+  return facts.kind === kind;
 }

@@ -1,19 +1,38 @@
 import type { ControllerName, ControllerOptions } from '../options.ts';
-import type { OutputKind } from '../../shard/protocol.ts';
+import type { Reflector } from '../reflectors/reflector.ts';
+import type { EventReasonName } from '../reports/event-reasons.ts';
+import type { MetricStore } from '../../metrics/store.ts';
+import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 
 /** One controller, as data: all that tells it from the others. */
 export interface Definition<K extends OutputKind = OutputKind> {
-  /** What it writes. */
+  /** Its output. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** `source.component` of its events. */
-  readonly component: string;
-  /** What marks an EndpointSlice as its own; '' = it writes Endpoints. */
-  readonly managedBy: string;
   /** As upstream calls its queue in metrics. */
   readonly queueName: string;
   isEnabled(options: ControllerOptions): boolean;
   pace(options: ControllerOptions): ControllerPace;
+
+  /** The kind of the objects that it writes. */
+  readonly writes: 'Endpoints' | 'EndpointSlice';
+  /** Of EndpointSlices, what marks them as its own; '' = it writes Endpoints. */
+  readonly managedBy: string;
+  /** The caches that it waits for. */
+  caches(options: ControllerOptions): readonly Reflector['resource'][];
+  /** Until the first repair of an object that somebody else has deleted. */
+  readonly recreateMs: number;
+
+  /** `source.component` of its events. */
+  readonly component: string;
+  /** What its events are about. */
+  readonly eventsAbout: 'Service' | 'Endpoints';
+  /** Upstream drops the key of a service where it is called stuck here. */
+  readonly stuckReason: EventReasonName;
+  /** A write was refused, by that message; null = no event tells so. */
+  failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
+  /** How it reports, for as long as it runs. */
+  createReport(metrics: MetricStore): OutputReport<K>;
 }
 
 export interface ControllerPace {
@@ -23,4 +42,24 @@ export interface ControllerPace {
   readonly batchPeriodMs: number;
   /** After a change of one of its objects by somebody else, at least; 0 = there is no such period. */
   readonly objectBatchPeriodMs: number;
+}
+
+/** What an output tells beside what all tell: its metrics, and events that follow from its plans. */
+export interface OutputReport<K extends OutputKind = OutputKind> {
+  /** For sums over all services: with each plan its facts are added, and those of the plan before taken away. */
+  sum(facts: Facts<K>, sign: 1 | -1): void;
+  /** A unit was planned. `before`: of the plan before; undefined = there was none. Returns what is to be told of it. */
+  planned(facts: Facts<K>, before: Facts | undefined): readonly PlannedEvent[];
+  /** A write was applied. */
+  applied(verb: PlannedWrite['verb']): void;
+  /** A sync has ended. `facts`: of its plan; undefined = it failed, or there was none. */
+  synced(isSuccess: boolean, seconds: number, facts: Facts<K> | undefined): void;
+  /** For the log. */
+  fields(facts: Facts<K>): Readonly<Record<string, number>>;
+}
+
+export interface PlannedEvent {
+  readonly reason: EventReasonName;
+  /** As `EVENT_REASONS` wants it. */
+  readonly detail: string;
 }

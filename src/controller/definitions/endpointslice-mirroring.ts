@@ -1,12 +1,15 @@
+import { REPAIR_MS } from '../queues/fights.ts';
 import { MIRROR_MANAGED_BY_VALUE } from '../../kube/names.ts';
-import type { Definition } from './definition.ts';
+import { memo } from '../../lib/memo.ts';
+import { counter, histogram, type MetricStore } from '../../metrics/store.ts';
+import type { PlannedWrite } from '../../shard/protocol.ts';
+import type { Definition, OutputReport } from './definition.ts';
+import { addSliceCounts, createSliceCounts } from './slice-counts.ts';
 
 /** Writes the EndpointSlices that mirror Endpoints made by hand. */
 export const mirroringDefinition: Definition<'mirror'> = {
   kind: 'mirror',
   name: 'endpointslice-mirroring',
-  component: 'endpoint-slice-mirroring-controller',
-  managedBy: MIRROR_MANAGED_BY_VALUE,
   queueName: 'endpoint_slice_mirroring',
   isEnabled: ({ mirroring }) => mirroring,
   pace: (options) => ({
@@ -14,4 +17,46 @@ export const mirroringDefinition: Definition<'mirror'> = {
     batchPeriodMs: 0,
     objectBatchPeriodMs: options.mirroringEndpointsliceUpdatesBatchPeriodMs,
   }),
+
+  writes: 'EndpointSlice',
+  managedBy: MIRROR_MANAGED_BY_VALUE,
+  caches: (options) => [
+    'endpointslices',
+    'endpoints',
+    'services',
+    ...(options.mirroringZones ? (['nodes'] as const) : []),
+  ],
+  recreateMs: REPAIR_MS,
+
+  component: 'endpoint-slice-mirroring-controller',
+  eventsAbout: 'Endpoints',
+  stuckReason: 'MirroredEndpointSlicesStuck',
+  failedWrite: () => null,
+  createReport,
 };
+
+/** docs/spec/endpointslice.md "Metrics". */
+function createReport(metrics: MetricStore): OutputReport<'mirror'> {
+  const added = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_added_per_sync');
+  const updated = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_updated_per_sync');
+  const removed = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_removed_per_sync');
+  const skipped = histogram(metrics, 'endpoint_slice_mirroring_controller_addresses_skipped_per_sync');
+  const syncSeconds = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_sync_duration');
+  const changes = memo((operation: PlannedWrite['verb']) =>
+    counter(metrics, 'endpoint_slice_mirroring_controller_changes', { operation }),
+  );
+  const counts = createSliceCounts(metrics, 'endpoint_slice_mirroring_controller');
+  return {
+    sum: (facts, sign) => addSliceCounts(counts, facts, sign),
+    planned(facts) {
+      added.observe(facts.added);
+      updated.observe(facts.updated);
+      removed.observe(facts.removed);
+      skipped.observe(facts.skipped);
+      return [];
+    },
+    applied: (verb) => changes(verb).inc(),
+    synced: (_isSuccess, seconds) => syncSeconds.observe(seconds),
+    fields: ({ endpoints, slices }) => ({ endpoints, slices }),
+  };
+}

@@ -18,18 +18,12 @@ import {
 } from '../caches/service-state.ts';
 import { log, type ControllerState } from '../state.ts';
 import { addWork } from './workqueue.ts';
-import { OUTPUT_ENDPOINTS } from '../../shard/protocol.ts';
 
 /**
  * Time until the deletion of a Service or namespace is seen that took the object along, and for a change in several
  * steps.
  */
-const REPAIR_MS = 900;
-/**
- * The API server deletes Endpoints with their Service. The event of the Service comes by another watch, within this
- * time.
- */
-const ENDPOINTS_GONE_MS = 50;
+export const REPAIR_MS = 900;
 const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 300_000 };
 const QUIET_MS = 60_000;
 /** The most that is noted of one unit between two repairs. Further damage is repaired but not told. */
@@ -95,10 +89,9 @@ function fightOf(unit: Unit): Fight {
 }
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
-  // This object alone says where the service is, and the controller has no batch period. So it is followed nearly at
-  // once, as upstream does.
-  if (damage === 'missing' && repairs === 0 && controller.output === OUTPUT_ENDPOINTS) return ENDPOINTS_GONE_MS;
-  return Math.max(Math.min(REPAIR_MS * 2 ** repairs, REPAIR_MS_MAX[damage]), controller.objectBatchPeriodMs);
+  const isRecreated = damage === 'missing' && repairs === 0;
+  const waitMs = isRecreated ? controller.recreateMs : Math.min(REPAIR_MS * 2 ** repairs, REPAIR_MS_MAX[damage]);
+  return Math.max(waitMs, controller.objectBatchPeriodMs);
 }
 
 /**

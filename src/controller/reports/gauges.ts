@@ -1,6 +1,5 @@
 /** The gauges. They are read from the state of the controllers when somebody asks. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
-import type { FactSums, SliceSums } from './fact-sums.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -12,12 +11,12 @@ import { podCount } from '../../core/selector-index.ts';
 import { allNodes } from '../../core/node-table.ts';
 
 /** Registers what is read from the state each time the metrics are asked for. */
-export function readState(store: MetricStore, state: ControllerState, sums: FactSums): void {
+export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(store, state.writes.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.writes.pause, nowMs));
-  for (const controller of state.controllers) readController(store, state, sums, controller);
+  for (const controller of state.controllers) readController(store, state, controller);
 
   readSeries(store, 'endpointd_stuck_service', function* () {
     for (const { name, stuck } of state.controllers) {
@@ -27,9 +26,6 @@ export function readState(store: MetricStore, state: ControllerState, sums: Fact
       }
     }
   });
-  readMetric(store, 'endpointd_services_truncated', {}, () => sums.truncatedServices);
-  readMetric(store, 'endpointd_addresses_truncated', {}, () => sums.truncatedAddresses);
-  readMetric(store, 'endpointd_services_waiting_for_node', {}, () => sums.waitingForNode);
 
   readSeries(store, 'endpointd_watch_up', function* () {
     for (const { resource, downSinceMs } of state.reflectors) {
@@ -58,32 +54,10 @@ function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): n
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 
-function readController(
-  store: MetricStore,
-  state: ControllerState,
-  sums: FactSums,
-  { name, queue, stuck }: Controller,
-): void {
+function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
   const labels = { controller: name };
   exposeWorkQueue(store, queue);
   readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceRecords);
   readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
   readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
-  const { slices, mirror, trafficDistribution } = sums;
-  if (name === 'endpointslice') {
-    readSliceSums(store, 'endpoint_slice_controller', slices);
-    readSeries(store, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
-      for (const [value, count] of trafficDistribution) yield { labels: { traffic_distribution: value }, value: count };
-    });
-  } else if (name === 'endpointslice-mirroring') readSliceSums(store, 'endpoint_slice_mirroring_controller', mirror);
-}
-
-function readSliceSums(
-  store: MetricStore,
-  prefix: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
-  sums: SliceSums,
-): void {
-  readMetric(store, `${prefix}_endpoints_desired`, {}, () => sums.endpoints);
-  readMetric(store, `${prefix}_num_endpoint_slices`, {}, () => sums.slices);
-  readMetric(store, `${prefix}_desired_endpoint_slices`, {}, () => sums.slicesDesired);
 }

@@ -24,13 +24,12 @@ import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/ser
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
 import { log, type ControllerState } from '../state.ts';
-import { noteFacts, recheck } from '../caches/replan.ts';
+import { isFragmented, noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
-import type { SlicesFacts } from '../../core/slices/facts.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -39,7 +38,6 @@ import type { TransportEvent } from '../../ports/transport.ts';
 import {
   OUTPUT_ENDPOINTS,
   OUTPUT_MIRROR,
-  OUTPUT_SLICES,
   type Ack,
   type OutputKind,
   type Plan,
@@ -158,8 +156,9 @@ export function onPlanned(
   const waiting = new Set(units);
   // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
   for (const plan of plans) {
-    const unit = unitOf(plan.output);
-    assert(unit !== undefined && waiting.delete(unit), `a plan of ${plan.output} of ${keyOf(service)} comes unasked`);
+    const { kind } = plan.facts;
+    const unit = unitOf(kind);
+    assert(unit !== undefined && waiting.delete(unit), `a plan of ${kind} of ${keyOf(service)} comes unasked`);
     onUnitPlanned(state, unit, plan, now);
   }
   for (const { output, message } of failures) {
@@ -344,10 +343,6 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     if (!announced) state.reports.stuck(unit, failure, now);
   }
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
-}
-
-function isFragmented({ controller, facts }: Unit): boolean {
-  return controller.output === OUTPUT_SLICES && facts !== undefined && (facts as SlicesFacts).fragmented === true;
 }
 
 /** Nothing to plan for the unit, or no more: what it has written is cleaned up or left alone, as upstream does. */

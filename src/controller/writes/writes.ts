@@ -174,7 +174,7 @@ export function onWriteAnswered(
   const outcome = outcomeOf(write, event, isOvertaken(hands, queued), hands.interner);
   const result = outcome.failure?.class ?? outcome.result;
   instruments.writes(write.verb, result).inc();
-  if (outcome.result === 'applied') (instruments.slices ?? instruments.mirror)?.changes(write.verb).inc();
+  if (outcome.result === 'applied') unit.controller.report.applied(write.verb);
   outbox.log('info', 4, 'Write answered', {
     controller: unit.controller.name,
     service: keyOf(unit.service),

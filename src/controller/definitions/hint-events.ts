@@ -1,5 +1,5 @@
 /** Events when hints by CPU shares come and go. */
-import type { EventReasonName } from './event-reasons.ts';
+import type { EventReasonName } from '../reports/event-reasons.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
 
 export interface HintEvent {

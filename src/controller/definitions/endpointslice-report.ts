@@ -1,0 +1,65 @@
+/** What the endpointslice controller tells of its plans (docs/spec/endpointslice.md "Metrics"). */
+import { counter, histogram, readMetric, readSeries, type MetricStore } from '../../metrics/store.ts';
+import { memo } from '../../lib/memo.ts';
+import type { PlannedWrite } from '../../shard/protocol.ts';
+import type { OutputReport } from './definition.ts';
+import { hintEvents } from './hint-events.ts';
+import { addSliceCounts, createSliceCounts } from './slice-counts.ts';
+
+export function createSlicesReport(metrics: MetricStore): OutputReport<'slices'> {
+  const added = histogram(metrics, 'endpoint_slice_controller_endpoints_added_per_sync');
+  const removed = histogram(metrics, 'endpoint_slice_controller_endpoints_removed_per_sync');
+  const changes = memo((operation: PlannedWrite['verb']) =>
+    counter(metrics, 'endpoint_slice_controller_changes', { operation }),
+  );
+  const syncs = memo((result: 'success' | 'error') => counter(metrics, 'endpoint_slice_controller_syncs', { result }));
+  const changedPerSync = (topology: 'Auto' | 'Disabled', traffic_distribution: string) =>
+    histogram(metrics, 'endpoint_slice_controller_endpointslices_changed_per_sync', { topology, traffic_distribution });
+  const counts = createSliceCounts(metrics, 'endpoint_slice_controller');
+  const traffic = countByValue(metrics);
+  const waiting = { services: 0 };
+  readMetric(metrics, 'endpointd_services_waiting_for_node', {}, () => waiting.services);
+  return {
+    sum({ families, trafficDistribution, waitingForNode }, sign) {
+      for (const family of families) addSliceCounts(counts, family, sign);
+      traffic(trafficDistribution, sign);
+      if (waitingForNode > 0) waiting.services += sign;
+    },
+    planned(facts, before) {
+      for (const family of facts.families) {
+        added.observe(family.added);
+        removed.observe(family.removed);
+      }
+      return hintEvents(before?.kind === 'slices' ? before : undefined, facts);
+    },
+    applied: (verb) => changes(verb).inc(),
+    synced(isSuccess, _seconds, facts) {
+      syncs(isSuccess ? 'success' : 'error').inc();
+      if (facts === undefined) return;
+      const changed = changedPerSync(facts.topology ? 'Auto' : 'Disabled', facts.trafficDistribution);
+      for (const { writes } of facts.families) changed.observe(writes);
+    },
+    fields({ families }) {
+      const sum = { endpoints: 0, slices: 0 };
+      for (const { endpoints, slices } of families) {
+        sum.endpoints += endpoints;
+        sum.slices += slices;
+      }
+      return sum;
+    },
+  };
+}
+
+/** Services by the value of trafficDistribution in effect. */
+function countByValue(metrics: MetricStore): (value: string, sign: 1 | -1) => void {
+  const services = new Map<string, number>();
+  readSeries(metrics, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
+    for (const [value, count] of services) yield { labels: { traffic_distribution: value }, value: count };
+  });
+  return (value, sign) => {
+    if (value === '') return;
+    const count = (services.get(value) ?? 0) + sign;
+    if (count > 0) services.set(value, count);
+    else services.delete(value);
+  };
+}

@@ -1,0 +1,30 @@
+import { readMetric, type MetricStore } from '../../metrics/store.ts';
+
+/** Over all services. */
+interface SliceCounts {
+  endpoints: number;
+  slices: number;
+  slicesDesired: number;
+}
+
+/** Their gauges are registered in `metrics`, named as upstream's controller does. */
+export function createSliceCounts(
+  metrics: MetricStore,
+  controller: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
+): SliceCounts {
+  const counts = { endpoints: 0, slices: 0, slicesDesired: 0 };
+  readMetric(metrics, `${controller}_endpoints_desired`, {}, () => counts.endpoints);
+  readMetric(metrics, `${controller}_num_endpoint_slices`, {}, () => counts.slices);
+  readMetric(metrics, `${controller}_desired_endpoint_slices`, {}, () => counts.slicesDesired);
+  return counts;
+}
+
+export function addSliceCounts(
+  counts: SliceCounts,
+  { endpoints, slices, slicesDesired }: Readonly<SliceCounts>,
+  sign: 1 | -1,
+): void {
+  counts.endpoints += sign * endpoints;
+  counts.slices += sign * slices;
+  counts.slicesDesired += sign * slicesDesired;
+}
