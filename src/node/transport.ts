@@ -1,10 +1,11 @@
+import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
-import { connectionKey, type Access, type ReadAccess } from './access.ts';
 import { failureKind, failureMessage, type FailureKind } from './failure.ts';
-import type { LogLine } from './log.ts';
-import { createPools, type Pools } from './pools.ts';
-import { createWarningFilter } from './warnings.ts';
+import { createLiveAccess, type LiveAccess, type LiveAccessConfig } from './live-access.ts';
+import { isOpenStream, responseOf, type Call } from './transport-call.ts';
+import { createTransportOutbox, type TransportOutbox } from './transport-outbox.ts';
+import { createWarningFilter, type WarningFilter } from './warnings.ts';
 
 /** What became of one request, for `rest_client_*` metrics. */
 export interface RequestObservation {
@@ -19,17 +20,9 @@ export interface RequestObservation {
   readonly responseBytes: number;
 }
 
-export interface TransportConfig {
-  /** As read at start. */
-  readonly access: Access;
-  readonly readAccess: ReadAccess;
-  /** How often the access is read again. */
-  readonly refreshMs: number;
+export interface TransportConfig extends LiveAccessConfig {
   /** `endpointd/<version> (<os>/<arch>)`: names the field manager and the flow of priority and fairness. */
   readonly userAgent: string;
-  /** Most connections of the write lane. */
-  readonly maxWritesInFlight: number;
-  readonly log: (line: LogLine) => void;
   readonly observe: (observation: RequestObservation) => void;
   /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
   readonly replyBytesMax?: number;
@@ -47,327 +40,201 @@ const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
 /** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
 const CALLS_MAX = 16_384;
 
-/** Most events delivered at once: a step stays short. */
-const EVENTS_TOGETHER_MAX = 64;
-/** Pieces of a stream are put together up to about this size, which holds some hundred pods. */
-const CHUNK_BYTES_MAX = 256 * 1024;
-/** Larger pieces stay as they are: to put together those of one big object would only be garbage. */
-const SMALL_PIECE_BYTES = 8 * 1024;
-
-/** A second 401 within this time does not read the credentials again. */
-const UNAUTHORIZED_REREAD_MS = 1000;
-
-/** What waits for its macrotask: an event, or pieces of a stream that will be one. */
-type Outgoing =
-  | { readonly call: Call; readonly event: TransportEvent }
-  | { readonly call: Call; readonly pieces: Uint8Array[]; bytes: number };
-
-function chunkOf({ call, pieces }: Outgoing & { pieces: Uint8Array[] }): TransportEvent {
-  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-  return { type: 'chunk', id: call.request.id, bytes };
-}
-
-interface Call {
-  readonly request: HttpRequest;
-  readonly startedMs: number;
-  /** Of the access that it was sent with. */
-  readonly generation: number;
-  readonly timer: NodeJS.Timeout;
-  /** undefined until a connection begins to send it: until then nothing can have reached the server. */
-  controller: Dispatcher.DispatchController | undefined;
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  chunks: Uint8Array[];
-  bytes: number;
-  /** The last event is queued, or the call was cancelled: whatever undici still says is ignored. */
-  settled: boolean;
-  cancelled: boolean;
+interface State {
+  readonly config: TransportConfig;
+  readonly access: LiveAccess;
+  readonly outbox: TransportOutbox;
+  readonly dueWarnings: WarningFilter;
+  /** By the id of the request, until its last event is delivered. */
+  readonly calls: Map<number, Call>;
+  closed: boolean;
 }
 
 /**
  * The transport port over undici pools, one for each lane. Bytes go through `dispatch`, the layer below `request`,
  * because its `onRequestStart` is the one moment that tells "certainly not sent" from "may have arrived".
  */
-// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createTransport(
   config: TransportConfig,
   deliver: (events: readonly TransportEvent[]) => void,
 ): Transport & { close(): Promise<void> } {
-  let access = config.access;
-  let generation = 1;
-  let pools = createPools(access, config.maxWritesInFlight);
-  let host = new URL(access.origin).host;
-  const retired = new Set<Pools>();
   const calls = new Map<number, Call>();
-  const dueWarnings = createWarningFilter();
-  let refreshing = false;
-  let unauthorizedAtMs = Number.NEGATIVE_INFINITY;
-  let closed = false;
+  const state: State = {
+    config,
+    access: createLiveAccess(config),
+    outbox: createTransportOutbox(deliver, ({ request }) => calls.delete(request.id)),
+    dueWarnings: createWarningFilter(),
+    calls,
+    closed: false,
+  };
+  return {
+    send: (request) => send(state, request),
+    cancel: (id) => cancel(state, id),
+    close: () => close(state),
+  };
+}
 
-  /** Events wait here for a macrotask of their own, so that `deliver` is never called from inside send or cancel. */
-  let outbox: Outgoing[] = [];
-
-  function emit(call: Call, event: TransportEvent): void {
-    if (outbox.length === 0) setImmediate(flush);
-    outbox.push({ call, event });
+function send(state: State, request: HttpRequest): void {
+  const { calls, closed } = state;
+  const { access, generation, pools } = state.access.current();
+  const call: Call = {
+    request,
+    startedMs: performance.now(),
+    generation,
+    timer: setTimeout(() => timedOut(state, call), request.timeoutMs),
+    controller: undefined,
+    status: 0,
+    headers: {},
+    chunks: [],
+    bytes: 0,
+    settled: false,
+    cancelled: false,
+  };
+  if (closed || calls.size >= CALLS_MAX) {
+    const why = closed ? 'the transport is closed' : `more than ${CALLS_MAX} requests without an answer`;
+    fail(state, call, 'other', why);
+    return;
   }
-
-  /** A server flushes a stream in many small pieces: those that come in one turn of the event loop are one chunk. */
-  function emitPiece(call: Call, piece: Uint8Array): void {
-    const last = outbox.at(-1);
-    const isSmall = piece.byteLength < SMALL_PIECE_BYTES;
-    if (isSmall && last !== undefined && 'pieces' in last && last.call === call && last.bytes < CHUNK_BYTES_MAX) {
-      last.pieces.push(piece);
-      last.bytes += piece.byteLength;
-      return;
-    }
-    if (outbox.length === 0) setImmediate(flush);
-    outbox.push({ call, pieces: [piece], bytes: piece.byteLength });
-  }
-
-  function flush(): void {
-    const entries = outbox;
-    outbox = [];
-    for (let from = 0; from < entries.length; from += EVENTS_TOGETHER_MAX) {
-      const events: TransportEvent[] = [];
-      for (const outgoing of entries.slice(from, from + EVENTS_TOGETHER_MAX)) {
-        const { call } = outgoing;
-        if (call.cancelled || closed) continue;
-        const event = 'pieces' in outgoing ? chunkOf(outgoing) : outgoing.event;
-        if (call.settled && event.type !== 'chunk' && !(event.type === 'response' && isOpenStream(call))) {
-          calls.delete(call.request.id);
-        }
-        events.push(event);
-      }
-      if (events.length > 0) deliver(events);
-    }
-  }
-
-  function isOpenStream(call: Call): boolean {
-    return call.request.stream && call.status >= 200 && call.status < 300;
-  }
-
-  function settle(call: Call, event: TransportEvent): void {
-    call.settled = true;
-    clearTimeout(call.timer);
-    emit(call, event);
-  }
-
-  function fail(call: Call, kind: FailureKind, message: string): void {
-    if (call.settled) return;
-    const { id, stream } = call.request;
-    if (stream && isOpenStream(call)) {
-      settle(call, { type: 'ended', id, error: message });
-      return;
-    }
-    settle(call, { type: 'failure', id, kind, message, mayHaveArrived: call.controller !== undefined });
-    observe(call, '<error>');
-  }
-
-  function abort(call: Call): void {
-    call.controller?.abort(new Error('no longer wanted'));
-  }
-
-  function observe(call: Call, code: string): void {
-    config.observe({
-      method: call.request.method,
-      host,
-      code,
-      durationMs: performance.now() - call.startedMs,
-      requestBytes: call.request.body?.byteLength ?? 0,
-      responseBytes: call.bytes,
-    });
-  }
-
-  function respond(call: Call): TransportEvent {
-    return {
-      type: 'response',
-      id: call.request.id,
-      status: call.status,
-      contentType: headerText(call.headers['content-type']),
-      retryAfterSeconds: retryAfterSeconds(call.headers['retry-after']),
-      priorityLevel: headerText(call.headers['x-kubernetes-pf-prioritylevel-uid']),
-      body: call.chunks.length === 1 ? call.chunks[0]! : Buffer.concat(call.chunks),
-    };
-  }
-
-  function handlerOf(call: Call): Dispatcher.DispatchHandler {
-    return {
-      onRequestStart(controller) {
-        call.controller = controller;
-        if (call.settled) abort(call);
+  calls.set(request.id, call);
+  const headers: Record<string, string | string[]> = {
+    ...access.headers,
+    'User-Agent': state.config.userAgent,
+    Accept: request.accept,
+  };
+  if (request.body !== null) headers['Content-Type'] = request.contentType;
+  try {
+    pools[request.lane].dispatch(
+      {
+        origin: access.origin,
+        method: request.method,
+        path: access.basePath + request.path,
+        headers,
+        body: request.body,
+        // A stream has a connection of its own: on a kept one that has died meanwhile, the unanswered request would hide
+        // it from the probes of keepalive.
+        reset: request.stream,
+        headersTimeout: 0,
+        bodyTimeout: 0,
       },
-      onResponseStart(_controller, status, headers) {
-        if (call.settled || status < 200) return;
-        call.status = status;
-        call.headers = headers;
-        if (headers['warning'] !== undefined) {
-          for (const text of dueWarnings(headers['warning'], performance.now())) {
-            config.log({ level: 'warning', v: 0, message: 'Warning from the API server', fields: { text } });
-          }
-        }
-        if (status === 401 && call.generation === generation) void unauthorized();
-        if (!isOpenStream(call)) return;
-        clearTimeout(call.timer);
-        observe(call, String(status));
-        emit(call, respond(call));
-      },
-      onResponseData(_controller, chunk) {
-        if (call.settled) return;
-        if (isOpenStream(call)) {
-          emitPiece(call, chunk);
-          return;
-        }
-        call.bytes += chunk.byteLength;
-        const bytesMax = config.replyBytesMax ?? REPLY_BYTES_MAX[call.request.lane];
-        if (call.bytes > bytesMax) {
-          call.chunks = [];
-          const { method, path } = call.request;
-          fail(call, 'too-big', `answer to ${method} ${path} is bigger than ${bytesMax} bytes`);
-          abort(call);
-          return;
-        }
-        call.chunks.push(chunk);
-      },
-      onResponseEnd() {
-        if (call.settled) return;
-        if (isOpenStream(call)) {
-          settle(call, { type: 'ended', id: call.request.id, error: null });
-          return;
-        }
-        settle(call, respond(call));
-        observe(call, String(call.status));
-      },
-      onResponseError(_controller, error) {
-        fail(call, failureKind(error), failureMessage(error));
-      },
-    };
-  }
-
-  function timedOut(call: Call): void {
-    fail(call, 'timeout', `no answer within ${call.request.timeoutMs} ms`);
-    abort(call);
-  }
-
-  function send(request: HttpRequest): void {
-    const call: Call = {
-      request,
-      startedMs: performance.now(),
-      generation,
-      timer: setTimeout(() => timedOut(call), request.timeoutMs),
-      controller: undefined,
-      status: 0,
-      headers: {},
-      chunks: [],
-      bytes: 0,
-      settled: false,
-      cancelled: false,
-    };
-    if (closed || calls.size >= CALLS_MAX) {
-      fail(call, 'other', closed ? 'the transport is closed' : `more than ${CALLS_MAX} requests without an answer`);
-      return;
-    }
-    calls.set(request.id, call);
-    const headers: Record<string, string | string[]> = {
-      ...access.headers,
-      'User-Agent': config.userAgent,
-      Accept: request.accept,
-    };
-    if (request.body !== null) headers['Content-Type'] = request.contentType;
-    try {
-      pools[request.lane].dispatch(
-        {
-          origin: access.origin,
-          method: request.method,
-          path: access.basePath + request.path,
-          headers,
-          body: request.body,
-          // A stream has a connection of its own: on a kept one that has died meanwhile, the unanswered request would hide
-          // it from the probes of keepalive.
-          reset: request.stream,
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        },
-        handlerOf(call),
-      );
-    } catch (error) {
-      fail(call, 'other', failureMessage(error));
-    }
-  }
-
-  function cancel(id: number): void {
-    const call = calls.get(id);
-    if (call === undefined) return;
-    calls.delete(id);
-    call.cancelled = true;
-    call.settled = true;
-    clearTimeout(call.timer);
-    abort(call);
-  }
-
-  async function unauthorized(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - unauthorizedAtMs < UNAUTHORIZED_REREAD_MS) return;
-    unauthorizedAtMs = nowMs;
-    await reread('unauthorized');
-  }
-
-  async function reread(why: 'refresh' | 'unauthorized'): Promise<void> {
-    if (refreshing || closed) return;
-    refreshing = true;
-    try {
-      take(await config.readAccess(why));
-    } catch (error) {
-      const message = 'Cannot read the credentials again, going on with the last ones';
-      config.log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
-    } finally {
-      refreshing = false;
-    }
-  }
-
-  function take(next: Access): void {
-    if (closed || JSON.stringify(next) === JSON.stringify(access)) return;
-    const sameConnections = connectionKey(next) === connectionKey(access);
-    access = next;
-    generation++;
-    if (sameConnections) return;
-    const old = pools;
-    pools = createPools(access, config.maxWritesInFlight);
-    host = new URL(access.origin).host;
-    retired.add(old);
-    // Graceful: what is under way ends on its old connection, watches at their own timeout.
-    void Promise.all(Object.values(old).map((pool) => pool.close())).then(
-      () => retired.delete(old),
-      () => retired.delete(old),
+      handlerOf(state, call),
     );
-    config.log({ level: 'info', v: 0, message: 'Credentials changed, new connections use them', fields: {} });
+  } catch (error) {
+    fail(state, call, 'other', failureMessage(error));
   }
+}
 
-  const refreshTimer = setInterval(() => void reread('refresh'), config.refreshMs);
-  refreshTimer.unref();
+function cancel({ calls }: State, id: number): void {
+  const call = calls.get(id);
+  if (call === undefined) return;
+  calls.delete(id);
+  call.cancelled = true;
+  call.settled = true;
+  clearTimeout(call.timer);
+  abort(call);
+}
 
-  async function close(): Promise<void> {
-    if (closed) return;
-    closed = true;
-    clearInterval(refreshTimer);
-    for (const call of calls.values()) {
-      call.settled = true;
+async function close(state: State): Promise<void> {
+  if (state.closed) return;
+  state.closed = true;
+  state.outbox.close();
+  for (const call of state.calls.values()) {
+    call.settled = true;
+    clearTimeout(call.timer);
+  }
+  state.calls.clear();
+  await state.access.close();
+}
+
+function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller) {
+      call.controller = controller;
+      if (call.settled) abort(call);
+    },
+    onResponseStart(_controller, status, headers) {
+      if (call.settled || status < 200) return;
+      call.status = status;
+      call.headers = headers;
+      if (headers['warning'] !== undefined) logWarnings(state, headers['warning']);
+      if (status === 401) state.access.refused(call.generation);
+      if (!isOpenStream(call)) return;
       clearTimeout(call.timer);
-    }
-    calls.clear();
-    const all = [pools, ...retired].flatMap((set) => Object.values(set));
-    await Promise.all(all.map((pool) => pool.destroy()));
+      observe(state, call, String(status));
+      state.outbox.emit(call, responseOf(call));
+    },
+    onResponseData(_controller, chunk) {
+      if (call.settled) return;
+      if (isOpenStream(call)) state.outbox.emitPiece(call, chunk);
+      else takeData(state, call, chunk);
+    },
+    onResponseEnd() {
+      if (call.settled) return;
+      if (isOpenStream(call)) {
+        settle(state, call, { type: 'ended', id: call.request.id, error: null });
+        return;
+      }
+      settle(state, call, responseOf(call));
+      observe(state, call, String(call.status));
+    },
+    onResponseError(_controller, error) {
+      fail(state, call, failureKind(error), failureMessage(error));
+    },
+  };
+}
+
+function takeData(state: State, call: Call, chunk: Uint8Array): void {
+  const { lane, method, path } = call.request;
+  call.bytes += chunk.byteLength;
+  const bytesMax = state.config.replyBytesMax ?? REPLY_BYTES_MAX[lane];
+  if (call.bytes <= bytesMax) {
+    call.chunks.push(chunk);
+    return;
   }
-
-  return { send, cancel, close };
+  call.chunks = [];
+  fail(state, call, 'too-big', `answer to ${method} ${path} is bigger than ${bytesMax} bytes`);
+  abort(call);
 }
 
-function headerText(value: string | string[] | undefined): string {
-  return typeof value === 'string' ? value : (value?.[0] ?? '');
+function timedOut(state: State, call: Call): void {
+  fail(state, call, 'timeout', `no answer within ${call.request.timeoutMs} ms`);
+  abort(call);
 }
 
-/** Only the form in seconds: the API server sends no dates. */
-function retryAfterSeconds(value: string | string[] | undefined): number {
-  const text = headerText(value);
-  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
+function fail(state: State, call: Call, kind: FailureKind, message: string): void {
+  if (call.settled) return;
+  const { id } = call.request;
+  if (isOpenStream(call)) {
+    settle(state, call, { type: 'ended', id, error: message });
+    return;
+  }
+  settle(state, call, { type: 'failure', id, kind, message, mayHaveArrived: call.controller !== undefined });
+  observe(state, call, '<error>');
+}
+
+/** The event is the call's last. */
+function settle(state: State, call: Call, event: TransportEvent): void {
+  call.settled = true;
+  clearTimeout(call.timer);
+  state.outbox.emit(call, event);
+}
+
+function abort(call: Call): void {
+  call.controller?.abort(new Error('no longer wanted'));
+}
+
+function observe({ config, access }: State, call: Call, code: string): void {
+  config.observe({
+    method: call.request.method,
+    host: access.current().host,
+    code,
+    durationMs: performance.now() - call.startedMs,
+    requestBytes: call.request.body?.byteLength ?? 0,
+    responseBytes: call.bytes,
+  });
+}
+
+function logWarnings({ config, dueWarnings }: State, header: string | string[]): void {
+  for (const text of dueWarnings(header, performance.now())) {
+    config.log({ level: 'warning', v: 0, message: 'Warning from the API server', fields: { text } });
+  }
 }

@@ -1,0 +1,46 @@
+import type { Dispatcher } from 'undici';
+import type { HttpRequest, TransportEvent } from '../ports/transport.ts';
+
+/** A request of the transport, from its start to its last event. */
+export interface Call {
+  readonly request: HttpRequest;
+  readonly startedMs: number;
+  /** Of the access that it was sent with. */
+  readonly generation: number;
+  readonly timer: NodeJS.Timeout;
+  /** undefined until a connection begins to send it: until then nothing can have reached the server. */
+  controller: Dispatcher.DispatchController | undefined;
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  chunks: Uint8Array[];
+  bytes: number;
+  /** The last event is queued, or the call was cancelled: whatever undici still says is ignored. */
+  settled: boolean;
+  cancelled: boolean;
+}
+
+export function isOpenStream({ request, status }: Call): boolean {
+  return request.stream && status >= 200 && status < 300;
+}
+
+export function responseOf({ request, status, headers, chunks }: Call): TransportEvent {
+  return {
+    type: 'response',
+    id: request.id,
+    status,
+    contentType: headerText(headers['content-type']),
+    retryAfterSeconds: retryAfterSeconds(headers['retry-after']),
+    priorityLevel: headerText(headers['x-kubernetes-pf-prioritylevel-uid']),
+    body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
+  };
+}
+
+function headerText(value: string | string[] | undefined): string {
+  return typeof value === 'string' ? value : (value?.[0] ?? '');
+}
+
+/** Only the form in seconds: the API server sends no dates. */
+function retryAfterSeconds(value: string | string[] | undefined): number {
+  const text = headerText(value);
+  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
+}
