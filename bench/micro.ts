@@ -1,4 +1,5 @@
 /** The micro-benchmarks, and the table that they are printed as. */
+import { journalBench } from './controller/journal.bench.ts';
 import { workqueueBench } from './controller/workqueue.bench.ts';
 import { planBench } from './core/endpoints/plan.bench.ts';
 import { repackBench } from './core/endpoints/repack.bench.ts';
@@ -15,6 +16,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   repackBench,
   slicesPlanBench,
   workqueueBench,
+  journalBench,
   codecBench,
   projectBench,
 ];

@@ -161,6 +161,11 @@ const OBSERVATION = {
     default: '127.0.0.1:10267',
     help: "plain HTTP for /metrics, /healthz, /livez and /readyz; '0' turns it off",
   },
+  'journal-size': {
+    kind: integer(0, 100_000),
+    default: '4096',
+    help: 'last changes of which is kept where their time went, for /debug/endpointd and `explain`; 0 turns it off',
+  },
   v: {
     kind: integer(0, 10),
     default: '0',

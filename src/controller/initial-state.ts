@@ -3,6 +3,7 @@ import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder } from './reports/event-recorder.ts';
 import { readState } from './reports/gauges.ts';
 import { createInstruments } from './reports/instruments.ts';
+import { createJournal } from './reports/journal.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
 import type { ControllerOptions } from './options.ts';
@@ -39,6 +40,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const outbox = createOutbox<Purpose>();
   // A generator of its own: what becomes of events draws nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
+  const journal = createJournal(options.journalSize);
   const state: ControllerState = {
     options,
     prng,
@@ -62,7 +64,8 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
     recorder,
-    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder }),
+    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, journal }),
+    journal,
     replan: createReplan(),
     outrun: new Map(),
     echoesExpected: 0,

@@ -46,6 +46,8 @@ export interface ControllerOptions {
   readonly shardDeadlineMs: number;
   /** Most events waiting to be recorded; further ones are dropped and counted. */
   readonly eventQueueSize: number;
+  /** Changes that the journal holds; 0 = there is none. */
+  readonly journalSize: number;
   /** A list that would take away most ready endpoints is confirmed by second lists before anything is removed. */
   readonly confirmMassRemoval: boolean;
   /** False = never ask for WatchList streaming, always page. */

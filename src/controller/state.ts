@@ -4,6 +4,7 @@
  */
 import type { EventRecorder } from './reports/event-recorder.ts';
 import type { Instruments } from './reports/instruments.ts';
+import type { Journal } from './reports/journal.ts';
 import type { Reports } from './reports/reports.ts';
 import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
@@ -51,6 +52,7 @@ export interface ControllerState {
   readonly writes: Writes;
   readonly recorder: EventRecorder;
   readonly reports: Reports;
+  readonly journal: Journal;
   readonly replan: Replan;
   /** Objects that somebody else has written first (409), by the version that was known of them: until they are seen. */
   readonly outrun: Map<OutputState, string>;

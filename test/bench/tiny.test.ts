@@ -41,6 +41,9 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '50 keys of 20 namespaces: add, take, done': '8ac9d9a5e56b2ede',
     '50 keys with a delay: add three times, take, done': '42c34d73a3caf3e7',
   },
+  'controller/journal': {
+    'note a change in a journal of 4096': 'c31e185625873b46',
+  },
   'shard/codec': {
     'delta of one pod: encode': '83ceb79f62d71121',
     'delta of one pod: decode': '83ceb79f62d71121',

@@ -60,6 +60,7 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   maxBatchBytes: 16 * 1024 * 1024,
   shardDeadlineMs: 30_000,
   eventQueueSize: 1000,
+  journalSize: 64,
   confirmMassRemoval: true,
   watchList: true,
 };

@@ -49,15 +49,17 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
       const { previous, before, after } = putPod(state.index, pod);
       if (state.options.slices) notePod(state.nodes, previous, pod);
+      let watchInSeconds = -1;
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
         const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
+        watchInSeconds = Math.trunc(seconds);
         for (const { output, instruments } of state.controllers) {
           if (output !== OUTPUT_MIRROR) instruments.stage('watch_in').observe(seconds);
         }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
       if (before !== after) movedPod(pod.name, before, after, changed, now);
-      else if (changed) for (const service of after) podChanged(service, pod.name, now);
+      else if (changed) for (const service of after) podChanged(service, pod.name, now, watchInSeconds);
       return pod;
     },
     remove(pod, now) {
@@ -114,13 +116,16 @@ function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
 }
 
 /** A pod that the service selects, or did before, has changed in a field that planning reads. */
-function podChanged(service: ServiceState, podName: string, now: Now): void {
+function podChanged(service: ServiceState, podName: string, now: Now, watchInSeconds = -1): void {
   noteChangedPod(service.view, podName);
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
     const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, now));
-    if (unit.changedAtMs < 0) unit.changedAtMs = now.nowMs;
+    if (unit.changedAtMs < 0) {
+      unit.changedAtMs = now.nowMs;
+      unit.watchInSeconds = watchInSeconds;
+    }
     addWork(controller.queue, unit.item, 'fresh', now.nowMs, delayMs);
   }
 }

@@ -71,6 +71,8 @@ export interface Unit {
   pace: Pace | null;
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
   changedAtMs: number;
+  /** How long that change took from the pod's Ready transition, in whole seconds, until it was seen; -1 = not known. */
+  watchInSeconds: number;
   /** What its last plan said; undefined = there was none, or the service is not planned any more. */
   facts: Facts | undefined;
 }
@@ -94,6 +96,14 @@ export interface Sync {
   failure: Failure | null;
   /** Writes that were applied. */
   applied: number;
+  /** For the journal alone, as all below; monotonic ms, or ms; -1 = it has not come to that. */
+  postedAtMs: number;
+  plannedAtMs: number;
+  /** The longest wait of a write for its turn, and for its answer. */
+  throttledMs: number;
+  answeredMs: number;
+  /** `Unit.watchInSeconds` at the hand-over. */
+  readonly watchInSeconds: number;
 }
 
 export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';

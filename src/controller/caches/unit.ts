@@ -27,6 +27,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     fight: null,
     pace: null,
     changedAtMs: -1,
+    watchInSeconds: -1,
     facts: undefined,
   };
   // Each refers to the other, so one of them is incomplete for a moment.

@@ -7,6 +7,7 @@ import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
 import { recordEvent, type EventRecorder } from './event-recorder.ts';
 import { createFirstSyncs, noteAllDue, noteFirstStuck, noteFirstSync } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
+import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -39,6 +40,7 @@ export interface ReportHands {
   readonly log: Log;
   readonly instruments: Instruments;
   readonly recorder: EventRecorder;
+  readonly journal: Journal;
 }
 
 export function createReports(hands: ReportHands): Reports {
@@ -61,6 +63,7 @@ export function createReports(hands: ReportHands): Reports {
     },
     otherWriter: (unit, writer, changes, now) => noteOtherWriter(otherWriters, hands, unit, writer, changes, now),
     synced(unit, sync, now) {
+      noteSync(hands.journal, unit, sync, now);
       reportSync(hands, unit, sync, now);
       noteFirstSync(first, hands.log, unit, sync, now);
     },

@@ -178,6 +178,9 @@ function post(
   const shard = state.shards[index]!;
   const batch = state.nextBatch++;
   shard.inFlight.set(batch, { entries: asked, postedAtMs: now.nowMs });
+  for (const { service, outputs } of asked) {
+    for (const { sync } of unitsOf(service, outputs)) if (sync !== null) sync.postedAtMs = now.nowMs;
+  }
   state.instruments.shardBatches(index).inc();
   const shared = takeShared(shard.view, currentShares(state.nodes), (node) => zoneOf(state.nodes, node) ?? '');
   const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries });

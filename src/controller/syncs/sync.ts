@@ -82,6 +82,11 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     open: 0,
     failure: null,
     applied: 0,
+    postedAtMs: -1,
+    plannedAtMs: -1,
+    throttledMs: -1,
+    answeredMs: -1,
+    watchInSeconds: unit.changedAtMs < 0 ? -1 : unit.watchInSeconds,
   };
   unit.changedAtMs = -1;
   if (isWanted(unit)) {
@@ -177,6 +182,7 @@ export function onPlanned(
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
+  sync.plannedAtMs = now.nowMs;
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
@@ -237,6 +243,10 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   sync.open--;
   output.inFlight--;
   output.sent = null;
+  if (queued.sentAtMs >= 0) {
+    sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
+    sync.answeredMs = Math.max(sync.answeredMs, now.nowMs - queued.sentAtMs);
+  }
   const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
   if (undone) {
     undoneWrite(state, output, now);
@@ -323,7 +333,10 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     releaseService(state, service);
     return;
   }
-  if (sync.changedAtMs >= 0) unit.changedAtMs = sync.changedAtMs;
+  if (sync.changedAtMs >= 0) {
+    unit.changedAtMs = sync.changedAtMs;
+    unit.watchInSeconds = sync.watchInSeconds;
+  }
   unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs);
   const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;

@@ -1,0 +1,60 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Sync, Unit } from '../../src/controller/caches/service-state.ts';
+import { createJournal, journalEntries, type Journal, noteSync } from '../../src/controller/reports/journal.ts';
+import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
+
+export const journalBench: MicroBench = { name: 'controller/journal', prepare };
+
+const SIZE = 4096;
+const NOW = { nowMs: 5000.25, wallMs: 1_800_000_000_000.5 };
+
+function prepare(size: Size): readonly BenchCase[] {
+  const changes = size === 'full' ? 10_000 : 50;
+  const journal = createJournal(SIZE);
+  const units = Array.from({ length: 100 }, (_, i) => unitOf(i));
+  return [
+    {
+      name: `note a change in a journal of ${SIZE}`,
+      operations: changes,
+      run() {
+        noteAll(journal, units, changes);
+        return journalEntries(journal, 1).map(({ name, totalMs }) => `${name} ${totalMs}`);
+      },
+      note: `${keptBytes(journal, units, size === 'full' ? 1_000_000 : 1000)} bytes kept a change`,
+    },
+  ];
+}
+
+function unitOf(i: number): Unit {
+  const service = { namespace: 'ns', name: `svc-${i}` };
+  return { controller: { name: 'endpoints' }, service } as Unit;
+}
+
+const SYNC = {
+  failure: null,
+  applied: 1,
+  startedAtMs: 1000.5,
+  changedAtMs: 990.5,
+  postedAtMs: 1001.5,
+  plannedAtMs: 1002.5,
+  throttledMs: 3.5,
+  answeredMs: 4.5,
+  watchInSeconds: 1,
+} as Sync;
+
+function noteAll(journal: Journal, units: readonly Unit[], changes: number): void {
+  for (let i = 0; i < changes; i++) noteSync(journal, units[i % units.length]!, SYNC, NOW);
+}
+
+/** What is left of so many changes after a full collection, once the ring was full. */
+function keptBytes(journal: Journal, units: readonly Unit[], changes: number): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  noteAll(journal, units, SIZE);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  noteAll(journal, units, changes);
+  collect();
+  return Math.max(0, Math.round((process.memoryUsage().heapUsed - before) / changes));
+}
