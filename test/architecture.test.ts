@@ -98,6 +98,16 @@ describe('layers', () => {
     );
   });
 
+  it('reflectors, writes and reads know their own state and their hands, no more', () => {
+    const wrong = sources
+      .filter(({ path }) => /^src\/controller\/(?:reflectors|writes|queues\/\w+queue|syncs\/reads)\b/.test(path))
+      .filter((source) => importedFiles(source).includes('src/controller/state.ts'));
+    assertNone(
+      wrong.map(({ path }) => path),
+      'These files know the whole state of the controller. Say what they need of it in their hands (`hands.ts`):',
+    );
+  });
+
   it('one module changes what a planner has been told: no other makes it writable', () => {
     const wrong = sources
       .filter(({ path }) => path.startsWith('src/controller/') && path !== 'src/controller/syncs/planner-view.ts')

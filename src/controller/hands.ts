@@ -1,5 +1,7 @@
 /** What the parts are given that do not know the whole state: made once, of it. */
+import { releaseHeld, settleRead, sliceOf } from './caches/outputs.ts';
 import { countPublished } from './caches/published.ts';
+import { getSlice, releaseSlice } from './caches/services.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
@@ -27,6 +29,20 @@ export function createHands(
       isMoot,
       withdraw: (queued, now) => withdraw(whole(), queued, now),
       reachedOf: (output) => reflectorOf(whole().reflectors, output),
+    },
+    reads: {
+      outbox,
+      interner,
+      metrics: instruments,
+      objects: {
+        settle: (output, record, source, now) => settleRead(whole(), output, record, source, now),
+        find: (namespace, name) => getSlice(whole(), namespace, name),
+        claim: (unit, record, listVersion, now) => sliceOf(whole(), unit, record, listVersion, now),
+        release(slice, listVersion, now) {
+          releaseHeld(whole(), slice, now, listVersion);
+          releaseSlice(whole(), slice);
+        },
+      },
     },
   };
 }

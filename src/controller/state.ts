@@ -1,6 +1,6 @@
 /**
- * The whole state of the controller as one plain object, part by part, and the two things that every part does: send and
- * log. What is kept of one service is in `service-state.ts`.
+ * The whole state of the controller as one plain object, part by part. What is kept of one service is in
+ * `service-state.ts`.
  */
 import type { EventRecorder } from './reports/event-recorder.ts';
 import type { Instruments } from './reports/instruments.ts';
@@ -10,14 +10,14 @@ import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
 import type { WriteHands, WritePurpose, Writes } from './writes/writes.ts';
 import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
+import type { ReadHands, ReadPurpose } from './syncs/reads.ts';
 import type { Replan } from './caches/replan.ts';
-import type { ServiceState, Controller, Unit, OutputState } from './caches/service-state.ts';
+import type { ServiceState, Controller, OutputState } from './caches/service-state.ts';
 import type { ShardView } from './syncs/planner-view.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Prng } from '../lib/prng.ts';
-import type { HttpRequest } from '../ports/transport.ts';
 import type { OutputKind } from '../shard/protocol.ts';
 
 export interface ControllerState {
@@ -66,16 +66,11 @@ export interface ControllerState {
 export interface Hands {
   readonly reflectors: ReflectorHands;
   readonly writes: WriteHands;
+  readonly reads: ReadHands;
 }
 
 /** Why a request was sent: routes its answer. */
-export type Purpose =
-  | ReflectorPurpose
-  | WritePurpose
-  | { readonly for: 'read-endpoints'; readonly unit: Unit }
-  | { readonly for: 'read-slices'; readonly unit: Unit }
-  | { readonly for: 'confirm-orphan'; readonly unit: Unit }
-  | { readonly for: 'event' };
+export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | { readonly for: 'event' };
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
 export interface ShardState {
@@ -102,19 +97,4 @@ export interface BatchInFlight {
 export interface Asked {
   readonly service: ServiceState;
   readonly outputs: readonly OutputKind[];
-}
-
-/** Asks the loop for a request; its answer comes back as an event with the id that is returned. */
-export function send(state: ControllerState, purpose: Purpose, request: Omit<HttpRequest, 'id'>): number {
-  return state.outbox.send(purpose, request);
-}
-
-export function log(
-  state: ControllerState,
-  level: 'error' | 'warning' | 'info',
-  v: number,
-  message: string,
-  fields: Readonly<Record<string, string | number | boolean>>,
-): void {
-  state.outbox.log(level, v, message, fields);
 }

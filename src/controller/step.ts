@@ -10,7 +10,7 @@ import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
 import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './syncs/shard-batches.ts';
-import { log, send, type ControllerState, type Purpose } from './state.ts';
+import type { ControllerState, Purpose } from './state.ts';
 import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import {
   beginPlan,
@@ -137,7 +137,7 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
   for (const controller of state.controllers) {
     if (controller.running || !controller.caches(state.options).every((resource) => synced.has(resource))) continue;
     controller.running = true;
-    log(state, 'info', 0, 'Caches are filled, syncing begins', {
+    state.outbox.log('info', 0, 'Caches are filled, syncing begins', {
       controller: controller.name,
       services: state.serviceRecords,
       sinceStartMs: Math.round(now.nowMs - startedAt.nowMs),
@@ -250,8 +250,7 @@ function flushEvents(state: ControllerState, now: Now): number {
     next !== null;
     next = nextEventRequest(state.recorder, now.nowMs)
   ) {
-    send(
-      state,
+    state.outbox.send(
       { for: 'event' },
       {
         lane: 'event',

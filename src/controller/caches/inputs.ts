@@ -10,7 +10,7 @@ import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
 import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
-import { log, type ControllerState } from '../state.ts';
+import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, wantsHints } from './replan.ts';
 import { hasLeftovers, isMirrored } from './unit.ts';
@@ -368,7 +368,7 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
     followNode(state.replan, nodeName, now);
   }
   if (change.spoilsShares !== '' && wantsHints(state.replan)) {
-    log(state, 'warning', 0, 'No topology hints by CPU while this lasts', {
+    state.outbox.log('warning', 0, 'No topology hints by CPU while this lasts', {
       node: nodeName,
       reason: change.spoilsShares,
     });

@@ -35,7 +35,7 @@ import {
   type HeldEvent,
   type OutputState,
 } from './service-state.ts';
-import { log, type ControllerState } from '../state.ts';
+import type { ControllerState } from '../state.ts';
 import { fateOfObjects, isLeftBehind, isMirrored, isWanted, kindOf } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, needsRead, noteObserved, noteUncertain } from '../syncs/planner-view.ts';
@@ -182,7 +182,7 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
   if (serviceName === '') {
     const { namespace, name } = record;
-    log(state, 'warning', 0, 'An EndpointSlice without the name of a Service is left alone', {
+    state.outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', {
       namespace,
       slice: name,
     });

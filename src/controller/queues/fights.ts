@@ -16,7 +16,7 @@ import {
   type Rounds,
   type Damage,
 } from '../caches/service-state.ts';
-import { log, type ControllerState } from '../state.ts';
+import type { ControllerState } from '../state.ts';
 import { addWork } from './workqueue.ts';
 
 /**
@@ -60,7 +60,7 @@ export function noteDamage(
   const rounds = fight.rounds[damage];
   const writers = (fight.writers ??= new Map());
   if (writers.has(writer) || writers.size < WRITERS_MAX) writers.set(writer, (writers.get(writer) ?? 0) + 1);
-  log(state, 'info', 2, message, {
+  state.outbox.log('info', 2, message, {
     controller: controller.name,
     service: keyOf(service),
     object: name,

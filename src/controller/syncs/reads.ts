@@ -1,12 +1,11 @@
 /** Reads the objects that a controller writes, where only the server knows what it holds. */
 import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
-import { releaseHeld, settleRead, sliceOf } from '../caches/outputs.ts';
-import { getSlice, releaseSlice } from '../caches/services.ts';
 import { noteRead } from './planner-view.ts';
-import { send, type ControllerState, type Purpose } from '../state.ts';
 import { classify } from '../writes/write-outcome.ts';
 import type { Failure, Unit, OutputState } from '../caches/service-state.ts';
+import type { Outbox } from '../outbox.ts';
+import type { Instruments } from '../reports/instruments.ts';
 import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
@@ -17,123 +16,151 @@ import { DecodeError } from '../../kube/protobuf.ts';
 import { isNotFound } from '../../kube/status.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Interner } from '../../lib/interner.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
+import type { ObjectBytes } from '../../shard/protocol.ts';
 
 const READ_TIMEOUT_MS = 10_000;
 
+export interface ReadPurpose {
+  readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';
+  readonly unit: Unit;
+}
+
+/** What reads are given beside the unit that reads. */
+export interface ReadHands {
+  readonly outbox: Outbox<ReadPurpose>;
+  readonly interner: Interner;
+  readonly metrics: Pick<Instruments, 'decodeErrors'>;
+  readonly objects: ReadObjects;
+}
+
+/** The cache of what the controllers write, as far as a read concerns it. */
+export interface ReadObjects {
+  /** What the server holds of the object; null = it does not exist. Returns its content. */
+  settle(output: OutputState, record: OutputRecord | null, source: ObjectSource | null, now: Now): ObjectBytes | null;
+  /** The slice of that name, whoever has it. */
+  find(namespace: string, name: string): OutputState | undefined;
+  /** The slice is the unit's, as a list of that version tells. */
+  claim(unit: Unit, record: OutputRecord, listVersion: string, now: Now): OutputState;
+  /**
+   * The list of the slice's unit is answered: its watch events are not held any more.
+   * @param listVersion what is not newer is known already; '' = the list could not be taken
+   */
+  release(slice: OutputState, listVersion: string, now: Now): void;
+}
+
 /** Asks for the whole Endpoints object. Its watch events are held meanwhile. */
-export function readEndpoints(state: ControllerState, unit: Unit): void {
+export function readEndpoints(hands: ReadHands, unit: Unit): void {
   const { service } = unit;
   service.endpoints.inFlight++;
-  read(state, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
+  read(hands, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
 }
 
 /** Takes the answer. Returns why it is no answer. */
 export function takeEndpointsRead(
-  state: ControllerState,
+  hands: ReadHands,
   output: OutputState,
   event: TransportEvent,
   now: Now,
 ): Failure | null {
+  assert(output.inFlight > 0, `an answer to no read of endpoints ${output.name}`);
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
-    takeEndpointsObject(state, output, null, null, now);
+    takeEndpointsObject(hands, output, null, null, now);
     return null;
   }
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = readObject(event.contentType, event.body);
-    takeEndpointsObject(state, output, projectOutput(source, state.interner), source, now);
+    takeEndpointsObject(hands, output, projectOutput(source, hands.interner), source, now);
     return null;
   } catch (error) {
-    return undecodable(state, 'endpoints', error);
+    return undecodable(hands, 'endpoints', error);
   }
 }
 
 function takeEndpointsObject(
-  state: ControllerState,
+  hands: ReadHands,
   output: OutputState,
   record: OutputRecord | null,
   source: ObjectSource | null,
   now: Now,
 ): void {
-  const content = settleRead(state, output, record, source, now);
+  const content = hands.objects.settle(output, record, source, now);
   noteRead(output.service.view, 'endpoints', [{ name: output.name, content }]);
 }
 
 /** Asks for all slices of the unit by their labels. Their watch events are held meanwhile. */
-export function readSlices(state: ControllerState, unit: Unit): void {
+export function readSlices(hands: ReadHands, unit: Unit): void {
   const { service, controller } = unit;
+  assert(!unit.reading, `slices of ${service.name} are listed twice at once`);
   unit.reading = true;
   const selector = `${SERVICE_NAME_LABEL}=${service.name},${SLICE_MANAGED_BY_LABEL}=${controller.managedBy}`;
   const path = `${slicesPath(service.namespace)}?labelSelector=${encodeURIComponent(selector)}`;
-  read(state, { for: 'read-slices', unit }, path);
+  read(hands, { for: 'read-slices', unit }, path);
 }
 
 /** Takes the answer. Slices that it does not name do not exist. Returns why it is no answer. */
-export function takeSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
+export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEvent, now: Now): Failure | null {
+  assert(unit.reading, `an answer to no list of slices of ${unit.service.name}`);
   let failure: Failure | null = null;
   let version = '';
   if (event.type !== 'response' || event.status !== 200) {
     failure = classify(event).failure;
   } else {
     try {
-      version = takeList(state, unit, readList(event.contentType, event.body), now);
+      version = takeList(hands, unit, readList(event.contentType, event.body), now);
     } catch (error) {
-      failure = undecodable(state, 'endpointslices', error);
+      failure = undecodable(hands, 'endpointslices', error);
     }
   }
   unit.reading = false;
   for (const slice of unit.slices?.values() ?? []) {
-    releaseHeld(state, slice, now, version);
-    releaseSlice(state, slice);
+    hands.objects.release(slice, version, now);
   }
   return failure;
 }
 
-function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
+function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): string {
   // All of it is read before any is taken: if one slice cannot be read, everything stays as it was.
   const items = list.items
-    .map((source) => ({ source, record: projectOutput(source, state.interner) }))
-    .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
+    .map((source) => ({ source, record: projectOutput(source, hands.interner) }))
+    .filter(({ record }) => !hasMovedSince(hands, unit, record, list.resourceVersion));
   const listed = new Set(items.map(({ record }) => record.name));
   for (const slice of unit.slices?.values() ?? []) {
-    if (!listed.has(slice.name)) settleRead(state, slice, null, null, now);
+    if (!listed.has(slice.name)) hands.objects.settle(slice, null, null, now);
   }
   const objects = items.map(({ record, source }) => {
-    const slice = sliceOf(state, unit, record, list.resourceVersion, now);
-    return { name: slice.name, content: settleRead(state, slice, record, source, now) };
+    const slice = hands.objects.claim(unit, record, list.resourceVersion, now);
+    return { name: slice.name, content: hands.objects.settle(slice, record, source, now) };
   });
   noteRead(unit.service.view, unit.controller.kind, objects);
   return list.resourceVersion;
 }
 
 /** The watch was faster and has shown the slice as another unit's. */
-function hasMovedSince(
-  state: ControllerState,
-  unit: Unit,
-  { namespace, name }: OutputRecord,
-  listVersion: string,
-): boolean {
-  const found = getSlice(state, namespace, name);
+function hasMovedSince(hands: ReadHands, unit: Unit, { namespace, name }: OutputRecord, listVersion: string): boolean {
+  const found = hands.objects.find(namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;
   return !givesWay(found.record.resourceVersion, listVersion);
 }
 
-function undecodable(state: ControllerState, resource: string, error: unknown): Failure {
+function undecodable(hands: ReadHands, resource: string, error: unknown): Failure {
   if (!(error instanceof DecodeError)) throw error;
-  state.instruments.decodeErrors(resource).inc();
+  hands.metrics.decodeErrors(resource).inc();
   return { class: 'server', message: error.message, retryAfterMs: -1 };
 }
 
 /** Asks whether the Service of an orphan exists: the cache of Services may be behind (upstream PR #104062). */
-export function confirmOrphan(state: ControllerState, unit: Unit): void {
+export function confirmOrphan(hands: ReadHands, unit: Unit): void {
   const { service } = unit;
-  read(state, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
+  read(hands, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
 }
 
-function read(state: ControllerState, purpose: Purpose, path: string, accept = ACCEPT): void {
-  send(state, purpose, {
+function read({ outbox }: ReadHands, purpose: ReadPurpose, path: string, accept = ACCEPT): void {
+  outbox.send(purpose, {
     lane: 'read',
     method: 'GET',
     path,

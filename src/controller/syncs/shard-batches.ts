@@ -6,7 +6,7 @@
 import type { Now } from '../event.ts';
 import { allServices, hasObjects } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
-import { log, type ControllerState, type ShardState, type Asked } from '../state.ts';
+import type { ControllerState, ShardState, Asked } from '../state.ts';
 import { awaitsAcks, isWanted, mustRead } from '../caches/unit.ts';
 import { nodesWithZones } from '../caches/mirror-zones.ts';
 import {
@@ -316,7 +316,7 @@ export function onShardLost(
   const shard = state.shards[index]!;
   shard.ending = false;
   state.instruments.shardRestarts(index).inc();
-  log(state, 'error', 0, 'A shard was lost; its state is rebuilt as it is needed', {
+  state.outbox.log('error', 0, 'A shard was lost; its state is rebuilt as it is needed', {
     shard: index,
     err: reason,
     batches: batches.length,

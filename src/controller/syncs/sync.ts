@@ -23,7 +23,7 @@ import { ensureSlice, forgetFacts, getUnit, hasObjects, releaseService, releaseS
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
-import { log, type ControllerState } from '../state.ts';
+import type { ControllerState } from '../state.ts';
 import { isFragmented, noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
@@ -107,8 +107,8 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
   for (const kind of sourcesOf(unit)) {
     if (!needsRead(unit.service.view, kind)) continue;
     sync.open++;
-    if (kind === 'endpoints') readEndpoints(state, unit);
-    else readSlices(state, unit);
+    if (kind === 'endpoints') readEndpoints(state.hands.reads, unit);
+    else readSlices(state.hands.reads, unit);
   }
   if (sync.open > 0) return;
   sync.stage = 'planning';
@@ -120,7 +120,7 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const { service } = unit;
   const { endpoints } = service;
   const before = endpoints.record;
-  const failure = takeEndpointsRead(state, endpoints, event, now);
+  const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
   // The watch will bring no news of what is known already.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
@@ -132,7 +132,7 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
 
 /** The answer to the list of the unit's slices. */
 export function onSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
-  onRead(state, unit, takeSlicesRead(state, unit, event, now), now);
+  onRead(state, unit, takeSlicesRead(state.hands.reads, unit, event, now), now);
 }
 
 function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now: Now): void {
@@ -283,7 +283,7 @@ function noteApplied(
 ): void {
   if (!isWrittenInThePast(resourceVersion, reachedBefore)) return;
   const reflector = reflectorOf(state.reflectors, output)!;
-  log(state, 'warning', 0, 'An own write shows that history went back: all is listed again', {
+  state.outbox.log('warning', 0, 'An own write shows that history went back: all is listed again', {
     resource: reflector.resource,
     object: `${output.service.namespace}/${output.name}`,
     resourceVersion,
@@ -327,7 +327,10 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     unit.failures = 0;
     unit.notBeforeMs = -Infinity;
     if (controller.stuck.delete(unit)) {
-      log(state, 'info', 0, 'Service is no longer stuck', { controller: controller.name, service: keyOf(service) });
+      state.outbox.log('info', 0, 'Service is no longer stuck', {
+        controller: controller.name,
+        service: keyOf(service),
+      });
     }
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
@@ -341,7 +344,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
   const expected = failure.class === 'conflict';
-  log(state, expected ? 'info' : 'warning', expected ? 3 : 1, 'Sync failed, retrying', {
+  state.outbox.log(expected ? 'info' : 'warning', expected ? 3 : 1, 'Sync failed, retrying', {
     controller: controller.name,
     service: keyOf(service),
     class: failure.class,
@@ -420,14 +423,14 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
     return;
   }
   unit.sync!.stage = 'confirming';
-  confirmOrphan(state, unit);
+  confirmOrphan(state.hands.reads, unit);
 }
 
 function reportOrphan(state: ControllerState, service: ServiceState, record: OutputRecord): void {
   if (service.orphanReported === record.uid) return;
   service.orphanReported = record.uid;
   state.instruments.orphansKept.inc();
-  log(state, 'info', record.leaderElection ? 3 : 1, 'Endpoints without a Service are left alone', {
+  state.outbox.log('info', record.leaderElection ? 3 : 1, 'Endpoints without a Service are left alone', {
     endpoints: keyOf(service),
     reason: record.leaderElection
       ? `annotation ${LEADER_ANNOTATION}`
