@@ -77,6 +77,7 @@ export async function run(args: readonly string[]): Promise<number> {
     },
     host: new URL(access.origin).host,
     log: log.write,
+    sourceOf: log.sourceOf,
     metrics,
     onStopped: () => onStopped(),
   });

@@ -16,4 +16,6 @@ export interface LogEffect {
   readonly v: number;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
+  /** `<folder>/<file>:<line>` of who says it; absent where nobody asked. */
+  readonly source?: string;
 }

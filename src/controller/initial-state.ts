@@ -7,7 +7,7 @@ import { createJournal } from './reports/journal.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
 import type { ControllerOptions } from './options.ts';
-import { createOutbox } from './outbox.ts';
+import { createOutbox, type SourceOf } from './outbox.ts';
 import { createTokenBucket } from './writes/rate-limit.ts';
 import type { ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
@@ -25,6 +25,7 @@ export interface StateConfig {
   /** Of the API server, for metrics. */
   readonly host: string;
   readonly reports?: (hands: ReportHands) => Reports;
+  readonly sourceOf?: SourceOf;
 }
 
 /**
@@ -37,7 +38,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const instruments = createInstruments(metrics, config.host);
   const prng = createPrng(seed);
   const interner = createInterner();
-  const outbox = createOutbox<Purpose>();
+  const outbox = createOutbox<Purpose>(config.sourceOf);
   // A generator of its own: what becomes of events draws nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const journal = createJournal(options.journalSize);

@@ -5,6 +5,7 @@ import { readiness, type HealthCheck } from './reports/health.ts';
 import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
 import { createState } from './initial-state.ts';
+import type { SourceOf } from './outbox.ts';
 import type { ControllerState } from './state.ts';
 import { step } from './step.ts';
 import { unreachable } from '../lib/assert.ts';
@@ -24,6 +25,8 @@ export interface LoopConfig {
   /** Of the API server, for metrics. */
   readonly host: string;
   readonly log: (line: LogEffect) => void;
+  /** Where in the source a line comes from; default: it is not asked for. */
+  readonly sourceOf?: SourceOf;
   readonly metrics: MetricStore;
   /** Where syncs are told of; default: in events, metrics and the log. */
   readonly reports?: (hands: ReportHands) => Reports;

@@ -14,6 +14,8 @@ export interface Outbox<Purpose> {
 /** @param v klog verbosity: the line is written when `-v` is at least this */
 export type Log = (level: LogEffect['level'], v: number, message: string, fields: LogEffect['fields']) => void;
 
+export type SourceOf = (level: LogEffect['level'], v: number) => string;
+
 /** The whole of it, for the machine and its loop. */
 export interface StepOutbox<Purpose> extends Outbox<Purpose> {
   effects: Effect[];
@@ -21,7 +23,8 @@ export interface StepOutbox<Purpose> extends Outbox<Purpose> {
   readonly requests: Map<number, Purpose>;
 }
 
-export function createOutbox<Purpose>(): StepOutbox<Purpose> {
+/** @param sourceOf where a line comes from; '' = it is not written */
+export function createOutbox<Purpose>(sourceOf: SourceOf = () => ''): StepOutbox<Purpose> {
   let nextRequestId = 1;
   const outbox: StepOutbox<Purpose> = {
     effects: [],
@@ -36,7 +39,9 @@ export function createOutbox<Purpose>(): StepOutbox<Purpose> {
       if (outbox.requests.delete(id)) outbox.effects.push({ type: 'cancel', id });
     },
     log(level, v, message, fields) {
-      outbox.effects.push({ type: 'log', level, v, message, fields });
+      const source = sourceOf(level, v);
+      const line: LogEffect = { type: 'log', level, v, message, fields };
+      outbox.effects.push(source === '' ? line : { ...line, source });
     },
   };
   return outbox;

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import process, { pid } from 'node:process';
+import { callSite } from './call-site.ts';
 import { createLineWriter, type LineSink, type LineWriter } from './line-writer.ts';
 
 /** One line of the log, as the controller's log effects carry it. */
@@ -8,11 +9,20 @@ export interface LogLine {
   /** klog verbosity: written when `-v` is at least this; errors and warnings always are. */
   readonly v: number;
   readonly message: string;
+  /** `controller` names the logger. */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
+  /** `<folder>/<file>:<line>` of who says it. */
+  readonly source?: string;
 }
 
+/** As it is written. */
+export type SourcedLine = LogLine & { readonly source: string };
+
 export interface Log extends Omit<LineWriter, 'push'> {
+  /** A line without a source has that of who calls this. */
   readonly write: (line: LogLine) => void;
+  /** The source of a line that is said now and written later; '' = it will not be written. */
+  readonly sourceOf: (level: LogLine['level'], v: number) => string;
 }
 
 export interface LogConfig {
@@ -32,14 +42,18 @@ export function createLog(config: LogConfig): Log {
     sink: fileSink(config.destination),
     bytesMax: BUFFER_BYTES_MAX,
     dropNotice: (lines) =>
-      format({ level: 'warning', v: 0, message: 'Lines of the log were dropped', fields: { lines } }, Date.now()),
+      format(
+        { level: 'warning', v: 0, message: 'Lines of the log were dropped', fields: { lines }, source: callSite() },
+        Date.now(),
+      ),
   });
+  const isWritten = (level: LogLine['level'], v: number): boolean => level !== 'info' || v <= config.verbosity;
   return {
     ...writer,
     write(line) {
-      if (line.level === 'info' && line.v > config.verbosity) return;
-      push(format(line, Date.now()));
+      if (isWritten(line.level, line.v)) push(format({ ...line, source: line.source ?? callSite() }, Date.now()));
     },
+    sourceOf: (level, v) => (isWritten(level, v) ? callSite() : ''),
   };
 }
 
@@ -56,19 +70,38 @@ function fileSink(fd: number): LineSink {
   };
 }
 
-/** component-base's JSON: `ts` in milliseconds, `v` for information, `err` for errors. */
-export function formatJson(line: LogLine, wallMs: number): string {
-  const head = line.level === 'info' ? { ts: wallMs, v: line.v } : { ts: wallMs, level: line.level };
-  return `${JSON.stringify({ ...head, msg: line.message, ...line.fields })}\n`;
+/**
+ * component-base's JSON, key by key: `ts` in milliseconds, `logger` where the line is about a controller, `caller`, `msg`,
+ * `v` of information only. Errors and warnings have `level` instead, which component-base does not know.
+ */
+export function formatJson({ level, v, message, fields, source }: SourcedLine, wallMs: number): string {
+  const { logger, rest } = loggerOf(fields);
+  const text = JSON.stringify({
+    ts: wallMs,
+    ...(logger === '' ? {} : { logger }),
+    caller: source,
+    msg: message,
+    ...(level === 'info' ? { v } : { level }),
+    ...rest,
+  });
+  return `${text}\n`;
 }
 
-/** klog's text: `Lmmdd hh:mm:ss.uuuuuu pid] "message" key="value"`, in UTC. */
-export function formatText(line: LogLine, wallMs: number): string {
+/** klog's text: `Lmmdd hh:mm:ss.uuuuuu    pid file:line] "message" key="value"`, in UTC. */
+export function formatText({ level, message, fields, source }: SourcedLine, wallMs: number): string {
   const iso = new Date(wallMs).toISOString();
-  const severity = line.level === 'error' ? 'E' : line.level === 'warning' ? 'W' : 'I';
-  let text = `${severity}${iso.slice(5, 7)}${iso.slice(8, 10)} ${iso.slice(11, 23)}000 ${pid}] ${JSON.stringify(line.message)}`;
-  for (const [key, value] of Object.entries(line.fields)) {
+  const severity = level === 'error' ? 'E' : level === 'warning' ? 'W' : 'I';
+  const time = `${iso.slice(5, 7)}${iso.slice(8, 10)} ${iso.slice(11, 23)}000`;
+  let text = `${severity}${time} ${String(pid).padStart(7)} ${source.slice(source.indexOf('/') + 1)}] ${JSON.stringify(message)}`;
+  const { logger, rest } = loggerOf(fields);
+  if (logger !== '') text += ` logger=${JSON.stringify(logger)}`;
+  for (const [key, value] of Object.entries(rest)) {
     text += ` ${key}=${typeof value === 'string' ? JSON.stringify(value) : value}`;
   }
   return `${text}\n`;
+}
+
+/** kube-controller-manager's loggers have the names of its controllers: `endpointslice-controller`. */
+function loggerOf({ controller, ...rest }: LogLine['fields']): { logger: string; rest: LogLine['fields'] } {
+  return { logger: controller === undefined ? '' : `${controller}-controller`, rest };
 }

@@ -5,42 +5,62 @@ import { join } from 'node:path';
 import { pid } from 'node:process';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLog, formatJson, formatText, type LogLine } from '../../src/node/log.ts';
+import { strangeLines } from '../support/log-patterns.ts';
+import { createLog, formatJson, formatText, type LogLine, type SourcedLine } from '../../src/node/log.ts';
 
 const WALL_MS = Date.UTC(2026, 10, 21, 9, 8, 7, 65);
 
-function line(fields: Partial<LogLine>): LogLine {
-  return { level: 'info', v: 0, message: 'synced', fields: {}, ...fields };
+function line(fields: Partial<LogLine>): SourcedLine {
+  return { level: 'info', v: 0, message: 'Synced', fields: {}, source: 'syncs/sync.ts:12', ...fields };
 }
 
-test('text is klog text', () => {
+test('text is klog text, with the file and line of the source', () => {
   assert.equal(
     formatText(line({ fields: { service: 'a/b "c"', writes: 2, ok: true } }), WALL_MS),
-    `I1121 09:08:07.065000 ${pid}] "synced" service="a/b \\"c\\"" writes=2 ok=true\n`,
+    `I1121 09:08:07.065000 ${String(pid).padStart(7)} sync.ts:12] "Synced" service="a/b \\"c\\"" writes=2 ok=true\n`,
   );
   assert.match(formatText(line({ level: 'error' }), WALL_MS), /^E1121/);
   assert.match(formatText(line({ level: 'warning' }), WALL_MS), /^W1121/);
 });
 
-test('text stays one line whatever the values hold', () => {
-  assert.equal(formatText(line({ message: 'a\nb', fields: { x: 'c\nd' } }), WALL_MS).split('\n').length, 2);
+test('text stays one line that collectors can read, whatever the values hold', () => {
+  const text = formatText(line({ message: 'a\nb', fields: { x: 'c\nd', y: ']' } }), WALL_MS);
+  assert.equal(text.split('\n').length, 2);
+  assert.deepEqual(strangeLines(text), []);
 });
 
-test('json has the keys of component-base', () => {
-  assert.deepEqual(JSON.parse(formatJson(line({ v: 2, fields: { service: 'a/b', logger: 'endpoints' } }), WALL_MS)), {
-    ts: WALL_MS,
-    v: 2,
-    msg: 'synced',
-    service: 'a/b',
-    logger: 'endpoints',
-  });
+test('json has the keys of component-base, `v` in information only', () => {
+  const text = formatJson(line({ v: 2, fields: { service: 'a/b', controller: 'endpoints' } }), WALL_MS);
+  assert.equal(
+    text,
+    `{"ts":${WALL_MS},"logger":"endpoints-controller","caller":"syncs/sync.ts:12","msg":"Synced","v":2,"service":"a/b"}\n`,
+  );
   assert.deepEqual(JSON.parse(formatJson(line({ level: 'error', fields: { err: 'x' } }), WALL_MS)), {
     ts: WALL_MS,
+    caller: 'syncs/sync.ts:12',
     level: 'error',
-    msg: 'synced',
+    msg: 'Synced',
     err: 'x',
   });
 });
+
+test('a controller is the logger of that name, in text too', () => {
+  const text = formatText(line({ fields: { writes: 1, controller: 'endpointslice' } }), WALL_MS);
+  assert.match(text, /"Synced" logger="endpointslice-controller" writes=1\n$/);
+});
+
+test('a line has the source that it says, else that of who writes it', () =>
+  withPath(async (path) => {
+    const log = createLog({ verbosity: 0, format: 'json', destination: openSync(path, 'w') });
+    log.write({ level: 'info', v: 0, message: 'a', fields: {} });
+    log.write(line({}));
+    assert.ok(await log.flush(10_000));
+    const callers = readFileSync(path, 'utf8').match(/"caller":"[^"]+"/g)!;
+    assert.match(callers[0], /"node\/log\.test\.ts:\d+"/);
+    assert.equal(callers[1], '"caller":"syncs/sync.ts:12"');
+    assert.match(log.sourceOf('info', 0), /^node\/log\.test\.ts:\d+$/);
+    assert.equal(log.sourceOf('info', 1), '', 'it is not looked for where nothing is written');
+  }));
 
 /** Calls `use` with the path of a log that does not exist yet. */
 async function withPath(use: (path: string) => void | Promise<void>): Promise<void> {
