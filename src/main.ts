@@ -10,6 +10,8 @@ interface Command {
   readonly summary: string;
   /** Imported only when asked for, so that --help and a bad flag are answered quickly. */
   readonly load: () => Promise<(args: readonly string[]) => Promise<number>>;
+  /** The exit status when it fails; default 1. */
+  readonly failure?: number;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -20,6 +22,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   explain: {
     summary: 'why a Service or a pod has the endpoints that it has; reads only',
     load: async () => (await import('./cli/explain.ts')).explain,
+  },
+  verify: {
+    summary: 'what the controllers would write into a cluster, without writing anything',
+    load: async () => (await import('./cli/verify.ts')).verify,
+    failure: 2,
   },
   serve: {
     summary: 'the embedded API server alone, on loopback',
@@ -65,11 +72,16 @@ async function main(args: readonly string[]): Promise<number> {
     return await perform(rest);
   } catch (error) {
     if (error instanceof HelpShown) return 0;
-    const status = error instanceof UsageError ? 2 : 1;
-    if (status === 1 && !(error instanceof StartError) && !(error instanceof CredentialsError)) throw error;
-    process.stderr.write(`${title}: ${(error as Error).message}\n`);
-    return status;
+    if (error instanceof UsageError) return complain(title, error, 2);
+    const status = command?.failure ?? 1;
+    if (error instanceof StartError || error instanceof CredentialsError) return complain(title, error, status);
+    throw error;
   }
+}
+
+function complain(title: string, { message }: Error, status: number): number {
+  process.stderr.write(`${title}: ${message}\n`);
+  return status;
 }
 
 /**

@@ -272,13 +272,60 @@ export interface RunOptions extends Pick<
   readonly controller: ControllerOptions;
 }
 
+export const VERIFICATION = {
+  output: {
+    kind: choice('<format>', ['text', 'json', 'html']),
+    default: 'text',
+    help: 'the report as text, as JSON with all differences, or as one HTML page that asks nobody for anything',
+    short: 'o',
+  },
+  watch: {
+    kind: duration(0),
+    default: '0s',
+    help: 'go on for so long after the first look, beside a controller that runs: what has come right by the end does not count',
+  },
+  timeout: {
+    kind: duration(1000),
+    default: '1m',
+    help: 'give up when nothing more has been listed or planned for so long',
+  },
+} as const;
+
+const VERIFY_FLAGS = {
+  command: 'endpointd verify',
+  description:
+    'Says what endpointd with these flags would write into a cluster, without writing anything. Takes the flags of endpointd run. Exit status: 0 = nothing, 1 = something, 2 = could not tell.',
+  groups: [{ title: 'Verification', flags: VERIFICATION }, ...RUN_FLAGS.groups],
+} as const satisfies CommandFlags;
+
+/** What `endpointd verify` is told, by the names of its flags. */
+export interface VerifyOptions extends RunOptions {
+  readonly output: 'text' | 'json' | 'html';
+  readonly watchMs: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Reads the arguments after `endpointd verify`.
+ * @param print where `--help` goes
+ * @throws UsageError or HelpShown
+ */
+export function parseVerifyFlags(args: readonly string[], print: (text: string) => void): VerifyOptions {
+  const { output, watchMs, timeoutMs, ...flags } = parseFlags(VERIFY_FLAGS, args, print) as RunFlags &
+    OptionsOf<typeof VERIFICATION>;
+  return { ...runOptions(flags), output, watchMs, timeoutMs };
+}
+
 /**
  * Reads the arguments after `endpointd run`.
  * @param print where `--help` goes
  * @throws UsageError or HelpShown
  */
 export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
-  const flags = parseFlags(RUN_FLAGS, args, print) as RunFlags;
+  return runOptions(parseFlags(RUN_FLAGS, args, print) as RunFlags);
+}
+
+function runOptions(flags: RunFlags): RunOptions {
   const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, v, loggingFormat, ...others } = flags;
   const { controllers, ...rest } = others;
   const enabled = enabledControllers(controllers);

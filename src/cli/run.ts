@@ -1,8 +1,6 @@
 import process from 'node:process';
-import type { Event } from '../controller/event.ts';
 import { createLoop, type Loop } from '../controller/loop.ts';
-import { plannerConfigOf } from '../controller/syncs/planner-config.ts';
-import { createMetricStore, gauge, readMetric, readSeries, type MetricStore } from '../metrics/store.ts';
+import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
 import { endNow, looksUpNames } from '../node/end-process.ts';
@@ -14,8 +12,8 @@ import { createRestClientObserver } from '../node/rest-client-metrics.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
-import type { Shards } from '../ports/shards.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
+import { shardsFactory } from './shards.ts';
 import { starting } from './usage.ts';
 import type { ControllerName } from '../controller/options.ts';
 
@@ -25,7 +23,6 @@ const STOP_MS_MAX = 15_000;
 const FLUSH_MS_MAX = 1000;
 
 type Closer = () => void | Promise<void>;
-type ClosableShards = Shards & { close(): void | Promise<void> };
 
 /** `endpointd run`: the controller until a signal stops it. Gives the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -106,29 +103,6 @@ function startLog(options: RunOptions, metrics: MetricStore): Log {
   process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
   process.once('exit', () => log.flushNow(0));
   return log;
-}
-
-/** Piscina and msgpackr are loaded before the loop starts; the threads themselves start beside the first lists. */
-async function shardsFactory(
-  options: RunOptions,
-): Promise<(deliver: (event: Event) => void, metrics: MetricStore) => ClosableShards> {
-  const config = plannerConfigOf(options.controller);
-  if (options.shards === 0) {
-    const { createInlineShards } = await import('../node/inline-shards.ts');
-    return (deliver) => createInlineShards(config, deliver);
-  }
-  const { createThreadShards } = await import('../node/thread-shards.ts');
-  const threads = { count: options.shards, heapLimitMb: options.shardHeapLimitMb, config };
-  return (deliver, metrics) => {
-    const shards = createThreadShards(threads, deliver);
-    readSeries(metrics, 'endpointd_shard_heap_bytes', () =>
-      Array.from({ length: shards.count }, (_, shard) => ({
-        labels: { shard: String(shard) },
-        value: shards.facts(shard).heapBytes,
-      })),
-    );
-    return shards;
-  };
 }
 
 async function serveObservation(

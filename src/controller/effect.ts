@@ -1,3 +1,4 @@
+import type { ShadowPlan } from './writes/shadow.ts';
 import type { HttpRequest } from '../ports/transport.ts';
 
 /** Everything that a step can ask of the world. */
@@ -7,6 +8,7 @@ export type Effect =
   | { readonly type: 'shard.post'; readonly shard: number; readonly batch: number; readonly bytes: Uint8Array }
   | { readonly type: 'shard.restart'; readonly shard: number }
   | LogEffect
+  | { readonly type: 'shadow'; readonly plan: ShadowPlan }
   | { readonly type: 'stopped' };
 
 export interface LogEffect {

@@ -64,6 +64,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     writes: createWrites(
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
+    isShadow: false,
     recorder,
     reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, journal }),
     journal,

@@ -4,6 +4,7 @@ import type { Event } from './event.ts';
 import { readiness, type HealthCheck } from './reports/health.ts';
 import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
+import type { ShadowPlan } from './writes/shadow.ts';
 import { createState } from './initial-state.ts';
 import type { SourceOf } from './outbox.ts';
 import type { ControllerState } from './state.ts';
@@ -30,6 +31,8 @@ export interface LoopConfig {
   readonly metrics: MetricStore;
   /** Where syncs are told of; default: in events, metrics and the log. */
   readonly reports?: (hands: ReportHands) => Reports;
+  /** Makes it a shadow, and takes each of its plans, those without a write too. */
+  readonly onShadowPlan?: (plan: ShadowPlan) => void;
   /** The syncs under way have ended after `stop`; nothing more will happen. */
   readonly onStopped: () => void;
 }
@@ -51,6 +54,8 @@ export function createLoop(config: LoopConfig): Loop {
   /** What the clock was asked for last and has not done yet. */
   let wakeAskedMs = Infinity;
   const state = createState(config, shards.count, config.random.uint32());
+
+  state.isShadow = config.onShadowPlan !== undefined;
 
   function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();
@@ -85,6 +90,9 @@ export function createLoop(config: LoopConfig): Loop {
         return;
       case 'log':
         config.log(effect);
+        return;
+      case 'shadow':
+        config.onShadowPlan?.(effect.plan);
         return;
       case 'stopped':
         config.onStopped();

@@ -50,6 +50,8 @@ export interface ControllerState {
   readonly shards: ShardState[];
   nextBatch: number;
   readonly writes: Writes;
+  /** Nothing leaves but reads (`writes/shadow.ts`). */
+  isShadow: boolean;
   readonly recorder: EventRecorder;
   readonly reports: Reports;
   readonly journal: Journal;

@@ -245,6 +245,7 @@ function slotsHeld(state: ControllerState): number {
 }
 
 function flushEvents(state: ControllerState, now: Now): number {
+  if (state.isShadow) return Infinity;
   for (
     let next = nextEventRequest(state.recorder, now.nowMs);
     next !== null;

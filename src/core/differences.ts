@@ -2,6 +2,8 @@
  * Where the controllers behave otherwise than those of kube-controller-manager 1.36, on purpose; and where they do not,
  * although upstream's users complain.
  */
+import type { Problem } from './problem.ts';
+
 export interface Difference {
   readonly id: string;
   readonly title: string;
@@ -15,6 +17,22 @@ export interface Difference {
   readonly defects: readonly string[];
   /** The test that shows it: its file, from `test/`, and its title, as `<file>: <title>`. */
   readonly shownBy: string;
+  /** By what it is recognised in an object that upstream has left; most are to be seen only while something happens. */
+  readonly sign?: Sign;
+}
+
+/** What is given has to hold, all of it. */
+export interface Sign {
+  /** As `patternOf` of src/verify writes it: `endpoints[*].zone`; an entry that ends in `*]` takes all keys. */
+  readonly field?: string;
+  /** Of the field: it is not stored, is not planned, or is stored otherwise. */
+  readonly is?: 'missing' | 'extra' | 'other';
+  /** The value that is planned. */
+  readonly planned?: string;
+  /** The planner has told of such a problem. */
+  readonly problem?: Problem['kind'];
+  /** The endpoint is a pod's that has ended. */
+  readonly podEnded?: true;
 }
 
 export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
@@ -27,6 +45,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Address and family', 'What the API server validates', 'Defects: robustness'],
     defects: [],
     shownBy: 'scenarios/hostile.test.ts: are left out and named in an event; the others of the service are written',
+    sign: { problem: 'bad-address' },
   },
   {
     id: 'empty-node-name',
@@ -98,6 +117,22 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Labels', 'Defects: cost'],
     defects: [],
     shownBy: 'core/endpoints/plan.test.ts: a headless label that is wrong',
+    sign: { field: 'metadata.labels[service.kubernetes.io/headless]' },
+  },
+  {
+    id: 'managed-by-label',
+    title: 'An object of kube-controller-manager before 1.33',
+    upstream: 'has no label endpoints.kubernetes.io/managed-by, which 1.33 gives to it with its first sync',
+    ours: 'gets it with its first sync, one write an object',
+    reports: [],
+    rules: ['Labels'],
+    defects: [],
+    shownBy: 'verify/listed.test.ts: the label of 1.33 on an older object',
+    sign: {
+      field: 'metadata.labels[endpoints.kubernetes.io/managed-by]',
+      is: 'missing',
+      planned: 'endpoint-controller',
+    },
   },
   {
     id: 'trigger-time-retry',
@@ -118,6 +153,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Defects: stale or wrong'],
     defects: [],
     shownBy: 'scenarios/upstream.test.ts: its end: one',
+    sign: { field: 'subsets.addresses[*]', is: 'extra', podEnded: true },
   },
   {
     id: 'foreign-edits',
@@ -295,6 +331,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Nodes'],
     defects: ['D9'],
     shownBy: 'scenarios/topology.test.ts: is left out and named once until the node appears, then is in at once (D9)',
+    sign: { problem: 'unknown-node' },
   },
   {
     id: 'slices-recycled-metadata',
@@ -326,6 +363,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['From a pod to an endpoint'],
     defects: ['D13'],
     shownBy: 'scenarios/slices.test.ts: to an address that the API server would refuse leaves that out alone (D13)',
+    sign: { problem: 'bad-address' },
   },
   {
     id: 'slices-refused-write',
@@ -347,6 +385,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     defects: ['D14'],
     shownBy:
       'scenarios/topology.test.ts: come back, without any change of a pod, when the nodes allow them again (D14)',
+    sign: { field: 'endpoints[*].hints.forZones', is: 'missing' },
   },
   {
     id: 'slices-hints-events',
@@ -377,6 +416,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Events that queue a Service'],
     defects: ['D16'],
     shownBy: 'scenarios/topology.test.ts: is that of the endpoints on it, and when it changes they follow (D16)',
+    sign: { field: 'endpoints[*].zone' },
   },
   {
     id: 'slices-node-cpu',
@@ -387,6 +427,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Events that queue a Service', 'CPU shares'],
     defects: [],
     shownBy: 'scenarios/topology.test.ts: are made anew when a zone grows so that the others would be overloaded',
+    sign: { field: 'endpoints[*].hints.forZones', is: 'other' },
   },
   {
     id: 'slices-terminating-pod',
@@ -407,6 +448,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['From a pod to services'],
     defects: [],
     shownBy: 'scenarios/slices.test.ts: to the phase Failed or Succeeded takes it out, though nothing else has changed',
+    sign: { field: 'endpoints[*]', is: 'extra', podEnded: true },
   },
   {
     id: 'slices-never-dropped',
@@ -478,6 +520,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     defects: [],
     shownBy:
       'core/slices/upstream-differences.test.ts: a label with an empty value comes to the placeholder too, unlike upstream',
+    sign: { field: 'metadata.labels[*]', is: 'missing', planned: '' },
   },
   {
     id: 'slices-headless-label',
@@ -510,6 +553,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Assignment'],
     defects: [],
     shownBy: 'core/slices/topology-hints.test.ts: hints for nodes do not stay beside those for zones',
+    sign: { field: 'endpoints[*].hints.forNodes', is: 'extra' },
   },
   {
     id: 'slices-hints-start',
@@ -616,6 +660,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     defects: ['D13'],
     shownBy:
       'core/mirroring/upstream.test.ts: an address that the server would refuse is left out; upstream fails (D13)',
+    sign: { problem: 'mirror-bad-address' },
   },
   {
     id: 'mirror-ports-of-one-name',

@@ -17,9 +17,13 @@ export type Absence =
   /** The Service has no ports and is not headless. */
   | 'no-service-port';
 
+export function hasEnded({ phase }: PodRecord): boolean {
+  return phase === 'Failed' || phase === 'Succeeded';
+}
+
 /** Why the pod has no place in the endpoints at all; null = it has (docs/spec/endpoints.md "Which pods are included"). */
 export function podAbsence(pod: PodRecord, publishNotReady: boolean): Absence | null {
-  if (pod.phase === 'Failed' || pod.phase === 'Succeeded') return 'ended';
+  if (hasEnded(pod)) return 'ended';
   if (pod.podIP === '' && pod.podIPs?.length === 0) return 'no-ip';
   return pod.deleting && !publishNotReady ? 'terminating' : null;
 }

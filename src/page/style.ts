@@ -8,7 +8,7 @@ export const STYLE = `
 body{margin:0 auto;max-width:72rem;padding:1rem;font:15px/1.5 system-ui,sans-serif;background:light-dark(#fff,#0d1117);color:light-dark(#1f2328,#e6edf3);overflow-wrap:anywhere}
 h1{font-size:1rem;margin:0;color:var(--dim)}
 h2{font-size:1.1rem;margin:0}
-.figure{font-size:3rem;font-weight:700;line-height:1.1}
+.figure{margin:.25rem 0;font-size:3rem;font-weight:700;line-height:1.1}
 .good{color:var(--good)}.bad{color:var(--bad)}.unsure{color:var(--unsure)}
 dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,12rem),1fr));gap:.25rem 1rem;margin:1rem 0}
 dt,.note,.aside,.count{color:var(--dim)}
@@ -30,7 +30,7 @@ th{color:var(--dim);font-weight:600}
 [hidden]{display:none!important}
 @media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td::before{content:attr(data-name) ": ";color:var(--dim)}}
 `;
-export const STYLE_HASH = 'sha256-pX1XnWNHKnArqunvBNzCYd0C89WGJATI5YiJzkhq/js=';
+export const STYLE_HASH = 'sha256-AewfauIQz8sIkqQO2xqcaLtldjZboqmDq+5FwmRQch8=';
 
 /** Hides what does not contain all words of the search, and sections of which nothing is left. */
 export const SCRIPT = `

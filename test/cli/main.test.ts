@@ -35,6 +35,7 @@ function endpointdIn(variables: Record<string, string>, args: readonly string[])
 const shown: [args: string[], text: RegExp][] = [
   [['--help'], /Commands:\n {2}run /],
   [['run', '--help'], /Usage: endpointd run \[--flag=value/],
+  [['verify', '--help'], /--watch <duration>/],
   [['serve', '-h'], /--profile <name>/],
   [['demo', '--help'], /--churn-seconds <n>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],
@@ -62,6 +63,9 @@ const refused: [args: string[], status: number, line: string][] = [
   ],
   [['demo', '--rate=0'], 2, "endpointd demo: option '--rate <n>' argument '0' is invalid. Allowed: a whole number"],
   [['serve', '--port=x'], 2, "endpointd serve: option '--port <n>' argument 'x' is invalid."],
+  [['verify', '-o', 'pdf'], 2, "endpointd verify: option '-o, --output <format>' argument 'pdf' is invalid."],
+  // 1 would say that something is different.
+  [['verify', '--kubeconfig=/no/such'], 2, 'endpointd verify: cannot read kubeconfig /no/such: ENOENT'],
   [['run'], 1, 'endpointd run: no API server: neither --kubeconfig nor --master is given'],
   [['run', '--kubeconfig=/no/such'], 1, 'endpointd run: cannot read kubeconfig /no/such: ENOENT'],
 ];

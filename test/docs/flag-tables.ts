@@ -1,7 +1,7 @@
 /** The tables of flags in the documents, made from the rows in `src/cli`. */
 import type { FlagGroup } from '../../src/cli/flag-table.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
-import { RUN_FLAGS } from '../../src/cli/flags.ts';
+import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
 import type { Part } from './parts.ts';
 
@@ -15,6 +15,13 @@ export const RUN_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags beyond upstream, made by `npm run docs` from src/cli/flags.ts -->',
     text: tableOf(RUN_FLAGS.groups.filter(({ title }) => title === BEYOND)),
+  },
+];
+
+export const VERIFY_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of verify, made by `npm run docs` from src/cli/flags.ts -->',
+    text: tableOf([{ title: '', flags: VERIFICATION }]),
   },
 ];
 

@@ -20,6 +20,7 @@ import {
 import type { LogEffect } from '../../src/controller/effect.ts';
 import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
+import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
 import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
@@ -197,6 +198,8 @@ export interface Sim {
   freeze(): void;
   /** SIGCONT: all that has come meanwhile comes now. `clockStood`: the machine slept, and its monotonic clock with it. */
   thaw(clockStood?: boolean): void;
+  /** Of a controller that starts as a shadow; null = it writes. */
+  onShadowPlan: ((plan: ShadowPlan) => void) | null;
   /** What admission on the server makes of each object that the controller writes; null = nothing. */
   admission: ((object: KubeObject) => void) | null;
   /** Added to the controller's wall clock, as somebody sets it. */
@@ -308,6 +311,7 @@ export function createSim(config: SimConfig = {}): Sim {
     muteWatches: false,
     trickleWatches: false,
     script: null as Sim['script'],
+    onShadowPlan: null as Sim['onShadowPlan'],
     transport: (deliver: (events: readonly TransportEvent[]) => void): Transport => simTransport(() => true, deliver),
     keepEndsBack: false,
     pageBytesMax: (_request: HttpRequest): number => PAGE_BYTES_MAX,
@@ -371,6 +375,7 @@ export function createSim(config: SimConfig = {}): Sim {
         ...(config.reports === undefined ? {} : { reports: config.reports }),
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
+        ...(sim.onShadowPlan === null ? {} : { onShadowPlan: sim.onShadowPlan }),
         onStopped: () => {
           sim.stopped = true;
         },

@@ -7,6 +7,7 @@ import type { ControllerOptions } from '../options.ts';
 import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
+import type { Shadow } from '../writes/shadow.ts';
 import type { Pace } from '../queues/batch-pace.ts';
 import type { PlannerView } from '../syncs/planner-view.ts';
 import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';
@@ -96,6 +97,8 @@ export interface Sync {
   failure: Failure | null;
   /** Writes that were applied. */
   applied: number;
+  /** null = writes are sent. */
+  readonly shadow: Shadow | null;
   /** For the journal alone, as all below; monotonic ms, or ms; -1 = it has not come to that. */
   postedAtMs: number;
   plannedAtMs: number;

@@ -56,6 +56,11 @@ export function noteDamage(
   now: Now,
 ): void {
   const { service, controller } = unit;
+  if (state.isShadow) {
+    // Whoever writes does so in its place: what is stored has changed, and nothing of it is undone.
+    addWork(controller.queue, unit.item, laneOf(damage), now.nowMs);
+    return;
+  }
   const fight = fightOf(unit);
   const rounds = fight.rounds[damage];
   const writers = (fight.writers ??= new Map());

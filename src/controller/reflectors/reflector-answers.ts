@@ -348,6 +348,7 @@ function onOpened(
     enter(reflector, { name: 'watching', request, life, reader });
     watchRuns(hands.outbox.log, hands.outages, reflector, now);
   } else enter(reflector, { name: 'initial', request, list: underWay, life, reader, aside: [] });
+  reflector.failure = '';
 }
 
 function onRefused(

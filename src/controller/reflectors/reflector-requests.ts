@@ -175,6 +175,7 @@ export function retry(
     retryAfterMs(retryAfterSeconds),
   );
   reflector.phase = { name: 'waiting', next };
+  reflector.failure = reason;
   reflector.wakeAtMs = now.nowMs + delayMs;
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   hands.metrics.watchRestarts(reflector.resource).inc();

@@ -171,6 +171,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   synced: boolean;
   /** The last list was answered 403 or 404. This may last until somebody changes roles, or the server. */
   refused: boolean;
+  /** Why the last list or watch has failed; '' = it has not. */
+  failure: string;
   /** When the watch was lost; -1 = it runs. Starts at 0: never had. */
   downSinceMs: number;
   readonly reconnect: Reconnect;
@@ -200,6 +202,7 @@ export function createReflector<R extends Versioned>(
     undecodableInARow: 0,
     synced: false,
     refused: false,
+    failure: '',
     downSinceMs: 0,
     reconnect: createReconnect(),
   };

@@ -30,6 +30,7 @@ import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
+import type { Shadow } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -82,6 +83,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     open: 0,
     failure: null,
     applied: 0,
+    shadow: state.isShadow ? shadowOf(unit) : null,
     postedAtMs: -1,
     plannedAtMs: -1,
     throttledMs: -1,
@@ -93,6 +95,11 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     beginRepair(state, unit, now);
     beginPlan(state, unit, now);
   } else startUnwanted(state, unit, now);
+}
+
+function shadowOf({ controller, service, changedAtMs }: Unit): Shadow {
+  const { namespace, name } = service;
+  return { controller: controller.name, namespace, service: name, changedAtMs, writes: [], problems: [] };
 }
 
 /** Plans, after a look at the objects where only the server knows what it holds. Also how a plan starts over. */
@@ -157,6 +164,7 @@ export function onPlanned(
   // It has dropped the service, or what it has of it is not what it was told.
   if (needFull || error !== null) beginAnew(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
+  for (const { sync } of units) sync?.shadow?.problems.push(...problems);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
   const waiting = new Set(units);
   // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
@@ -322,7 +330,10 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   unit.sync = null;
   doneWork(controller.queue, unit.item, now.nowMs);
   state.reports.synced(unit, sync, now);
-  const { failure } = sync;
+  const { failure, shadow } = sync;
+  if (shadow !== null) {
+    state.outbox.effects.push({ type: 'shadow', plan: { ...shadow, failure: failure?.message ?? null } });
+  }
   if (failure === null) {
     unit.failures = 0;
     unit.notBeforeMs = -Infinity;
@@ -458,13 +469,19 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/** A deletion that waits for its token has lost its reason: the objects are planned again, or are to stay. */
-export function isMoot({ unit, write }: QueuedWrite): boolean {
+/** It has lost its reason while it waited, or a shadow has planned it. */
+export function isMoot(queued: QueuedWrite): boolean {
+  return queued.unit.sync?.shadow != null || hasLostReason(queued);
+}
+
+/** A deletion that waits for its token: the objects are planned again, or are to stay. */
+function hasLostReason({ unit, write }: QueuedWrite): boolean {
   return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
 }
 
 /** What was planned but not sent, and will not be. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
+  if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
   onWriteDone(state, queued, NOT_SENT, now);
 }
 

@@ -63,7 +63,7 @@ export interface WriteHands {
   readonly metrics: Pick<Instruments, 'rateLimiter' | 'conflicts' | 'decodeErrors'>;
   /** `--max-writes-in-flight`. */
   readonly inFlightMax: number;
-  /** The write has lost its reason while it waited: it is not sent, but withdrawn. */
+  /** The write has lost its reason while it waited, or a shadow has planned it: it is not sent, but withdrawn. */
   isMoot(queued: QueuedWrite): boolean;
   withdraw(queued: QueuedWrite, now: Now): void;
   /** What has been reached of the resource of the object; undefined = nobody watches it. */

@@ -1,0 +1,126 @@
+import process from 'node:process';
+import { createLoop, type Loop } from '../controller/loop.ts';
+import type { LogEffect } from '../controller/effect.ts';
+import { createMetricStore } from '../metrics/store.ts';
+import { createClock } from '../node/clock.ts';
+import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
+import { endNow } from '../node/end-process.ts';
+import { createLog } from '../node/log.ts';
+import { writeReport } from '../node/output.ts';
+import { createRandom } from '../node/random.ts';
+import { readOnly } from '../node/read-only-transport.ts';
+import { onStopSignals } from '../node/signals.ts';
+import { createTransport } from '../node/transport.ts';
+import { userAgent } from '../node/version.ts';
+import { renderPage } from '../page/page.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { TransportEvent, Transport } from '../ports/transport.ts';
+import { createListReader } from '../verify/list-reader.ts';
+import { progressText } from '../verify/progress.ts';
+import { reportPage } from '../verify/report-page.ts';
+import { reportText } from '../verify/report-text.ts';
+import { reportOf, type Report } from '../verify/report.ts';
+import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
+import { parseVerifyFlags, type VerifyOptions } from './flags.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { shardsFactory } from './shards.ts';
+
+const LOOK_EVERY_MS = 200;
+const STATUS = { same: 0, different: 1, unknown: 2 } as const;
+
+/** `endpointd verify`: what a controller with these flags would write into a cluster. Gives the exit status. */
+export async function verify(args: readonly string[]): Promise<number> {
+  const options = parseVerifyFlags(args, (text) => process.stdout.write(text));
+  const off = onStopSignals((_signal, status) => endNow(status), endNow);
+  // Node's own status for what nobody catches is that of a difference.
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${error.stack}\n`, () => endNow(STATUS.unknown));
+  });
+  const report = await look(options);
+  await writeReport(process.stdout, outputOf(report, options.output));
+  off();
+  return STATUS[report.verdict];
+}
+
+function outputOf(report: Report, format: VerifyOptions['output']): string {
+  if (format === 'json') return `${JSON.stringify(report, null, 2)}\n`;
+  return format === 'html' ? renderPage(reportPage(report)) : reportText(report);
+}
+
+async function look(options: VerifyOptions): Promise<Report> {
+  const { env } = process;
+  const { kubeconfig, master } = options;
+  const credentials = createCredentials({
+    kubeconfig,
+    master,
+    env,
+    serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
+  });
+  const access = await credentials.read('refresh');
+  const createShards = await shardsFactory(options);
+  const clock = createClock();
+  const startedMs = clock.nowMs();
+  const startedAt = new Date(clock.wallMs()).toISOString();
+  const progress = createProgress(process.stderr, () => clock.nowMs());
+  const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
+  const closers: (() => void | Promise<void>)[] = [];
+  const transport = (deliver: (events: readonly TransportEvent[]) => void): Transport => {
+    const { read: readAccess, refreshMs } = credentials;
+    const more = { userAgent: userAgent(), maxWritesInFlight: 1, log: log.write, observe: () => undefined };
+    const created = readOnly(createTransport({ access, readAccess, refreshMs, ...more }, deliver));
+    closers.push(() => created.close());
+    return created;
+  };
+  const loop: Loop = createLoop({
+    options: options.controller,
+    clock: createClock(),
+    random: createRandom(),
+    transport,
+    shards(deliver) {
+      const shards = createShards(deliver, createMetricStore());
+      closers.push(() => shards.close());
+      return shards;
+    },
+    host: new URL(access.origin).host,
+    log: (line: LogEffect) => {
+      if (options.v > 0) log.write(line);
+    },
+    metrics: createMetricStore(),
+    onStopped: () => undefined,
+    onShadowPlan: (plan) => takePlan(verification, plan),
+  });
+  const { kubeApiQps, kubeApiBurst } = options.controller;
+  const controllers = loop.state.controllers.length;
+  const reader = createListReader(transport, clock, kubeApiQps * controllers, kubeApiBurst * controllers);
+  const { watchMs, timeoutMs } = options;
+  const verification = createVerification({
+    state: loop.state,
+    reader,
+    nowMs: () => clock.nowMs(),
+    watchMs,
+    timeoutMs,
+  });
+  loop.start();
+  await untilOver(verification, clock, progress);
+  const report = reportOf(verification, { server: access.origin, startedAt, startedMs });
+  progress.done(progressText(verification));
+  loop.stop();
+  for (const close of closers) await close();
+  await log.flush(1000);
+  return report;
+}
+
+function untilOver(verification: Verification, clock: Clock, progress: Progress): Promise<void> {
+  return new Promise((resolve) => {
+    const again = (): void => {
+      verification.reader.wake();
+      if (advance(verification)) {
+        resolve();
+        return;
+      }
+      progress.show(progressText(verification));
+      clock.wakeAt(clock.nowMs() + LOOK_EVERY_MS, again);
+    };
+    again();
+  });
+}

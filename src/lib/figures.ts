@@ -1,0 +1,18 @@
+/** Figures as people read them. */
+
+/** `10,934`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
+
+/** `1 write`, `10,934 writes`. */
+export function plural(count: number, one: string): string {
+  return `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
+}
+
+/** `0 B`, `1.5 KiB`, `12.3 MiB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const isSmall = bytes < 1024 ** 2;
+  return `${(bytes / (isSmall ? 1024 : 1024 ** 2)).toFixed(1)} ${isSmall ? 'KiB' : 'MiB'}`;
+}

@@ -1,0 +1,12 @@
+import type { HttpRequest, Transport } from '../ports/transport.ts';
+
+/** Lets nothing through but GET: whoever has it can change nothing. @throws Error at anything else, before it is sent */
+export function readOnly<T extends Transport>(transport: T): T {
+  return {
+    ...transport,
+    send(request: HttpRequest) {
+      if (request.method !== 'GET') throw new Error(`${request.method} ${request.path} from a process that only reads`);
+      transport.send(request);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** What is different between an object that is stored and the one that is planned in its place, field by field. */
+import type { Endpoints, EndpointSlice } from '../kube/types.ts';
+import { namedValues, partText, type Values } from './named-values.ts';
+
+export type Kind = 'Endpoints' | 'EndpointSlice' | 'mirrored EndpointSlice';
+
+/** One field of one object. */
+export interface Difference {
+  readonly kind: Kind;
+  /** Of the object; '' = it is to be made, and its name is drawn then. */
+  readonly name: string;
+  /** Such as `endpoints[10.0.0.1].conditions.ready`; '' = the whole object. */
+  readonly field: string;
+  /** null = there is none. */
+  readonly stored: string | null;
+  /** null = there is to be none. */
+  readonly planned: string | null;
+}
+
+type Output = Endpoints | EndpointSlice;
+type Sides = Pick<Difference, 'field' | 'stored' | 'planned'>;
+
+/**
+ * @param stored null = it is to be created
+ * @param planned null = it is to be deleted
+ * @returns at least one: objects of which all values are the same differ in order
+ */
+export function differencesOf(kind: Kind, name: string, stored: Output | null, planned: Output | null): Difference[] {
+  if (stored === null || planned === null) {
+    const sides = { field: '', stored: stored && wholeText(stored), planned: planned && wholeText(planned) };
+    return [{ kind, name: stored === null && kind !== 'Endpoints' ? '' : name, ...sides }];
+  }
+  const before = namedValues(stored);
+  const after = namedValues(planned);
+  const found = differentValues('', before.fields, after.fields);
+  for (const part of new Set([...before.parts.keys(), ...after.parts.keys()])) {
+    const a = before.parts.get(part);
+    const b = after.parts.get(part);
+    if (a !== undefined && b !== undefined) found.push(...differentValues(`${part}.`, a, b));
+    else
+      found.push({
+        field: part,
+        stored: a === undefined ? null : partText(a),
+        planned: b === undefined ? null : partText(b),
+      });
+  }
+  if (found.length === 0) found.push({ field: 'order', stored: 'other', planned: 'canonical' });
+  return found.map(({ field, stored: a, planned: b }) => ({ kind, name, field, stored: a, planned: b }));
+}
+
+function differentValues(prefix: string, before: Values, after: Values): Sides[] {
+  const found: Sides[] = [];
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const stored = before.get(name) ?? null;
+    const planned = after.get(name) ?? null;
+    if (stored !== planned) found.push({ field: prefix + name, stored, planned });
+  }
+  return found;
+}
+
+/** How many of what, and the first few. */
+function wholeText(object: Output): string {
+  const { parts } = namedValues(object);
+  const names = [...parts.keys()].filter((part) => !part.startsWith('ports['));
+  const shown = names.slice(0, 5).map((name) => name.slice(name.indexOf('[') + 1).replace(']', ''));
+  const type = object.kind === 'EndpointSlice' ? `${object.addressType}, ` : '';
+  const count = `${names.length} ${names.length === 1 ? 'endpoint' : 'endpoints'}`;
+  return `${type}${count}${names.length === 0 ? '' : `: ${shown.join(' ')}${names.length > 5 ? ' ...' : ''}`}`;
+}
+
+/** Tells differences apart over time: the name of an object that is to be made is drawn anew with each plan. */
+export function identityOf({ kind, name, field, stored, planned }: Difference): string {
+  return JSON.stringify([kind, name, field, stored, planned]);
+}
+
+/** The field without what names one of many: `endpoints[*].zone`. Keys of labels and annotations stay. */
+export function patternOf(field: string): string {
+  return field.replace(
+    /^(endpoints|subsets\.addresses|ports|metadata\.ownerReferences)\[.*?\](#\d+)?(?=\.|$)/,
+    '$1[*]',
+  );
+}
+
+/** Why an object is different, in words by which differences are grouped. */
+export function reasonOf({ kind, field, stored, planned }: Difference): string {
+  const what = field === '' ? kind : `${kind}: ${patternOf(field)}`;
+  if (stored === null) return `${what} is missing`;
+  return planned === null ? `${what} is not to be there` : `${what} differs`;
+}

@@ -1,0 +1,26 @@
+/** The start of a verification: until every controller that can run has planned every service once. */
+import type { Controller } from '../controller/caches/service-state.ts';
+import { workDepth } from '../controller/queues/workqueue.ts';
+import { listOf, type Reflector } from '../controller/reflectors/reflector.ts';
+import type { ControllerState } from '../controller/state.ts';
+
+/** Those of the controller's caches whose list the server refuses, or does not know. */
+function refusedCaches(state: ControllerState, controller: Controller): Reflector['resource'][] {
+  const refused = new Set(state.reflectors.filter((one) => one.refused && !one.synced).map(({ resource }) => resource));
+  return controller.caches(state.options).filter((resource) => refused.has(resource));
+}
+
+/** Every controller has planned all of its services, or waits for something that nobody may show it. */
+export function isLookComplete(state: ControllerState): boolean {
+  return state.controllers.every((controller) => {
+    const { running, queue } = controller;
+    if (!running) return refusedCaches(state, controller).length > 0;
+    return workDepth(queue) === 0 && queue.slots.held === 0;
+  });
+}
+
+/** Differs from what it was as long as the look goes on. */
+export function lookProgress(state: ControllerState, plans: number): string {
+  const objects = state.reflectors.map((one) => `${listOf(one)?.progress.objects ?? ''}${one.synced ? 's' : ''}`);
+  return `${plans} ${state.serviceCount} ${objects.join()}`;
+}

@@ -1,0 +1,126 @@
+/** Lists of the API server, page by page, with a bound on requests a second; nothing but GET. */
+import { createTokenBucket, tryTakeToken } from '../controller/writes/rate-limit.ts';
+import { readList, type ListPage } from '../kube/list.ts';
+import { ACCEPT, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
+import { DecodeError } from '../kube/protobuf.ts';
+import { readStatus } from '../kube/status.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Transport, TransportEvent } from '../ports/transport.ts';
+
+const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const ACCEPT_METADATA_LIST = `${PROTOBUF};${AS_PARTIAL_LIST},${JSON_TYPE};${AS_PARTIAL_LIST},${ACCEPT}`;
+const PAGE_ITEMS = 500;
+const TIMEOUT_MS = 60_000;
+
+export interface ListQuery {
+  /** From the server's root, such as `/api/v1/pods`. */
+  readonly path: string;
+  /** Empty texts do not select. */
+  readonly fieldSelector: string;
+  readonly labelSelector: string;
+  /** Only metadata are read. */
+  readonly metadata: boolean;
+}
+
+export interface ListReader {
+  /**
+   * Reads all of a list that the server had at one version. `onPage` takes each page as it comes; `onDone` the version, or
+   * why there is none.
+   */
+  read(query: ListQuery, onPage: (page: ListPage) => void, onDone: (result: ListResult) => void): void;
+  /** To be called now and then: sends what has waited for the rate. */
+  readonly wake: () => void;
+}
+
+export type ListResult = { readonly version: string } | { readonly failure: string };
+
+interface Reading {
+  readonly query: ListQuery;
+  readonly onPage: (page: ListPage) => void;
+  readonly onDone: (result: ListResult) => void;
+  continueToken: string;
+}
+
+export function createListReader(
+  createTransport: (deliver: (events: readonly TransportEvent[]) => void) => Transport,
+  clock: Clock,
+  qps: number,
+  burst: number,
+): ListReader {
+  const tokens = createTokenBucket(qps, burst);
+  const waiting: Reading[] = [];
+  const sent = new Map<number, Reading>();
+  let nextId = 1;
+  const transport = createTransport((events) => {
+    for (const event of events) {
+      const reading = sent.get(event.id);
+      sent.delete(event.id);
+      if (reading !== undefined) take(reading, event);
+    }
+    flush();
+  });
+
+  function flush(): void {
+    while (waiting.length > 0 && tryTakeToken(tokens, clock.nowMs())) request(waiting.shift()!);
+  }
+
+  function request(reading: Reading): void {
+    const { path, metadata } = reading.query;
+    const id = nextId++;
+    sent.set(id, reading);
+    transport.send({
+      id,
+      lane: 'list',
+      method: 'GET',
+      path: `${path}?${queryText(reading)}`,
+      accept: metadata ? ACCEPT_METADATA_LIST : ACCEPT,
+      contentType: '',
+      body: null,
+      stream: false,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+
+  function take(reading: Reading, event: TransportEvent): void {
+    const { onPage, onDone } = reading;
+    if (event.type !== 'response' || event.status !== 200) {
+      onDone({ failure: failureOf(event) });
+      return;
+    }
+    let page: ListPage;
+    try {
+      page = readList(event.contentType, event.body);
+      onPage(page);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      onDone({ failure: error.message });
+      return;
+    }
+    reading.continueToken = page.continueToken;
+    if (page.continueToken === '') onDone({ version: page.resourceVersion });
+    else waiting.push(reading);
+  }
+
+  return {
+    read(query, onPage, onDone) {
+      waiting.push({ query, onPage, onDone, continueToken: '' });
+      flush();
+    },
+    wake: flush,
+  };
+}
+
+function queryText({ query: { fieldSelector, labelSelector }, continueToken }: Reading): string {
+  const query = new URLSearchParams({ limit: String(PAGE_ITEMS) });
+  if (fieldSelector !== '') query.set('fieldSelector', fieldSelector);
+  if (labelSelector !== '') query.set('labelSelector', labelSelector);
+  if (continueToken !== '') query.set('continue', continueToken);
+  return query.toString();
+}
+
+function failureOf(event: TransportEvent): string {
+  if (event.type === 'failure') return `${event.kind}: ${event.message}`;
+  if (event.type !== 'response') return `${event.type} is no answer to a list`;
+  const { message, reason } = readStatus(event.contentType, event.status, event.body);
+  return `${event.status} ${message ?? reason ?? ''}`;
+}

@@ -1,0 +1,194 @@
+/** What a verification has found, as data: the JSON for programs, and what the text and the page are made of. */
+import { reasonOf, type Difference } from './difference.ts';
+import { listedDifference, type Circumstances } from './listed.ts';
+import type { Standing, Verification } from './verification.ts';
+import type { ControllerName, ControllerOptions } from '../controller/options.ts';
+import { readiness } from '../controller/reports/health.ts';
+import { getPod, podCount } from '../core/selector-index.ts';
+import { hasEnded } from '../core/pod-endpoint.ts';
+import { percentile } from '../lib/percentile.ts';
+
+export interface Report {
+  readonly server: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly seconds: number;
+  /** different: 1, unknown: 2; unknown also when something is different beside what could not be told. */
+  readonly verdict: 'same' | 'different' | 'unknown';
+  readonly seen: { readonly services: number; readonly pods: number; readonly nodes: number; readonly plans: number };
+  /** What could not be seen, and for which controllers that leaves no answer. */
+  readonly unseen: readonly Unseen[];
+  /** Services without an answer. */
+  readonly failed: readonly { readonly unit: string; readonly reason: string }[];
+  /** The most frequent first. */
+  readonly reasons: readonly Reason[];
+  readonly different: readonly DifferentUnit[];
+  /** Units (`<controller> <namespace>/<name>`) that have differed and did not stand still, or came right. */
+  readonly moving: { readonly count: number; readonly units: readonly string[] };
+  readonly cost: Cost;
+  /** Of another writer, from a change of a pod to its write, while this watched; null = none was seen. */
+  readonly lag: Lag | null;
+}
+
+export interface Unseen {
+  readonly resource: string;
+  readonly reason: string;
+  readonly controllers: readonly ControllerName[];
+}
+
+export interface Reason {
+  readonly reason: string;
+  /** Of the listed difference behind it; null = there is none. */
+  readonly listed: string | null;
+  readonly title: string;
+  readonly units: number;
+}
+
+export interface DifferentUnit {
+  readonly controller: ControllerName;
+  readonly namespace: string;
+  readonly service: string;
+  /** What a controller would write for it, once. */
+  readonly writes: number;
+  readonly bytes: number;
+  /** So long it has been seen to differ. */
+  readonly seconds: number;
+  /** At most a hundred. */
+  readonly differences: readonly NamedDifference[];
+  readonly differencesTotal: number;
+}
+
+export interface NamedDifference extends Difference {
+  readonly reason: string;
+  readonly listed: string | null;
+  /** Of the listed difference. */
+  readonly title: string;
+}
+
+/** Of taking over. */
+export interface Cost {
+  readonly writes: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** Of the bucket of all controllers; -1 = no limit. */
+  readonly requestsPerSecond: number;
+}
+
+export interface Lag {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p90Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+const DIFFERENCES_MAX = 100;
+const MOVING_MAX = 100;
+
+export function reportOf(
+  v: Verification,
+  about: { readonly server: string; readonly startedAt: string; readonly startedMs: number },
+): Report {
+  const { state } = v;
+  const nowMs = v.nowMs();
+  const standings = [...v.standings].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const different = standings.filter(([, { state: is }]) => is === 'different').map(([, one]) => unitOf(v, one, nowMs));
+  const stillMoving = standings.filter(([, { state: is }]) => is !== 'different').map(([key]) => key);
+  const moving = [...new Set([...stillMoving, ...v.settled])];
+  const unseen = unseenOf(v, nowMs);
+  const failed = [...v.failures].map(([unit, reason]) => ({ unit, reason }));
+  return {
+    server: about.server,
+    startedAt: about.startedAt,
+    seconds: Math.round((nowMs - about.startedMs) / 100) / 10,
+    verdict: unseen.length + failed.length > 0 ? 'unknown' : different.length > 0 ? 'different' : 'same',
+    seen: {
+      services: countServices(v),
+      pods: podCount(state.index),
+      nodes: state.nodes.nodes.size,
+      plans: v.plans,
+    },
+    unseen,
+    failed,
+    reasons: reasonsOf(different),
+    different,
+    moving: { count: moving.length, units: moving.slice(0, MOVING_MAX) },
+    cost: costOf(different, state.options, state.controllers.length),
+    lag: lagOf(v.lagsMs),
+  };
+}
+
+function countServices({ state }: Verification): number {
+  let count = 0;
+  for (const names of state.services.values()) for (const { record } of names.values()) if (record !== null) count++;
+  return count;
+}
+
+function unitOf({ state }: Verification, standing: Standing, nowMs: number): DifferentUnit {
+  const { controller, namespace, service, plan, problems, sinceMs } = standing;
+  const circumstances = {
+    problems,
+    hasEnded(name: string): boolean {
+      const pod = getPod(state.index, namespace, name);
+      return pod !== undefined && hasEnded(pod);
+    },
+  };
+  const differences = standing.differences ?? [];
+  return {
+    controller,
+    namespace,
+    service,
+    writes: plan.writes.length,
+    bytes: plan.writes.reduce((sum, { body }) => sum + body.length, 0),
+    seconds: Math.round((nowMs - sinceMs) / 1000),
+    differences: differences.slice(0, DIFFERENCES_MAX).map((difference) => named(difference, circumstances)),
+    differencesTotal: differences.length,
+  };
+}
+
+function named(difference: Difference, about: Circumstances): NamedDifference {
+  const listed = listedDifference(difference, about);
+  return { ...difference, reason: reasonOf(difference), listed: listed?.id ?? null, title: listed?.title ?? '' };
+}
+
+function reasonsOf(different: readonly DifferentUnit[]): Reason[] {
+  const reasons = new Map<string, { reason: string; listed: string | null; title: string; units: number }>();
+  for (const { differences } of different) {
+    const ofUnit = new Set<string>();
+    for (const { reason, listed, title } of differences) {
+      const key = `${listed} ${reason}`;
+      if (ofUnit.has(key)) continue;
+      ofUnit.add(key);
+      const known = reasons.get(key);
+      if (known === undefined) reasons.set(key, { reason, listed, title, units: 1 });
+      else known.units++;
+    }
+  }
+  return [...reasons.values()].sort((a, b) => b.units - a.units || (a.reason < b.reason ? -1 : 1));
+}
+
+/** Refused, not listed in time, or without a watch at the end. */
+function unseenOf({ state }: Verification, nowMs: number): Unseen[] {
+  const health = new Map(readiness(state, nowMs).map(({ name, ok, message }) => [name, ok ? '' : message]));
+  return state.reflectors.flatMap(({ resource, failure }) => {
+    const message = health.get(`watch-${resource}`) ?? '';
+    if (message === '') return [];
+    const controllers = state.controllers.filter((controller) => controller.caches(state.options).includes(resource));
+    return [{ resource, reason: failure === '' ? message : failure, controllers: controllers.map(({ name }) => name) }];
+  });
+}
+
+function costOf(different: readonly DifferentUnit[], options: ControllerOptions, controllers: number): Cost {
+  const writes = different.reduce((sum, unit) => sum + unit.writes, 0);
+  const bytes = different.reduce((sum, unit) => sum + unit.bytes, 0);
+  if (options.kubeApiQps <= 0) return { writes, bytes, seconds: 0, requestsPerSecond: -1 };
+  const requestsPerSecond = options.kubeApiQps * controllers;
+  const waiting = Math.max(0, writes - options.kubeApiBurst * controllers);
+  return { writes, bytes, seconds: Math.ceil(waiting / requestsPerSecond), requestsPerSecond };
+}
+
+function lagOf(lagsMs: readonly number[]): Lag | null {
+  if (lagsMs.length === 0) return null;
+  const at = (share: number): number => Math.round(percentile(lagsMs, share) * 10) / 10;
+  return { count: lagsMs.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: at(1) };
+}

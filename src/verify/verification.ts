@@ -1,0 +1,288 @@
+/**
+ * Whether a cluster holds what a controller with the given flags would write. A shadow says what it would write now; what
+ * it says of a service counts as different only if it has stood for 5 s and for 30 s, and what the server itself tells at
+ * both times gives the same difference. Everything else is moving.
+ */
+import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
+import { isLookComplete, lookProgress } from './initial-look.ts';
+import type { ListReader } from './list-reader.ts';
+import { lookAt, type Scope, type Sight } from './sight.ts';
+import type { ControllerState } from '../controller/state.ts';
+import type { ControllerName } from '../controller/options.ts';
+import type { ShadowPlan } from '../controller/writes/shadow.ts';
+import { problemsEqual, type Problem } from '../core/problem.ts';
+import { decodeObject } from '../kube/codec.ts';
+import { serviceKey } from '../kube/key.ts';
+import type { Endpoints, EndpointSlice } from '../kube/types.ts';
+
+const FIRST_LOOK_MS = 5000;
+const SECOND_LOOK_MS = 30_000;
+/** What moves while it is read is read again after this, so often; then it has not stood still. */
+const AGAIN_MS = 2000;
+const TRIES_MAX = 5;
+/** Looks at a time. */
+const LOOKS_MAX = 4;
+/** With more services than this in a namespace, all of it is read at once; with more namespaces, the cluster. */
+const SERVICES_ALONE_MAX = 4;
+const NAMESPACES_ALONE_MAX = 50;
+/** Of one unit. */
+const PROBLEMS_MAX = 20;
+/** Lags that are kept: a sample of the last ones. */
+const LAGS_MAX = 100_000;
+
+/** What one controller would write for one service, and since when. */
+export interface Standing {
+  readonly controller: ControllerName;
+  readonly namespace: string;
+  readonly service: string;
+  plan: ShadowPlan;
+  readonly problems: Problem[];
+  /** Monotonic ms, as all times here. */
+  readonly sinceMs: number;
+  /** It was there when the caches were filled: nobody knows for how long before. */
+  readonly fromStart: boolean;
+  state: 'open' | 'different' | 'moving';
+  /** What was seen by the first look, then what the second one saw of it; null = not looked at. */
+  differences: readonly Difference[] | null;
+  nextLookMs: number;
+  looking: boolean;
+  tries: number;
+}
+
+export interface Verification {
+  readonly state: ControllerState;
+  readonly reader: ListReader;
+  readonly nowMs: () => number;
+  /** How long it goes on after everything has been listed and planned. */
+  readonly watchMs: number;
+  /** It gives up when nothing has been listed or planned for so long. */
+  readonly timeoutMs: number;
+  readonly standings: Map<string, Standing>;
+  /** Units that have differed for a while, and do so no more. */
+  readonly settled: Set<string>;
+  /** Why a unit has no plan, or could not be read. */
+  readonly failures: Map<string, string>;
+  /** Milliseconds until another writer had written what a change of a pod asked for. */
+  readonly lagsMs: number[];
+  plans: number;
+  progress: string;
+  progressAtMs: number;
+  looks: number;
+  /** When everything had been listed and planned; Infinity = not yet. */
+  plannedAtMs: number;
+  /** When nothing new was looked at any more; Infinity = not yet. */
+  closedAtMs: number;
+}
+
+export type VerificationConfig = Pick<Verification, 'state' | 'reader' | 'nowMs' | 'watchMs' | 'timeoutMs'>;
+
+export function createVerification(config: VerificationConfig): Verification {
+  return {
+    ...config,
+    standings: new Map(),
+    settled: new Set(),
+    failures: new Map(),
+    lagsMs: [],
+    plans: 0,
+    progress: '',
+    progressAtMs: config.nowMs(),
+    looks: 0,
+    plannedAtMs: Infinity,
+    closedAtMs: Infinity,
+  };
+}
+
+function unitKey({ controller, namespace, service }: Pick<Standing, 'controller' | 'namespace' | 'service'>): string {
+  return `${controller} ${serviceKey(namespace, service)}`;
+}
+
+/** Takes what the shadow says of one unit. */
+export function takePlan(v: Verification, plan: ShadowPlan): void {
+  const nowMs = v.nowMs();
+  v.plans++;
+  const key = unitKey(plan);
+  const standing = v.standings.get(key);
+  if (plan.failure !== null) {
+    v.failures.set(key, plan.failure);
+    return;
+  }
+  v.failures.delete(key);
+  if (plan.writes.length === 0) {
+    if (standing !== undefined) settle(v, key, standing, nowMs);
+    return;
+  }
+  // Copies: a view would keep the whole reply of the shard alive.
+  const writes = plan.writes.map((write) => ({ ...write, body: write.body.slice() }));
+  if (standing !== undefined) {
+    standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
+    noteProblems(standing.problems, plan.problems);
+    // What is to be written now may be for another reason.
+    if (standing.state === 'different' && v.closedAtMs === Infinity) reopen(standing, nowMs);
+    return;
+  }
+  const { controller, namespace, service } = plan;
+  v.standings.set(key, {
+    controller,
+    namespace,
+    service,
+    plan: { ...plan, writes },
+    problems: [...plan.problems],
+    sinceMs: nowMs,
+    fromStart: v.plannedAtMs === Infinity,
+    state: 'open',
+    differences: null,
+    nextLookMs: nowMs + FIRST_LOOK_MS,
+    looking: false,
+    tries: 0,
+  });
+}
+
+function reopen(standing: Standing, nowMs: number): void {
+  standing.state = 'open';
+  standing.differences = null;
+  standing.tries = 0;
+  standing.nextLookMs = nowMs + FIRST_LOOK_MS;
+}
+
+function noteProblems(problems: Problem[], more: readonly Problem[]): void {
+  for (const problem of more) {
+    if (problems.length < PROBLEMS_MAX && !problems.some((other) => problemsEqual(other, problem)))
+      problems.push(problem);
+  }
+}
+
+function settle(v: Verification, key: string, { plan, sinceMs, fromStart }: Standing, nowMs: number): void {
+  v.standings.delete(key);
+  v.settled.add(key);
+  if (fromStart) return;
+  const startMs = plan.changedAtMs < 0 ? sinceMs : Math.min(sinceMs, plan.changedAtMs);
+  if (v.lagsMs.length === LAGS_MAX) v.lagsMs.shift();
+  v.lagsMs.push(nowMs - startMs);
+}
+
+/** To be called now and then. Returns whether it is over. */
+export function advance(v: Verification): boolean {
+  const nowMs = v.nowMs();
+  if (v.plannedAtMs === Infinity) {
+    if (isLookComplete(v.state)) v.plannedAtMs = nowMs;
+    else return isStuck(v, nowMs);
+  }
+  if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
+  startLooks(v, nowMs);
+  if (v.closedAtMs === Infinity) return false;
+  for (const { state, sinceMs } of v.standings.values()) if (state === 'open' && sinceMs <= v.closedAtMs) return false;
+  return true;
+}
+
+function isStuck(v: Verification, nowMs: number): boolean {
+  const progress = lookProgress(v.state, v.plans);
+  if (progress !== v.progress) {
+    v.progress = progress;
+    v.progressAtMs = nowMs;
+  }
+  return nowMs - v.progressAtMs >= v.timeoutMs;
+}
+
+/** What differs from now on is not waited for; what has been found is looked at once more. */
+function close(v: Verification, nowMs: number): void {
+  v.closedAtMs = nowMs;
+  for (const standing of v.standings.values()) {
+    if (standing.state !== 'different') continue;
+    standing.state = 'open';
+    standing.tries = 0;
+    standing.nextLookMs = nowMs;
+  }
+}
+
+function startLooks(v: Verification, nowMs: number): void {
+  if (v.looks >= LOOKS_MAX) return;
+  const due: Standing[] = [];
+  for (const standing of v.standings.values()) {
+    const { state, looking, nextLookMs, sinceMs } = standing;
+    if (state === 'open' && !looking && nextLookMs <= nowMs && sinceMs <= v.closedAtMs) due.push(standing);
+  }
+  for (const { scope, standings } of scopesOf(due)) {
+    if (v.looks >= LOOKS_MAX) return;
+    v.looks++;
+    for (const standing of standings) standing.looking = true;
+    lookAt(v.state, v.reader, scope, standings, (sights, failure) => {
+      v.looks--;
+      for (const standing of standings) {
+        standing.looking = false;
+        // Reads end at any time: by then it may be another's turn, or right.
+        if (v.standings.get(unitKey(standing)) !== standing) continue;
+        const sight = sights.get(serviceKey(standing.namespace, standing.service))!;
+        if (failure === null) takeSight(v, standing, sight, v.nowMs());
+        else readFailed(v, standing, failure, v.nowMs());
+      }
+    });
+  }
+}
+
+/** As few reads as may be: a service alone, the namespace of several, the cluster of many. */
+function scopesOf(due: readonly Standing[]): { scope: Scope; standings: readonly Standing[] }[] {
+  const byNamespace = Map.groupBy(due, ({ namespace }) => namespace);
+  if (byNamespace.size > NAMESPACES_ALONE_MAX) return [{ scope: { namespace: '', service: '' }, standings: due }];
+  return [...byNamespace].flatMap(([namespace, standings]) => {
+    const byService = Map.groupBy(standings, ({ service }) => service);
+    if (byService.size > SERVICES_ALONE_MAX) return [{ scope: { namespace, service: '' }, standings }];
+    return [...byService].map(([service, same]) => ({ scope: { namespace, service }, standings: same }));
+  });
+}
+
+function readFailed(v: Verification, standing: Standing, failure: string, nowMs: number): void {
+  standing.nextLookMs = nowMs + AGAIN_MS;
+  if (++standing.tries < TRIES_MAX) return;
+  standing.state = 'moving';
+  v.failures.set(unitKey(standing), `it differs, and could not be read again: ${failure}`);
+}
+
+/** Compares what was read with what is planned, and that with what the first look has found. */
+function takeSight(v: Verification, standing: Standing, sight: Sight, nowMs: number): void {
+  const found = sight.unsettled ? null : differencesFound(standing, sight);
+  if (found === null) {
+    standing.nextLookMs = nowMs + AGAIN_MS;
+    if (++standing.tries >= TRIES_MAX) startOver(v, standing, null, nowMs);
+    return;
+  }
+  if (standing.differences === null) {
+    standing.differences = found;
+    standing.tries = 0;
+    standing.nextLookMs = Math.max(standing.sinceMs + SECOND_LOOK_MS, nowMs + SECOND_LOOK_MS - FIRST_LOOK_MS);
+    return;
+  }
+  const before = new Set(standing.differences.map(identityOf));
+  const same = found.filter((difference) => before.has(identityOf(difference)));
+  if (same.length === 0) startOver(v, standing, found, nowMs);
+  else {
+    standing.differences = same;
+    standing.state = 'different';
+  }
+}
+
+/** It does not stand still: nothing but another half minute can tell whether it ever will. */
+function startOver(v: Verification, standing: Standing, found: readonly Difference[] | null, nowMs: number): void {
+  standing.differences = found;
+  standing.tries = 0;
+  standing.nextLookMs = nowMs + (found === null ? FIRST_LOOK_MS : SECOND_LOOK_MS - FIRST_LOOK_MS);
+  if (v.closedAtMs < Infinity) standing.state = 'moving';
+}
+
+const KINDS: Readonly<Record<ControllerName, Kind>> = {
+  endpoints: 'Endpoints',
+  endpointslice: 'EndpointSlice',
+  'endpointslice-mirroring': 'mirrored EndpointSlice',
+};
+
+/** null = what was read is not what the plan is for. */
+function differencesFound({ controller, plan }: Standing, { endpoints, slices }: Sight): Difference[] | null {
+  const found: Difference[] = [];
+  for (const { verb, name, resourceVersion, body } of plan.writes) {
+    const stored = controller === 'endpoints' ? endpoints : (slices.get(name) ?? null);
+    if ((stored === null) !== (verb === 'create')) return null;
+    if (stored !== null && resourceVersion !== '' && stored.metadata.resourceVersion !== resourceVersion) return null;
+    const planned = verb === 'delete' ? null : (decodeObject(body) as unknown as Endpoints | EndpointSlice);
+    found.push(...differencesOf(KINDS[controller], name, stored, planned));
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+/** `endpointd verify` as a process: status, outputs, and readers that go away. What it finds: test/verify. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+interface Outcome {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** @param reader takes its end of the pipe away at once */
+async function verify(args: readonly string[], reader: 'reads' | 'is gone' = 'reads'): Promise<Outcome> {
+  const child = spawn(execPath, [BIN, 'verify', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  if (reader === 'is gone') child.stdout.destroy();
+  else child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
+  const [status] = (await once(child, 'close')) as [number];
+  return { status, ...texts };
+}
+
+describe('verify', () => {
+  let server: ServeProcess;
+  before(async () => {
+    // Its own Service, whose Endpoints are not the controllers'.
+    server = await startServe(['--life=false']);
+  });
+  after(() => server.stop());
+
+  it('ends with 0 where nothing would be written, and says so as text', async () => {
+    const { status, stdout } = await verify([`--kubeconfig=${server.kubeconfig}`]);
+    assert.match(stdout, /^same: nothing would be written\n1 Service, 0 pods, 3 nodes on /);
+    assert.equal(status, 0);
+  });
+
+  it('prints JSON alone on stdout', async () => {
+    const { stdout } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'json']);
+    const { verdict, different } = JSON.parse(stdout) as { verdict: string; different: unknown[] };
+    assert.deepEqual([verdict, different], ['same', []]);
+  });
+
+  it('plans in threads as run does', async () => {
+    const { status } = await verify([`--kubeconfig=${server.kubeconfig}`, '--shards=1']);
+    assert.equal(status, 0);
+  });
+
+  it('ends quietly when its reader has gone', async () => {
+    const { status, stderr } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'html'], 'is gone');
+    assert.equal(status, 0);
+    assert.ok(!/EPIPE|Error:|\n +at /.test(stderr), stderr);
+  });
+
+  it('ends with 2 when the server cannot be reached, and says why', async () => {
+    const { status, stdout } = await verify(['--master=http://127.0.0.1:1', '--timeout=1s']);
+    assert.match(stdout, /\ncould not see pods: not listed yet; no answer for endpoints, endpointslice\n/);
+    assert.match(stdout, /\ncould not see endpoints: refused: connect ECONNREFUSED 127\.0\.0\.1:1; /);
+    assert.equal(status, 2);
+  });
+});

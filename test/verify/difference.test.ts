@@ -1,0 +1,85 @@
+/** Two objects compared, field by field, whatever their order. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Endpoint, Endpoints, EndpointSlice } from '../../src/kube/types.ts';
+import { differencesOf, identityOf, patternOf, reasonOf } from '../../src/verify/difference.ts';
+
+const TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+
+function endpointsOf(...ips: string[]): Endpoints {
+  const addresses = ips.map((ip) => ({ ip }));
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web' },
+    subsets: [{ addresses, ports: [{ port: 80 }] }],
+  };
+}
+
+function sliceOf(...endpoints: Endpoint[]): EndpointSlice {
+  const metadata = { name: 'web-1' };
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata,
+    addressType: 'IPv4',
+    endpoints,
+    ports: [],
+  };
+}
+
+const lines = (found: ReturnType<typeof differencesOf>): string[] =>
+  found.map(({ name, field, stored, planned }) => `${name} ${field}: ${stored} -> ${planned}`);
+
+describe('the differences of two objects', () => {
+  it('are named by address and field', () => {
+    assert.deepEqual(lines(differencesOf('Endpoints', 'web', endpointsOf('10.0.0.1'), endpointsOf('10.0.0.2'))), [
+      'web subsets.addresses[10.0.0.1]: ready=true, ports=:80/TCP -> null',
+      'web subsets.addresses[10.0.0.2]: null -> ready=true, ports=:80/TCP',
+    ]);
+  });
+
+  it('are those of order alone where no value differs', () => {
+    const found = differencesOf(
+      'Endpoints',
+      'web',
+      endpointsOf('10.0.0.1', '10.0.0.2'),
+      endpointsOf('10.0.0.2', '10.0.0.1'),
+    );
+    assert.deepEqual(lines(found), ['web order: other -> canonical']);
+  });
+
+  it('leave out the time of the last change, which goes along with any write', () => {
+    const planned = { ...endpointsOf('10.0.0.1'), metadata: { name: 'web', annotations: { [TIME]: 'now' } } };
+    assert.deepEqual(lines(differencesOf('Endpoints', 'web', endpointsOf('10.0.0.1'), planned)), [
+      'web order: other -> canonical',
+    ]);
+  });
+
+  it('tell apart two endpoints of one address', () => {
+    const [a, b] = [
+      { addresses: ['10.0.0.1'], zone: 'a' },
+      { addresses: ['10.0.0.1'], zone: 'b' },
+    ];
+    assert.deepEqual(lines(differencesOf('EndpointSlice', 'web-1', sliceOf(a, b), sliceOf(b))), [
+      'web-1 endpoints[10.0.0.1].zone: a -> b',
+      'web-1 endpoints[10.0.0.1]#2: zone=b -> null',
+    ]);
+  });
+
+  it('of a slice that is to be made do not depend on its name', () => {
+    const [a, b] = ['web-x', 'web-y'].map((name) => differencesOf('EndpointSlice', name, null, sliceOf())[0]!);
+    assert.equal(identityOf(a!), identityOf(b!));
+    assert.equal(a!.planned, 'IPv4, 0 endpoints');
+  });
+
+  it('are grouped by field, not by address, and by what is wrong', () => {
+    const field = 'endpoints[2001:db8::1]#2.conditions.ready';
+    assert.equal(patternOf(field), 'endpoints[*].conditions.ready');
+    assert.equal(patternOf('metadata.labels[a.b/c]'), 'metadata.labels[a.b/c]');
+    const difference = { kind: 'EndpointSlice', name: 'web-1', field, stored: 'true', planned: 'false' } as const;
+    assert.equal(reasonOf(difference), 'EndpointSlice: endpoints[*].conditions.ready differs');
+    assert.equal(reasonOf({ ...difference, stored: null }), 'EndpointSlice: endpoints[*].conditions.ready is missing');
+    assert.equal(reasonOf({ ...difference, field: '', planned: null }), 'EndpointSlice is not to be there');
+  });
+});

@@ -1,0 +1,214 @@
+/** What counts as a difference, what is moving, and what could not be told. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS, PODS } from '../support/sim-objects.ts';
+import { differenceLines, startVerify } from '../support/sim-verify.ts';
+
+const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
+
+/** One service with two pods, written by a controller that has ended. */
+function cluster(config: SimConfig = {}): Sim {
+  const sim = createSim({ ...config, options: { slices: true, mirroring: true, ...config.options } });
+  createNode(sim, { name: 'node-1', zone: 'zone-a' });
+  createService(sim, { name: 'web', labels: { team: 'a' } });
+  for (const n of [1, 2]) createPod(sim, { name: `web-${n}`, ip: `10.0.0.${n}` });
+  sim.start();
+  sim.run(10_000);
+  sim.kill();
+  return sim;
+}
+
+const dropLabel = (sim: Sim): void => void edit(sim, `${ENDPOINTS}/web`, { labels: managedBy });
+const giveLabel = (sim: Sim): void => void edit(sim, `${ENDPOINTS}/web`, { labels: { ...managedBy, team: 'a' } });
+const managedBy = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+
+describe('a cluster that is right', () => {
+  it('is the same, told at once, by reads alone', () => {
+    const sim = cluster();
+    const before = sim.exchanges.length;
+    const report = startVerify(sim).report();
+    assert.equal(report.verdict, 'same');
+    assert.deepEqual(report.seen, { services: 2, pods: 2, nodes: 1, plans: 2 });
+    assert.equal(report.seconds < 1, true);
+    assert.deepEqual([...new Set(sim.exchanges.slice(before).map(({ method }) => method))], ['GET']);
+  });
+});
+
+describe('a difference', () => {
+  it('counts when it has stood for 30 s', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const report = startVerify(sim).report();
+    assert.equal(report.verdict, 'different');
+    assert.deepEqual(differenceLines(report), [TEAM_MISSING]);
+    assert.equal(Math.floor(report.seconds), 30);
+    assert.equal(report.moving.count, 0);
+  });
+
+  it('that comes right meanwhile is moving', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim);
+    sim.at(sim.nowMs() + 12_000, () => giveLabel(sim));
+    const report = verify.report();
+    assert.equal(report.verdict, 'same');
+    assert.deepEqual(report.moving, { count: 1, units: ['endpoints default/web'] });
+  });
+
+  it('that is another one after 30 s is moving', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim);
+    sim.at(sim.nowMs() + 12_000, () => edit(sim, `${ENDPOINTS}/web`, { labels: { ...managedBy, team: 'b' } }));
+    const report = verify.report();
+    assert.equal(report.verdict, 'same');
+    assert.equal(report.moving.count, 1);
+  });
+
+  it('beside one that moves is told without it', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim);
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
+    sim.at(sim.nowMs() + 12_000, () => setPodStatus(sim, { name: 'web-3', ready: false }));
+    const report = verify.report();
+    assert.deepEqual(
+      differenceLines(report).filter((line) => line.startsWith('Endpoints ')),
+      [TEAM_MISSING],
+    );
+  });
+
+  it('is not told of a service that never stands still while it is read', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim);
+    // Each second pod event comes through the watch a second late: what is read is ahead of what was planned from.
+    sim.lag = ({ path }) => (path.includes('/pods?watch') ? { toMs: 0, backMs: 900 } : { toMs: 0, backMs: 0 });
+    for (let ms = 500; ms < 60_000; ms += 500) {
+      sim.at(sim.nowMs() + ms, () => edit(sim, `${PODS}/web-1`, { annotations: { tick: String(ms) } }));
+    }
+    const report = verify.report();
+    assert.equal(report.verdict, 'same');
+    assert.equal(report.moving.count, 1);
+  });
+
+  it('costs the writes and bytes of a switch, at the rate of the flags', () => {
+    const sim = cluster({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
+    for (const n of [1, 2, 3, 4, 5, 6]) createService(sim, { name: `more-${n}`, spec: { selector: { app: 'none' } } });
+    const { cost } = startVerify(sim).report();
+    assert.deepEqual(
+      { ...cost, bytes: cost.bytes > 1000 },
+      { writes: 12, bytes: true, seconds: 3, requestsPerSecond: 3 },
+    );
+  });
+});
+
+describe('many differences', () => {
+  it('are read a namespace at a time, and a cluster at a time', () => {
+    const sim = createSim({ options: { slices: true } });
+    for (let ns = 0; ns < 60; ns++) {
+      sim.request('POST', '/api/v1/namespaces', {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name: `ns-${ns}` },
+      });
+      for (const name of ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, ns === 0 ? 6 : 1)) {
+        createService(sim, { name, namespace: `ns-${ns}`, spec: { selector: { app: name } } });
+      }
+    }
+    const report = startVerify(sim).report();
+    assert.equal(report.different.length, 130);
+    const lists = sim.exchanges.filter(({ path }) => path.includes('limit=') && path.includes('/services?'));
+    assert.ok(lists.length <= 4, lists.map(({ path }) => path).join('\n'));
+  });
+});
+
+describe('beside a controller that runs', () => {
+  it('what has come right by the end does not count, and its lag is told', () => {
+    const sim = cluster();
+    const verify = startVerify(sim, { watchMs: 120_000 });
+    sim.at(sim.nowMs() + 10_000, () => dropLabel(sim));
+    sim.at(sim.nowMs() + 70_000, () => giveLabel(sim));
+    const report = verify.report();
+    assert.equal(report.verdict, 'same');
+    assert.equal(Math.floor(report.seconds), 120);
+    assert.deepEqual(report.moving, { count: 1, units: ['endpoints default/web'] });
+    assert.equal(report.lag?.count, 1);
+    assert.equal(Math.round(report.lag.maxMs / 1000), 60);
+  });
+
+  it('what stands at the end is waited for, what begins after it is not', () => {
+    const sim = cluster();
+    const verify = startVerify(sim, { watchMs: 60_000 });
+    sim.at(sim.nowMs() + 59_000, () => dropLabel(sim));
+    sim.at(sim.nowMs() + 62_000, () => createService(sim, { name: 'late', spec: { selector: { app: 'none' } } }));
+    const report = verify.report();
+    assert.deepEqual(differenceLines(report), [TEAM_MISSING]);
+    assert.equal(Math.floor(report.seconds), 89);
+    assert.deepEqual(report.moving.units, ['endpoints default/late', 'endpointslice default/late']);
+  });
+
+  it('what was found is looked at again when something else is to be written', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim, { watchMs: 120_000 });
+    sim.at(sim.nowMs() + 60_000, () => {
+      edit(sim, `${ENDPOINTS}/web`, { labels: { ...managedBy, team: 'a', more: 'x' } });
+    });
+    assert.deepEqual(differenceLines(verify.report()), ['Endpoints web metadata.labels[more]: x -> (none)']);
+  });
+});
+
+describe('what cannot be seen', () => {
+  for (const { resource, controllers, answered } of [
+    { resource: 'nodes', controllers: ['endpointslice'], answered: [TEAM_MISSING] },
+    { resource: 'pods', controllers: ['endpoints', 'endpointslice'], answered: [] },
+    { resource: 'endpointslices', controllers: ['endpointslice', 'endpointslice-mirroring'], answered: [TEAM_MISSING] },
+  ]) {
+    it(`${resource}: is named with whom it concerns, the rest is answered`, () => {
+      const sim = cluster();
+      dropLabel(sim);
+      sim.refuse = ({ path }) => (path.includes(`/${resource}?`) ? 403 : 0);
+      const report = startVerify(sim).report();
+      assert.equal(report.verdict, 'unknown');
+      assert.deepEqual(
+        report.unseen.map((one) => [one.resource, one.controllers]),
+        [[resource, controllers]],
+      );
+      assert.match(report.unseen[0]!.reason, /403/);
+      assert.deepEqual(differenceLines(report), answered);
+    });
+  }
+
+  it('a server that is not there is given up after the timeout', () => {
+    const sim = cluster();
+    sim.down();
+    const report = startVerify(sim, { timeoutMs: 5000 }).report();
+    assert.equal(report.verdict, 'unknown');
+    assert.deepEqual(
+      report.unseen.map(({ resource }) => resource),
+      ['endpoints', 'endpointslices', 'services', 'nodes', 'pods'],
+    );
+  });
+
+  it('a service that cannot be planned is named', () => {
+    const sim = cluster({ options: { maxBatchBytes: 200 } });
+    const report = startVerify(sim).report();
+    assert.equal(report.verdict, 'unknown');
+    assert.match(report.failed[0]!.unit, /^endpoint(s|slice) default\/web$/);
+    assert.match(report.failed[0]!.reason, /over --max-batch-bytes=200/);
+  });
+
+  it('a watch that has been away at the end leaves no answer', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    const verify = startVerify(sim, { watchMs: 60_000 });
+    sim.run(1000);
+    sim.down();
+    const report = verify.report();
+    assert.equal(report.verdict, 'unknown');
+    assert.equal(report.unseen.length, 5);
+    assert.match(report.failed[0]!.reason, /could not be read again/);
+  });
+});
