@@ -74,78 +74,20 @@ interface Life {
 
 type EventLoopUtilization = ReturnType<Piscina['threads'][number]['performance']['eventLoopUtilization']>;
 
-// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
+interface State {
+  readonly options: ThreadShardsOptions;
+  readonly deliver: (event: ShardsEvent) => void;
+  closed: boolean;
+}
+
 export function createThreadShards(options: ThreadShardsOptions, deliver: (event: ShardsEvent) => void): ThreadShards {
   assert(options.count >= 1, 'at least one shard');
-  let closed = false;
+  const state: State = { options, deliver, closed: false };
   const shards = Array.from({ length: options.count }, (_, index): Shard => {
     const shard: Shard = { index, life: createLife(), restarts: 0, stillborn: 0 };
-    start(shard, shard.life);
+    start(state, shard, shard.life);
     return shard;
   });
-
-  function start(shard: Shard, life: Life): void {
-    life.startTimer = null;
-    let pool: Piscina;
-    try {
-      pool = createPool(options);
-    } catch (error) {
-      // The system has no thread left to give, for one.
-      end(shard, life, messageOf(error));
-      return;
-    }
-    life.pool = pool;
-    // All three can come for one death, in this order: destroyed, tasks rejected, or (no task) an error event.
-    pool.on('workerDestroy', () => end(shard, life, ''));
-    pool.on('error', (error) => end(shard, life, messageOf(error)));
-    for (const [batch, bytes] of life.batches) if (bytes !== null) run(shard, life, batch, bytes);
-  }
-
-  function run(shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
-    life.batches.set(batch, null);
-    // The library's type of this option is not the list that it takes.
-    const transferList = [bytes.buffer] as never;
-    life.pool!.run(bytes, { transferList }).then(
-      (reply: Uint8Array) => answer(shard, life, batch, reply),
-      (error: unknown) => end(shard, life, messageOf(error)),
-    );
-  }
-
-  function answer(shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
-    if (closed || life.end !== null) return;
-    life.batches.delete(batch);
-    life.answered = true;
-    shard.stillborn = 0;
-    deliver({ type: 'shard.planned', shard: shard.index, batch, bytes });
-  }
-
-  /** The planner's state is lost. Told a turn later, when all that the death makes fail has failed. */
-  function end(shard: Shard, life: Life, reason: string): void {
-    if (closed) return;
-    if (life.end !== null) {
-      if (life.end.reason === '') life.end.reason = reason;
-      return;
-    }
-    life.end = { reason };
-    if (life.startTimer !== null) clearTimeout(life.startTimer);
-    // Before the pool gets to replace its thread.
-    void life.pool?.destroy();
-    setImmediate(succeed, shard);
-  }
-
-  function succeed(shard: Shard): void {
-    if (closed) return;
-    const old = shard.life;
-    shard.restarts++;
-    if (!old.answered) shard.stillborn++;
-    shard.life = createLife();
-    const delayMs = startDelayMs(shard.stillborn);
-    if (delayMs === 0) start(shard, shard.life);
-    else shard.life.startTimer = setTimeout(start, delayMs, shard, shard.life);
-    const reason = old.end?.reason || 'thread ended';
-    deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches.keys()], reason });
-  }
-
   return {
     count: options.count,
     post(shard, batch, bytes) {
@@ -153,25 +95,16 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
       const { life } = posted;
       assert(life.batches.size < BATCHES_MAX, `shard ${shard} has ${BATCHES_MAX} batches without an answer`);
       life.batches.set(batch, bytes);
-      if (life.pool !== null && life.end === null) run(posted, life, batch, bytes);
+      if (life.pool !== null && life.end === null) run(state, posted, life, batch, bytes);
     },
     restart(shard) {
-      end(shards[shard]!, shards[shard]!.life, 'restarted');
+      end(state, shards[shard]!, shards[shard]!.life, 'restarted');
     },
     facts(shard) {
-      const { life, restarts } = shards[shard]!;
-      const thread = life.pool?.threads[0];
-      let utilization = 0;
-      if (thread !== undefined) {
-        const now = thread.performance.eventLoopUtilization();
-        utilization = utilizationSince(now, life.utilization);
-        life.utilization = now;
-        if (!life.heapAsked) void askHeap(life, thread);
-      }
-      return { restarts, batches: life.batches.size, utilization, heapBytes: life.heapBytes };
+      return factsOf(shards[shard]!);
     },
     async close() {
-      closed = true;
+      state.closed = true;
       await Promise.all(
         shards.map(async ({ life }) => {
           if (life.startTimer !== null) clearTimeout(life.startTimer);
@@ -181,6 +114,81 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
       );
     },
   };
+}
+
+function start(state: State, shard: Shard, life: Life): void {
+  life.startTimer = null;
+  let pool: Piscina;
+  try {
+    pool = createPool(state.options);
+  } catch (error) {
+    // The system has no thread left to give, for one.
+    end(state, shard, life, messageOf(error));
+    return;
+  }
+  life.pool = pool;
+  // All three can come for one death, in this order: destroyed, tasks rejected, or (no task) an error event.
+  pool.on('workerDestroy', () => end(state, shard, life, ''));
+  pool.on('error', (error) => end(state, shard, life, messageOf(error)));
+  for (const [batch, bytes] of life.batches) if (bytes !== null) run(state, shard, life, batch, bytes);
+}
+
+function run(state: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+  life.batches.set(batch, null);
+  // The library's type of this option is not the list that it takes.
+  const transferList = [bytes.buffer] as never;
+  life.pool!.run(bytes, { transferList }).then(
+    (reply: Uint8Array) => answer(state, shard, life, batch, reply),
+    (error: unknown) => end(state, shard, life, messageOf(error)),
+  );
+}
+
+function answer({ deliver, closed }: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+  if (closed || life.end !== null) return;
+  life.batches.delete(batch);
+  life.answered = true;
+  shard.stillborn = 0;
+  deliver({ type: 'shard.planned', shard: shard.index, batch, bytes });
+}
+
+/** The planner's state is lost. Told a turn later, when all that the death makes fail has failed. */
+function end(state: State, shard: Shard, life: Life, reason: string): void {
+  if (state.closed) return;
+  if (life.end !== null) {
+    if (life.end.reason === '') life.end.reason = reason;
+    return;
+  }
+  life.end = { reason };
+  if (life.startTimer !== null) clearTimeout(life.startTimer);
+  // Before the pool gets to replace its thread.
+  void life.pool?.destroy();
+  setImmediate(succeed, state, shard);
+}
+
+/** A new life follows one that has ended. */
+function succeed(state: State, shard: Shard): void {
+  if (state.closed) return;
+  const old = shard.life;
+  shard.restarts++;
+  if (!old.answered) shard.stillborn++;
+  shard.life = createLife();
+  const delayMs = startDelayMs(shard.stillborn);
+  if (delayMs === 0) start(state, shard, shard.life);
+  else shard.life.startTimer = setTimeout(start, delayMs, state, shard, shard.life);
+  const reason = old.end?.reason || 'thread ended';
+  state.deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches.keys()], reason });
+}
+
+function factsOf({ life, restarts }: Shard): ShardFacts {
+  const thread = life.pool?.threads[0];
+  let utilization = 0;
+  if (thread !== undefined) {
+    const now = thread.performance.eventLoopUtilization();
+    utilization = utilizationSince(now, life.utilization);
+    life.utilization = now;
+    if (!life.heapAsked) void askHeap(life, thread);
+  }
+  return { restarts, batches: life.batches.size, utilization, heapBytes: life.heapBytes };
 }
 
 function createLife(): Life {
