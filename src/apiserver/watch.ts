@@ -1,13 +1,9 @@
-import { encodeObject } from '../kube/codec.ts';
-import { JSON_TYPE, PROTOBUF, type Encoding } from '../kube/media-type.ts';
-import type { ObjectMeta, Status } from '../kube/types.ts';
-import { encodeWatchFrame, type WatchType } from '../kube/watch-framing.ts';
-import type { ApiObject } from './object.ts';
-import { atRevision, bodyOf, encodeMetadata, encodeWhole, type StoredRecord } from './record.ts';
+import type { Status } from '../kube/types.ts';
+import { atRevision, type StoredRecord } from './record.ts';
 import type { Resource } from './resource.ts';
 import { selects, type Selection } from './selectors.ts';
-import type { EventType, StoreEvent } from './store.ts';
-import { encodeTable, encodeTableBookmark, type TableView } from './table.ts';
+import type { StoreEvent } from './store.ts';
+import { createWatchFrames, type WatchEntry, type WatchForm, type WatchFrames } from './watch-frames.ts';
 
 /** One open watch, seen by its transport. */
 export interface Watch {
@@ -37,14 +33,9 @@ export interface Watcher extends Watch {
   readonly finish: (status?: Status) => void;
 }
 
-export interface WatcherOptions {
-  readonly resource: Resource;
+export interface WatcherOptions extends WatchForm {
   readonly namespace: string;
   readonly selection: Selection | null;
-  readonly encoding: Encoding;
-  readonly metadataOnly: boolean;
-  /** Null = objects are sent, not tables of them. */
-  readonly table: TableView | null;
   readonly bookmarks: boolean;
   readonly deadlineMs: number;
   readonly bookmarkAtMs: number;
@@ -62,129 +53,113 @@ export interface WatcherOptions {
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const TAKE_BYTES = 1024 * 1024;
 
-type Entry =
-  | { readonly type: EventType; readonly record: StoredRecord; readonly event: StoreEvent | null }
-  | Uint8Array;
-
-// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function createWatcher(options: WatcherOptions): Watcher {
-  const { resource, namespace, selection, encoding, metadataOnly, table } = options;
-  const contentType = encoding === 'protobuf' ? PROTOBUF : JSON_TYPE;
-  const cacheSlot = (encoding === 'protobuf' ? 0 : 1) + (metadataOnly ? 2 : 0);
-  let initial = options.initial;
-  let initialAt = 0;
-  let initialEnd = options.initialEnd;
-  let outbox: Entry[] = [];
+  const frames = createWatchFrames(options);
+  const { initial, initialEnd } = options;
+  let pending: Pending = { ...nothing(), initial, initialEnd };
   let finished = false;
-  let columnsSent = false;
 
-  const frame = (type: WatchType, bytes: Uint8Array): Uint8Array => encodeWatchFrame(contentType, type, bytes);
-  const recordFrame = (type: EventType, record: StoredRecord): Uint8Array =>
-    frame(type, table === null ? bodyOf(record, encoding, metadataOnly) : tableOf(record, table));
-  const tableOf = (record: StoredRecord, view: TableView): Uint8Array => {
-    const resourceVersion = record.object.metadata.resourceVersion!;
-    const bytes = encodeTable(resource, [record], { resourceVersion }, view, !columnsSent);
-    columnsSent = true;
-    return bytes;
-  };
-  const entryFrame = (entry: Entry): Uint8Array => {
-    if (entry instanceof Uint8Array) return entry;
-    if (entry.event === null || table !== null) return recordFrame(entry.type, entry.record);
-    return (entry.event.frames[cacheSlot] ??= recordFrame(entry.type, entry.record));
-  };
-  const bookmarkFrame = (metadata: ObjectMeta): Uint8Array => {
-    if (table !== null) {
-      const bytes = encodeTableBookmark(resource, metadata, table, !columnsSent);
-      columnsSent = true;
-      return frame('BOOKMARK', bytes);
-    }
-    const object: ApiObject = { metadata };
-    return frame('BOOKMARK', metadataOnly ? encodeMetadata(object, encoding) : encodeWhole(resource, object, encoding));
-  };
-  const ready = (): void => watcher.onReady?.();
-  const push = (entry: Entry): void => {
+  const push = (entry: Outgoing): void => {
     if (finished) return;
-    if (outbox.length >= options.outboxEventsMax) {
+    if (pending.outbox.length >= options.outboxEventsMax) {
       // Closed without a word: the client starts again from what it has seen last.
-      outbox = [];
-      initial = [];
-      initialEnd = null;
+      pending = nothing();
       watcher.finish();
       return;
     }
-    outbox.push(entry);
-    ready();
+    pending.outbox.push(entry);
+    watcher.onReady?.();
   };
-  const covers = (record: StoredRecord): boolean =>
-    (namespace === '' || record.object.metadata.namespace === namespace) && selects(selection, record.object);
 
   const watcher: Watcher = {
-    resource,
-    namespace,
-    selection,
+    resource: options.resource,
+    namespace: options.namespace,
+    selection: options.selection,
     bookmarks: options.bookmarks,
     deadlineMs: options.deadlineMs,
     bookmarkAtMs: options.bookmarkAtMs,
     onReady: null,
     get ended() {
+      const { initial, initialAt, initialEnd, outbox } = pending;
       return finished && outbox.length === 0 && initialAt >= initial.length && initialEnd === null;
     },
-    take(bytesMax = TAKE_BYTES) {
-      const frames: Uint8Array[] = [];
-      let room = bytesMax;
-      for (; room > 0 && initialAt < initial.length; initialAt++) {
-        room -= frames[frames.push(recordFrame('ADDED', initial[initialAt]!)) - 1]!.length;
-      }
-      if (initialAt < initial.length) return frames;
-      initial = [];
-      initialAt = 0;
-      if (initialEnd !== null) {
-        const annotations = { [INITIAL_EVENTS_END]: 'true' };
-        frames.push(bookmarkFrame({ resourceVersion: String(initialEnd), annotations }));
-        initialEnd = null;
-      }
-      let taken = 0;
-      for (; room > 0 && taken < outbox.length; taken++) {
-        room -= frames[frames.push(entryFrame(outbox[taken]!)) - 1]!.length;
-      }
-      outbox = taken === outbox.length ? [] : outbox.slice(taken);
-      return frames;
-    },
+    take: (bytesMax = TAKE_BYTES) => takeFrames(pending, frames, bytesMax),
     close() {
       finished = true;
-      outbox = [];
-      initial = [];
-      initialEnd = null;
+      pending = nothing();
       options.onClose(watcher);
     },
     offer(event) {
       if (event.revision <= options.fromRevision) return;
-      if (selection === null) {
-        if (namespace !== '' && event.record.object.metadata.namespace !== namespace) return;
-        push({ type: event.type, record: event.record, event });
-        return;
-      }
-      const { previous } = event;
-      const before = previous !== null && covers(previous);
-      const after = event.type !== 'DELETED' && covers(event.record);
-      if (after) push({ type: before ? 'MODIFIED' : 'ADDED', record: event.record, event: null });
-      else if (before) {
-        const gone = event.type === 'DELETED' ? event.record : atRevision(previous, event.revision);
-        push({ type: 'DELETED', record: gone, event: null });
-      }
+      const entry = entryFor(options, event);
+      if (entry !== null) push(entry);
     },
     bookmark(revision) {
-      push(bookmarkFrame({ resourceVersion: String(revision) }));
+      push(frames.bookmark({ resourceVersion: String(revision) }));
     },
     finish(status) {
       if (finished) return;
-      if (status !== undefined) {
-        outbox.push(frame('ERROR', encoding === 'json' ? Buffer.from(JSON.stringify(status)) : encodeObject(status)));
-      }
+      if (status !== undefined) pending.outbox.push(frames.error(status));
       finished = true;
       options.onClose(watcher);
-      ready();
+      watcher.onReady?.();
     },
   };
   return watcher;
+}
+
+/** What waits for the client. */
+interface Pending {
+  initial: readonly StoredRecord[];
+  initialAt: number;
+  initialEnd: number | null;
+  outbox: Outgoing[];
+}
+
+function nothing(): Pending {
+  return { initial: [], initialAt: 0, initialEnd: null, outbox: [] };
+}
+
+/** A change, or a frame that is whole. */
+type Outgoing = WatchEntry | Uint8Array;
+
+function takeFrames(pending: Pending, frames: WatchFrames, bytesMax: number): Uint8Array[] {
+  const { initial, outbox } = pending;
+  const taken: Uint8Array[] = [];
+  let room = bytesMax;
+  for (; room > 0 && pending.initialAt < initial.length; pending.initialAt++) {
+    room -= taken[taken.push(frames.added(initial[pending.initialAt]!)) - 1]!.length;
+  }
+  if (pending.initialAt < initial.length) return taken;
+  pending.initial = [];
+  pending.initialAt = 0;
+  if (pending.initialEnd !== null) {
+    const annotations = { [INITIAL_EVENTS_END]: 'true' };
+    taken.push(frames.bookmark({ resourceVersion: String(pending.initialEnd), annotations }));
+    pending.initialEnd = null;
+  }
+  let count = 0;
+  for (; room > 0 && count < outbox.length; count++) {
+    const entry = outbox[count]!;
+    room -= taken[taken.push(entry instanceof Uint8Array ? entry : frames.changed(entry)) - 1]!.length;
+  }
+  pending.outbox = count === outbox.length ? [] : outbox.slice(count);
+  return taken;
+}
+
+type View = Pick<WatcherOptions, 'namespace' | 'selection'>;
+
+/** What the change is to a client with this view; null = nothing. */
+function entryFor(view: View, event: StoreEvent): WatchEntry | null {
+  const { type, record, previous, revision } = event;
+  if (view.selection === null) return covers(view, record) ? { type, record, event } : null;
+  const before = previous !== null && covers(view, previous);
+  const after = type !== 'DELETED' && covers(view, record);
+  if (after) return { type: before ? 'MODIFIED' : 'ADDED', record, event: null };
+  if (!before) return null;
+  return { type: 'DELETED', record: type === 'DELETED' ? record : atRevision(previous, revision), event: null };
+}
+
+function covers({ namespace, selection }: View, { object }: StoredRecord): boolean {
+  return (namespace === '' || object.metadata.namespace === namespace) && selects(selection, object);
 }
