@@ -13,7 +13,7 @@
 import { labelsEqual, labelsInclude } from '../kube/labels.ts';
 import type { Labels, PodRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
-import { type Few, fewItems, fewSize, fewWith, fewWithout } from '../lib/few.ts';
+import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../lib/few.ts';
 import { fnv1a32, fnv1a32Continue } from '../lib/hash.ts';
 
 /** `S` is whatever stands for a service; compared by identity. */
@@ -120,6 +120,13 @@ export function removePod<S>(
 
 export function getPod<S>(index: SelectorIndex<S>, namespace: string, name: string): PodRecord | undefined {
   return index.namespaces.get(namespace)?.pods.get(name)?.record;
+}
+
+/** The pod of that name in the service's namespace, if the service selects it. Its selector is not looked at again. */
+export function getSelectedPod<S>(index: SelectorIndex<S>, service: S, name: string): PodRecord | undefined {
+  const known = index.services.get(service);
+  const pod = known?.namespace.pods.get(name);
+  return pod !== undefined && fewHas(known!.groups, pod.group) ? pod.record : undefined;
 }
 
 /** The services that select the pod; never changed. */

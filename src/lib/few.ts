@@ -24,6 +24,10 @@ export function fewSize<T extends object>(few: Few<T>): number {
   return few === null ? 0 : few instanceof Set ? few.size : 1;
 }
 
+export function fewHas<T extends object>(few: Few<T>, item: T): boolean {
+  return few instanceof Set ? few.has(item) : few === item;
+}
+
 /** Not to be mixed with changes. */
 export function fewItems<T extends object>(few: Few<T>): Iterable<T> {
   return few === null ? [] : few instanceof Set ? few : [few];

@@ -5,6 +5,7 @@ import {
   allPods,
   createSelectorIndex,
   getPod,
+  getSelectedPod,
   podCount,
   podsOf,
   putPod,
@@ -188,6 +189,8 @@ test('different labels with equal hashes are different groups', () => {
 
 // Against an index that is no index
 
+const PODS = ['p', 'q', 'r', 's', 't'];
+
 interface Flat {
   readonly pods: Map<string, PodRecord>;
   readonly services: Map<string, { namespace: string; selector: Labels }>;
@@ -208,6 +211,12 @@ function checkAgainst(index: SelectorIndex<string>, flat: Flat): void {
     const actual = [...podsOf(index, service)];
     assert.deepEqual(actual.map(keyOf).sort(), expected.map(keyOf).sort());
     for (const each of actual) assert.equal(each, flat.pods.get(keyOf(each)));
+    for (const name of PODS) {
+      assert.equal(
+        getSelectedPod(index, service, name),
+        expected.find((each) => each.name === name),
+      );
+    }
   }
   for (const each of flat.pods.values()) {
     const expected = [...flat.services].filter(
@@ -223,7 +232,7 @@ function keyOf({ namespace, name }: PodRecord): string {
 
 const pairs = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('0', '1'), { maxKeys: 3 });
 const namespaces = fc.constantFrom('ns', 'other');
-const podName = fc.constantFrom('p', 'q', 'r', 's', 't');
+const podName = fc.constantFrom(...PODS);
 const serviceName = fc.constantFrom('v', 'w', 'x', 'y', 'z');
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('put pod'), namespace: namespaces, name: podName, pairs }) },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Few, fewItems, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
+import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
 
 const items = [{ n: 0 }, { n: 1 }, { n: 2 }];
 
@@ -23,6 +23,7 @@ test('a set, whatever is added and removed', () => {
         else expected.delete(item);
         assert.deepEqual([...fewItems(few)], [...expected]);
         assert.equal(fewSize(few), expected.size);
+        for (const each of items) assert.equal(fewHas(few, each), expected.has(each));
       }
     }),
     { seed: 14, numRuns: 200 },

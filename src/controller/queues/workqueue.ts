@@ -143,6 +143,8 @@ export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLan
 export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   const dueMs = nowMs + Math.max(0, delayMs);
+  // Infinity stands for no wish to run, and what is not a number would spoil the order of the heap.
+  assert(Number.isFinite(dueMs), 'work queue: a key is added for no time');
   if (lane === 'fresh') {
     if (dueMs >= item.freshDueMs) return;
     item.freshDueMs = dueMs;
@@ -336,8 +338,8 @@ function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
 }
 
 function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, nowMs: number): WorkItem<K> {
-  const lane = item.waiting!;
-  const crowd = item.crowd!;
+  const { waiting: lane, crowd } = item;
+  assert(lane !== null && crowd !== null && item.processing === null, 'work queue: a key is taken that does not wait');
   const { slots } = queue;
   observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
   // It is counted first, so that the namespace is not forgotten between its line and its slot.

@@ -27,8 +27,7 @@ import {
 } from './planner-view.ts';
 import type { Member } from '../../core/member.ts';
 import { currentShares, zoneOf } from '../../core/node-table.ts';
-import { getPod, podsOf } from '../../core/selector-index.ts';
-import { labelsInclude } from '../../kube/labels.ts';
+import { getSelectedPod, podsOf } from '../../core/selector-index.ts';
 import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { nextUint32 } from '../../lib/prng.ts';
@@ -217,9 +216,9 @@ function buildEntry(
     for (const pod of podsOf(state.index, service)) upserts.push(memberOf(state, pod));
   } else {
     for (const name of changedPods) {
-      const pod = getPod(state.index, service.namespace, name);
-      if (pod !== undefined && selects(record, pod)) upserts.push(memberOf(state, pod));
-      else removals.push(name);
+      const pod = getSelectedPod(state.index, service, name);
+      if (pod === undefined) removals.push(name);
+      else upserts.push(memberOf(state, pod));
     }
   }
   return { service: keyOf(service), ...news, spec: specChanged ? record : undefined, upserts, removals };
@@ -227,10 +226,6 @@ function buildEntry(
 
 function memberOf(state: ControllerState, pod: PodRecord): Member {
   return { pod, zone: zoneOf(state.nodes, pod.nodeName) };
-}
-
-function selects(record: ServiceRecord, pod: PodRecord): boolean {
-  return record.selector !== null && labelsInclude(pod.labels, record.selector);
 }
 
 /**

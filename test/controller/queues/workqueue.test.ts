@@ -211,6 +211,13 @@ test('done without take is a bug and says so', () => {
   assert.throws(() => w.done('a/x', 0), /work queue endpoint: done, but it was not processing/);
 });
 
+test('a key cannot be added for no time: it would never run, or spoil the order', () => {
+  const w = world(1);
+  for (const delayMs of [NaN, Infinity]) {
+    assert.throws(() => w.add('a/x', 'fresh', 0, delayMs), /work queue: a key is added for no time/);
+  }
+});
+
 test('after shut-down nothing is added or taken', () => {
   const w = world(2);
   w.add('a/x', 'fresh', 0);
