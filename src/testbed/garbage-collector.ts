@@ -20,75 +20,27 @@ interface Dependent {
  * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`. This is the one part of Kubernetes' garbage
  * collector that the cluster needs: neither its controllers nor upstream's delete slices of a Service that is gone.
  */
-// oxlint-disable-next-line max-lines-per-function -- one object: its functions share its state, and each of them is short
 export function runGarbageCollector(client: ApiClient): ClusterLife {
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** Uids of owners, by kind, namespace and name. */
-  const uids = new Map<string, string>();
-  const dependents = new Map<string, Dependent>();
-  const byOwner = new Map<string, Set<string>>();
+  const ownership: Ownership = { uids: new Map(), dependents: new Map(), byOwner: new Map() };
   const suspects = new Set<string>();
   let collecting = Promise.resolve();
 
   const suspect = (keys: Iterable<string>): void => {
     const before = suspects.size;
     for (const key of keys) suspects.add(key);
-    if (before === 0 && suspects.size > 0) collecting = collect();
-  };
-  const collect = async (): Promise<void> => {
-    for (const key of suspects) {
-      if (signal.aborted) return;
-      const dependent = dependents.get(key);
-      if (dependent !== undefined && !(await settled(client, dependent))) {
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-        // Once more, behind the others.
-        suspects.delete(key);
-        suspects.add(key);
-      } else suspects.delete(key);
-    }
-  };
-  const forget = (key: string): void => {
-    const known = dependents.get(key);
-    dependents.delete(key);
-    for (const owner of known?.owners ?? []) {
-      const names = byOwner.get(ownerKey(owner.kind, known!.namespace, owner.name));
-      names?.delete(key);
-      if (names?.size === 0) byOwner.delete(ownerKey(owner.kind, known!.namespace, owner.name));
-    }
+    if (before === 0 && suspects.size > 0) collecting = collect(client, ownership, suspects, signal);
   };
   const slices = {
-    changed: ({ metadata }: KubeObject): void => {
-      const { namespace = '', name = '', uid = '', ownerReferences = [] } = metadata;
-      const key = `${namespace}/${name}`;
-      forget(key);
-      const owners = ownerReferences.filter(
-        ({ kind, apiVersion }) => Object.hasOwn(OWNERS, kind) && apiVersion === 'v1',
-      );
-      // Slices that somebody else owns too are left alone.
-      if (owners.length === 0 || owners.length < ownerReferences.length) return;
-      dependents.set(key, { namespace, name, uid, owners });
-      for (const owner of owners) {
-        const of = ownerKey(owner.kind, namespace, owner.name);
-        byOwner.set(of, (byOwner.get(of) ?? new Set()).add(key));
-      }
-      if (owners.every(({ kind, name: owner, uid: id }) => uids.get(ownerKey(kind, namespace, owner)) !== id))
-        suspect([key]);
-    },
-    gone: (namespace: string, name: string): void => forget(`${namespace}/${name}`),
+    changed: (slice: KubeObject): void => suspect(noteSlice(ownership, slice)),
+    gone: (namespace: string, name: string): void => forget(ownership, `${namespace}/${name}`),
   };
   const ownersOf = (kind: string) => ({
-    changed: ({ metadata: { namespace = '', name = '', uid = '' } }: KubeObject): void => {
-      const key = ownerKey(kind, namespace, name);
-      const before = uids.get(key);
-      uids.set(key, uid);
-      if (before !== undefined && before !== uid) suspect(byOwner.get(key) ?? []);
-    },
-    gone: (namespace: string, name: string): void => {
-      const key = ownerKey(kind, namespace, name);
-      uids.delete(key);
-      suspect(byOwner.get(key) ?? []);
-    },
+    changed: ({ metadata: { namespace = '', name = '', uid = '' } }: KubeObject): void =>
+      suspect(noteOwner(ownership, ownerKey(kind, namespace, name), uid)),
+    gone: (namespace: string, name: string): void =>
+      suspect(noteOwner(ownership, ownerKey(kind, namespace, name), null)),
   });
   const following = [
     ...Object.entries(OWNERS).map(([kind, resource]) =>
@@ -100,6 +52,73 @@ export function runGarbageCollector(client: ApiClient): ClusterLife {
     stopping,
     Promise.all(following).then(() => collecting),
   );
+}
+
+/** The owners that there are, and the slices that name them. */
+interface Ownership {
+  /** By kind, namespace and name of the owner. */
+  readonly uids: Map<string, string>;
+  /** By namespace and name. */
+  readonly dependents: Map<string, Dependent>;
+  /** Keys of dependents, by kind, namespace and name of the owner. */
+  readonly byOwner: Map<string, Set<string>>;
+}
+
+/** Gives the keys of slices that this may leave without an owner. */
+function noteSlice(ownership: Ownership, { metadata }: KubeObject): Iterable<string> {
+  const { namespace = '', name = '', uid = '', ownerReferences = [] } = metadata;
+  const { uids, dependents, byOwner } = ownership;
+  const key = `${namespace}/${name}`;
+  forget(ownership, key);
+  const owners = ownerReferences.filter(({ kind, apiVersion }) => Object.hasOwn(OWNERS, kind) && apiVersion === 'v1');
+  // Slices that somebody else owns too are left alone.
+  if (owners.length === 0 || owners.length < ownerReferences.length) return [];
+  dependents.set(key, { namespace, name, uid, owners });
+  for (const owner of owners) {
+    const of = ownerKey(owner.kind, namespace, owner.name);
+    byOwner.set(of, (byOwner.get(of) ?? new Set()).add(key));
+  }
+  return owners.every(({ kind, name: owner, uid: id }) => uids.get(ownerKey(kind, namespace, owner)) !== id)
+    ? [key]
+    : [];
+}
+
+/** Gives the keys of slices that this may leave without an owner. @param uid null = the owner is gone */
+function noteOwner({ uids, byOwner }: Ownership, key: string, uid: string | null): Iterable<string> {
+  const before = uids.get(key);
+  if (uid === null) uids.delete(key);
+  else uids.set(key, uid);
+  return uid !== null && (before === undefined || before === uid) ? [] : (byOwner.get(key) ?? []);
+}
+
+function forget({ dependents, byOwner }: Ownership, key: string): void {
+  const known = dependents.get(key);
+  dependents.delete(key);
+  for (const owner of known?.owners ?? []) {
+    const of = ownerKey(owner.kind, known!.namespace, owner.name);
+    const keys = byOwner.get(of);
+    keys?.delete(key);
+    if (keys?.size === 0) byOwner.delete(of);
+  }
+}
+
+/** Looks at the suspects until there are none. */
+async function collect(
+  client: ApiClient,
+  { dependents }: Ownership,
+  suspects: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const key of suspects) {
+    if (signal.aborted) return;
+    const dependent = dependents.get(key);
+    if (dependent !== undefined && !(await settled(client, dependent))) {
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      // Once more, behind the others.
+      suspects.delete(key);
+      suspects.add(key);
+    } else suspects.delete(key);
+  }
 }
 
 function ownerKey(kind: string, namespace: string, name: string): string {
