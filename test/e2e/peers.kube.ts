@@ -99,6 +99,11 @@ describe('beside the real kube-controller-manager', () => {
     shown.add('trigger-time-retry');
   });
 
+  it('records the events of a refused create on the same kind of object', async () => {
+    assert.deepEqual(await kindsOfEvents(theirs, 'refused-create/refused'), ['Endpoints']);
+    assert.deepEqual(await kindsOfEvents(ours, 'refused-create/refused'), ['Endpoints']);
+  });
+
   it('differs: the event of a refused create is in the namespace of the service', async () => {
     assert.deepEqual(await namespacesOfEvents(theirs, 'refused-create/refused'), ['default']);
     assert.deepEqual(await namespacesOfEvents(ours, 'refused-create/refused'), ['refused-create']);
@@ -234,12 +239,20 @@ async function triggerTimes({ client }: Side, namespace: string): Promise<Record
   );
 }
 
-async function namespacesOfEvents({ client }: Side, service: string): Promise<string[]> {
+async function namespacesOfEvents(side: Side, service: string): Promise<string[]> {
+  return [...new Set((await eventsOfCreates(side, service)).map(({ metadata }) => metadata.namespace!))];
+}
+
+async function kindsOfEvents(side: Side, service: string): Promise<string[]> {
+  const events = await eventsOfCreates(side, service);
+  return [...new Set(events.map(({ involvedObject }) => (involvedObject as { kind: string }).kind))];
+}
+
+async function eventsOfCreates({ client }: Side, service: string): Promise<KubeObject[]> {
   const { items } = await client.list('/api/v1/events');
-  const about = items.filter(({ reason, message }) => {
+  return items.filter(({ reason, message }) => {
     return reason === 'FailedToCreateEndpoint' && String(message).includes(service);
   });
-  return [...new Set(about.map(({ metadata }) => metadata.namespace!))];
 }
 
 function keysOf(writes: readonly EndpointsWrite[], counts: (write: EndpointsWrite) => boolean = () => true): string[] {

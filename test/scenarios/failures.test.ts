@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { Status } from '../../src/kube/types.ts';
+import { eventsOf } from '../support/sim-reports.ts';
 import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -34,18 +35,27 @@ function lines(sim: Sim, message: string): { level: string; v: number; fields: R
     .map(({ level, v, fields }) => ({ level, v, fields: { ...fields } }));
 }
 
+it('a create that is refused is an event on the Endpoints that do not exist', () => {
+  const sim = createSim();
+  createService(sim, { name: 'web' });
+  sim.refuse = ({ method, path }) => (method === 'POST' && path === ENDPOINTS ? makeStatus(403, '', 'no quota') : 0);
+  sim.start();
+  sim.run(1000);
+  assert.deepEqual(eventsOf(sim), [
+    'Endpoints web: FailedToCreateEndpoint: Failed to create endpoint for service default/web: no quota',
+  ]);
+});
+
 describe('an update that is refused', () => {
   it('is an event, and a line that says why and when it is tried again', () => {
     const sim = refusing(422);
     flip(sim, false);
     sim.run(1000);
-    const { items } = sim.request('GET', '/api/v1/events') as unknown as { items: Record<string, unknown>[] };
-    assert.ok(
-      items.some(
-        ({ reason, message }) =>
-          reason === 'FailedToUpdateEndpoint' && message === 'Failed to update endpoint default/web: not like this',
-      ),
-    );
+    // On the Endpoints, as upstream records it; that a service is stuck is told on the Service.
+    assert.deepEqual(eventsOf(sim), [
+      'Endpoints web: FailedToUpdateEndpoint: Failed to update endpoint default/web: not like this',
+      'Service web: EndpointsStuck: Endpoints default/web cannot be brought up to date: not like this',
+    ]);
     const [line, ...more] = lines(sim, 'Sync failed, retrying');
     assert.deepEqual(more, []);
     const { retryMs, ...fields } = line!.fields;

@@ -2,6 +2,8 @@
 
 export interface EventReason {
   readonly type: 'Warning' | 'Normal';
+  /** The object that it is recorded on; default: the one that the events of its controller are about. */
+  readonly about?: 'Service' | 'Endpoints';
   /** `service`: `<namespace>/<name>`; `detail`: one line, what went wrong unless the reason says otherwise. */
   readonly message: (service: string, detail: string) => string;
 }
@@ -13,10 +15,12 @@ export interface EventReason {
 export const EVENT_REASONS = {
   FailedToCreateEndpoint: {
     type: 'Warning',
+    about: 'Endpoints',
     message: (service, detail) => `Failed to create endpoint for service ${service}: ${detail}`,
   },
   FailedToUpdateEndpoint: {
     type: 'Warning',
+    about: 'Endpoints',
     message: (service, detail) => `Failed to update endpoint ${service}: ${detail}`,
   },
   FailedToUpdateEndpointSlices: {

@@ -3,7 +3,7 @@
  * it the same is written.
  */
 import type { Now } from '../event.ts';
-import { EVENT_REASONS, type EventReasonName } from './event-reasons.ts';
+import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
 import { recordEvent, type EventRecorder } from './event-recorder.ts';
 import { createFirstSyncs, noteAllDue, noteFirstStuck, noteFirstSync } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
@@ -158,22 +158,22 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
   if (changedAtMs >= 0 && applied > 0) instruments.stage('total').observe((now.nowMs - changedAtMs) / 1000);
 }
 
-/** Records an event on the Service, or on the mirrored Endpoints (upstream's of failed creates land in `default`). */
+/** Records an event where upstream records it, but in the Service's namespace: upstream's of failed creates land in `default`. */
 function emit(hands: ReportHands, unit: Unit, reason: EventReasonName, detail: string, now: Now): void {
   const { controller, service } = unit;
-  const about = controller.eventsAbout === 'Service' ? service.record : service.endpoints.record;
-  const { type, message } = EVENT_REASONS[reason];
+  const { type, message, about = controller.eventsAbout }: EventReason = EVENT_REASONS[reason];
+  const object = about === 'Service' ? service.record : service.endpoints.record;
   recordEvent(
     hands.recorder,
     {
       component: controller.component,
       involvedObject: {
         apiVersion: 'v1',
-        kind: controller.eventsAbout,
+        kind: about,
         namespace: service.namespace,
         name: service.name,
-        uid: about?.uid ?? '',
-        resourceVersion: about?.resourceVersion ?? '',
+        uid: object?.uid ?? '',
+        resourceVersion: object?.resourceVersion ?? '',
       },
       type,
       reason,
