@@ -3,6 +3,7 @@
  * `service-state.ts`.
  */
 import type { EventRecorder } from './reports/event-recorder.ts';
+import type { EventPurpose } from './reports/event-requests.ts';
 import type { Instruments } from './reports/instruments.ts';
 import type { Journal } from './reports/journal.ts';
 import type { Reports } from './reports/reports.ts';
@@ -72,7 +73,7 @@ export interface Hands {
 }
 
 /** Why a request was sent: routes its answer. */
-export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | { readonly for: 'event' };
+export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpose;
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
 export interface ShardState {

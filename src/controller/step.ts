@@ -3,7 +3,7 @@
  * no timer, no ambient time or randomness: the same events give the same effects.
  */
 import type { Event, Now } from './event.ts';
-import { nextEventMs, nextEventRequest, onEventReply } from './reports/event-recorder.ts';
+import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
 import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
@@ -25,14 +25,12 @@ import {
 } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
 import { flushWrites, onWriteAnswered } from './writes/writes.ts';
-import { ACCEPT_METADATA } from '../kube/media-type.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
 /** Longest that a stop waits for writes to be answered. */
 const DRAIN_MS_MAX = 10_000;
-const EVENT_TIMEOUT_MS = 10_000;
 
 /**
  * Takes events that came together, in order, then does all that can be done: so that a burst of answers makes one batch
@@ -190,7 +188,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onOrphanConfirmed(state, purpose.unit, event, now);
       return;
     case 'event':
-      onEventReply(state.recorder, eventReply(event), now.nowMs);
+      takeEventAnswer(state.outbox, state.recorder, event, now);
       return;
     default:
       unreachable(purpose);
@@ -215,7 +213,7 @@ function advance(state: ControllerState, now: Now): number {
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
   wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
   for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
-  wakeMs = Math.min(wakeMs, flushEvents(state, now));
+  if (!state.isShadow) wakeMs = Math.min(wakeMs, sendEvents(state.outbox, state.recorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
 }
@@ -242,35 +240,6 @@ function slotsHeld(state: ControllerState): number {
   let held = 0;
   for (const { queue } of state.controllers) held += queue.slots.held;
   return held;
-}
-
-function flushEvents(state: ControllerState, now: Now): number {
-  if (state.isShadow) return Infinity;
-  for (
-    let next = nextEventRequest(state.recorder, now.nowMs);
-    next !== null;
-    next = nextEventRequest(state.recorder, now.nowMs)
-  ) {
-    state.outbox.send(
-      { for: 'event' },
-      {
-        lane: 'event',
-        method: next.method,
-        path: next.path,
-        accept: ACCEPT_METADATA,
-        contentType: next.contentType,
-        body: next.body,
-        stream: false,
-        timeoutMs: EVENT_TIMEOUT_MS,
-      },
-    );
-  }
-  return nextEventMs(state.recorder);
-}
-
-function eventReply(event: TransportEvent): { status: number; retryAfterSeconds: number } {
-  if (event.type !== 'response') return { status: 0, retryAfterSeconds: -1 };
-  return { status: event.status, retryAfterSeconds: event.retryAfterSeconds };
 }
 
 /** Syncs under way still end, as far as tokens and answers allow, until the time is up. */

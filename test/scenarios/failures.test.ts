@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { Status } from '../../src/kube/types.ts';
-import { eventsOf } from '../support/sim-reports.ts';
+import { eventsOf, metric } from '../support/sim-reports.ts';
+import { createSliceSim } from '../support/sim-slices.ts';
 import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -34,6 +35,37 @@ function lines(sim: Sim, message: string): { level: string; v: number; fields: R
     .filter((line) => line.message === message)
     .map(({ level, v, fields }) => ({ level, v, fields: { ...fields } }));
 }
+
+describe('events that may not be recorded (403)', () => {
+  /** Three services with a pod on a node that is not known: an event each. */
+  function withoutRights(message: string, causes: readonly object[] = []): Sim {
+    const sim = createSliceSim();
+    for (let i = 1; i <= 3; i++) createService(sim, { name: `web-${i}` });
+    createPod(sim, { name: 'lost', ip: '10.0.0.1', node: 'no-such-node' });
+    const status = makeStatus(403, 'Forbidden', message, { causes } as Status['details']);
+    sim.refuse = ({ lane }) => (lane === 'event' ? status : 0);
+    sim.start();
+    sim.run(60_000);
+    return sim;
+  }
+
+  it('are one warning an hour that says why, and counted', () => {
+    const sim = withoutRights('events is forbidden');
+    assert.equal(metric(sim, 'endpointd_events_total', { result: 'failed' }), 3);
+    const told = (): object[] => lines(sim, 'Events cannot be recorded');
+    assert.deepEqual(told(), [{ level: 'warning', v: 0, fields: { err: '403: events is forbidden' } }]);
+    sim.run(3_600_000);
+    createService(sim, { name: 'web-4' });
+    sim.run(10_000);
+    assert.equal(told().length, 2);
+  });
+
+  it('because their namespace ends are no warning', () => {
+    const sim = withoutRights('it is being terminated', [{ reason: 'NamespaceTerminating' }]);
+    assert.equal(metric(sim, 'endpointd_events_total', { result: 'failed' }), 3);
+    assert.deepEqual(lines(sim, 'Events cannot be recorded'), []);
+  });
+});
 
 it('a create that is refused is an event on the Endpoints that do not exist', () => {
   const sim = createSim();

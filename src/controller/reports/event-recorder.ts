@@ -46,6 +46,8 @@ export interface EventRecorder {
   droppedTotal: number;
   /** Events that the server refused, or that were tried too often. */
   failedTotal: number;
+  /** When the log has said that events are refused: monotonic ms; -Infinity = never. */
+  refusalToldAtMs: number;
 }
 
 export interface EventRequest {
@@ -85,6 +87,7 @@ export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder
     suppressedTotal: 0,
     droppedTotal: 0,
     failedTotal: 0,
+    refusalToldAtMs: -Infinity,
   };
 }
 

@@ -1,0 +1,54 @@
+/** Events on their way to the API server, and what becomes of its answers. */
+import type { Now } from '../event.ts';
+import { nextEventMs, nextEventRequest, onEventReply, type EventRecorder } from './event-recorder.ts';
+import type { Outbox } from '../outbox.ts';
+import { ACCEPT_METADATA } from '../../kube/media-type.ts';
+import { isNamespaceTerminating, readStatus } from '../../kube/status.ts';
+import type { TransportEvent } from '../../ports/transport.ts';
+
+export interface EventPurpose {
+  readonly for: 'event';
+}
+
+const EVENT_TIMEOUT_MS = 10_000;
+const TELL_EVERY_MS = 3_600_000;
+
+/** Sends what may be sent now. Returns when there is more; Infinity = not before an event or an answer. */
+export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder, now: Now): number {
+  for (let next = nextEventRequest(recorder, now.nowMs); next !== null; next = nextEventRequest(recorder, now.nowMs)) {
+    outbox.send(
+      { for: 'event' },
+      {
+        lane: 'event',
+        method: next.method,
+        path: next.path,
+        accept: ACCEPT_METADATA,
+        contentType: next.contentType,
+        body: next.body,
+        stream: false,
+        timeoutMs: EVENT_TIMEOUT_MS,
+      },
+    );
+  }
+  return nextEventMs(recorder);
+}
+
+/** Events are best effort, but that none can be recorded, as without the right to, is told once an hour. */
+export function takeEventAnswer(
+  { log }: Pick<Outbox<EventPurpose>, 'log'>,
+  recorder: EventRecorder,
+  event: TransportEvent,
+  now: Now,
+): void {
+  if (event.type !== 'response') {
+    onEventReply(recorder, { status: 0, retryAfterSeconds: -1 }, now.nowMs);
+    return;
+  }
+  const { failedTotal } = recorder;
+  onEventReply(recorder, { status: event.status, retryAfterSeconds: event.retryAfterSeconds }, now.nowMs);
+  if (recorder.failedTotal === failedTotal || now.nowMs - recorder.refusalToldAtMs < TELL_EVERY_MS) return;
+  const status = readStatus(event.contentType, event.status, event.body);
+  if (isNamespaceTerminating(status)) return;
+  recorder.refusalToldAtMs = now.nowMs;
+  log('warning', 0, 'Events cannot be recorded', { err: `${event.status}: ${status.message ?? status.reason ?? ''}` });
+}
