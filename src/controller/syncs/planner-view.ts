@@ -286,10 +286,8 @@ function forgetNews(view: PlannerView, kind: OutputKind, { listed, objects }: Ne
   assert(!listed || !isInPlanner(view), `${name} was written before the planner was told of the list`);
   if (objects instanceof Map) {
     objects.delete(name);
-    if (objects.size === 0 && !listed) setTold(view, kind, 'told');
-  } else if ((objects as Observed).name === name) {
-    setTold(view, kind, listed ? { listed, objects: new Map() } : 'told');
-  }
+    if (objects.size === 0) setTold(view, kind, 'told');
+  } else if ((objects as Observed).name === name) setTold(view, kind, 'told');
 }
 
 function withObject(objects: News['objects'], observed: Observed): News['objects'] {
@@ -369,7 +367,10 @@ export function takeShared(
   return { shares: areTold ? undefined : shares, zones: zones.length === 0 ? undefined : zones };
 }
 
-/** The planner and all that it had is lost; that of each of its services is for `noteLost`. `nodes` = all whose zones it has to know. */
+/**
+ * The planner is lost with all that it had; what it had of each service is for `noteLost`.
+ * @param nodes all whose zones it has to know
+ */
 export function noteShardLost(shard: ShardView, nodes: Iterable<string>): void {
   const own: Own<ShardView> = shard;
   own.toForget = new Set();

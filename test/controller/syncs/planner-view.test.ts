@@ -1,0 +1,419 @@
+/** What a planner has been told: each state, what leads into it and out of it, and what the next entry says. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  askFor,
+  createPlannerView,
+  createShardView,
+  dismissService,
+  dropNews,
+  forgetService,
+  isInPlanner,
+  isSnapshotDue,
+  needsRead,
+  nextNews,
+  noteAnswered,
+  noteChangedPod,
+  noteChangedSpec,
+  noteLost,
+  noteMovedNode,
+  noteObserved,
+  noteOutcome,
+  noteRead,
+  noteRemoved,
+  noteSent,
+  noteShardLost,
+  noteUncertain,
+  outdateInputs,
+  takeBack,
+  takeForgotten,
+  takeShared,
+  type PlannerView,
+} from '../../../src/controller/syncs/planner-view.ts';
+import type { Ack, ObjectBytes, Observed, OutputKind } from '../../../src/shard/protocol.ts';
+
+const A = content('a');
+const B = content('b');
+
+describe('inputs', () => {
+  it('of a service that no planner knows go out whole', () => {
+    const view = createPlannerView();
+    noteChangedPod(view, 'web-1');
+    noteChangedSpec(view);
+    assert.equal(view.inputs, 'none');
+    const { base, version, specChanged, changedPods } = nextNews(view, []);
+    assert.deepEqual(
+      { base, version, specChanged, changedPods },
+      { base: 0, version: 1, specChanged: true, changedPods: 'all' },
+    );
+  });
+
+  it('that the planner has go out as what has changed since', () => {
+    const view = toldView();
+    noteChangedPod(view, 'web-1');
+    noteChangedPod(view, 'web-2');
+    noteChangedPod(view, 'web-1');
+    const { base, version, specChanged, changedPods } = nextNews(view, []);
+    assert.deepEqual([base, version, specChanged], [1, 2, false]);
+    assert.deepEqual([...changedPods], ['web-1', 'web-2']);
+  });
+
+  it('are clean once the entry has left', () => {
+    const view = toldView();
+    noteChangedPod(view, 'web-1');
+    noteChangedSpec(view);
+    assert.equal(nextNews(view, []).specChanged, true);
+    tell(view, 'slices');
+    assert.deepEqual(view.inputs, { version: 2, specChanged: false, changedPods: null });
+  });
+
+  it('of other pods go out whole, to a planner that still knows the service', () => {
+    const view = toldView();
+    outdateInputs(view);
+    assert.deepEqual([view.inputs, isInPlanner(view), isSnapshotDue(view)], ['outdated', true, true]);
+    assert.equal(nextNews(view, []).base, 0);
+  });
+
+  it('of a service that the planner never knew do not become outdated', () => {
+    const view = createPlannerView();
+    outdateInputs(view);
+    assert.equal(view.inputs, 'none');
+  });
+});
+
+describe('objects', () => {
+  it('that are observed are told with the next entry, the newest of each', () => {
+    const view = createPlannerView();
+    noteObserved(view, 'slices', 'web-a', A);
+    noteObserved(view, 'slices', 'web-b', A);
+    noteObserved(view, 'slices', 'web-a', B);
+    noteObserved(view, 'endpoints', 'web', null);
+    assert.deepEqual(observedNext(view), ['slices web-a b', 'slices web-b a', 'endpoints web gone']);
+    tell(view, 'slices');
+    assert.deepEqual([view.slices, view.endpoints], ['told', 'told']);
+  });
+
+  it('are kept in a map only if they are several', () => {
+    const view = createPlannerView();
+    noteObserved(view, 'slices', 'web-a', A);
+    noteObserved(view, 'slices', 'web-a', B);
+    assert.deepEqual(view.slices, { listed: false, objects: { output: 'slices', name: 'web-a', content: B } });
+  });
+
+  it('of an output that waits for acks stay news', () => {
+    const view = toldView();
+    noteObserved(view, 'slices', 'web-a', A);
+    noteObserved(view, 'mirror', 'web-m', A);
+    assert.deepEqual(
+      nextNews(view, ['slices']).observed.map(({ name }) => name),
+      ['web-m'],
+    );
+    tell(view, 'endpoints', ['slices']);
+    assert.deepEqual(observedNext(view), ['slices web-a a']);
+    assert.equal(view.mirror, 'told');
+  });
+
+  it('that were listed replace all that the planner held', () => {
+    const view = toldView();
+    noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
+    noteObserved(view, 'slices', 'web-b', B);
+    assert.deepEqual(nextNews(view, []).relisted, ['slices']);
+    assert.deepEqual(observedNext(view), ['slices web-a a', 'slices web-b b']);
+  });
+
+  it('that were listed may be none: the planner forgets what it held', () => {
+    const view = toldView();
+    noteRead(view, 'slices', []);
+    assert.deepEqual(nextNews(view, []), { ...nextNews(toldView(), []), relisted: ['slices'] });
+  });
+
+  it('that were read as the Endpoints object are news of one object', () => {
+    const view = toldView();
+    noteRead(view, 'endpoints', [{ name: 'web', content: null }]);
+    assert.deepEqual(nextNews(view, []).relisted, []);
+    assert.deepEqual(observedNext(view), ['endpoints web gone']);
+    assert.throws(() => noteRead(view, 'endpoints', []), /what was read of Endpoints is the object/);
+  });
+
+  it('whose content was not kept are read before they are planned from', () => {
+    const view = createPlannerView();
+    noteObserved(view, 'slices', 'web-a', A);
+    dropNews(view, 'slices', true);
+    assert.deepEqual([view.slices, needsRead(view, 'slices')], ['unknown', true]);
+    // One slice is not all of them.
+    noteObserved(view, 'slices', 'web-b', B);
+    assert.equal(view.slices, 'unknown');
+    noteRead(view, 'slices', []);
+    assert.equal(needsRead(view, 'slices'), false);
+  });
+
+  it('that are one object are known again by its content', () => {
+    const view = createPlannerView();
+    noteObserved(view, 'endpoints', 'web', A);
+    dropNews(view, 'endpoints', true);
+    assert.equal(view.endpoints, 'unknown');
+    noteObserved(view, 'endpoints', 'web', B);
+    assert.deepEqual(observedNext(view), ['endpoints web b']);
+  });
+
+  it('that do not exist, for a planner that knows nothing, are no secret', () => {
+    const view = createPlannerView();
+    noteObserved(view, 'endpoints', 'web', null);
+    dropNews(view, 'endpoints', false);
+    assert.equal(view.endpoints, 'told');
+  });
+
+  it('of which the planner holds an old state are unknown, also when gone', () => {
+    const view = toldView();
+    noteObserved(view, 'endpoints', 'web', null);
+    dropNews(view, 'endpoints', false);
+    assert.equal(view.endpoints, 'unknown');
+  });
+
+  it('that are told stay so when nobody plans from them any more', () => {
+    const view = toldView();
+    dropNews(view, 'slices', true);
+    assert.equal(view.slices, 'told');
+  });
+
+  it('that are uncertain are so until they are read, whatever is observed or lost', () => {
+    for (const kind of ['endpoints', 'slices'] as const) {
+      const view = toldView();
+      noteObserved(view, kind, 'web', A);
+      noteUncertain(view, kind);
+      noteObserved(view, kind, 'web', B);
+      dropNews(view, kind, false);
+      noteLost(view, () => false);
+      assert.equal(view[kind], 'uncertain');
+      noteRead(view, kind, [{ name: 'web', content: B }]);
+      assert.deepEqual(observedNext(view), [`${kind} web b`]);
+    }
+  });
+});
+
+describe('outcomes of writes', () => {
+  it('are told with the next entry, in the order of the answers', () => {
+    const view = toldView();
+    noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
+    noteOutcome(view, 'slices', 'web-b', ackOf(6, 'refused'), true);
+    assert.deepEqual(
+      nextNews(view, []).acks.map(({ write }) => write),
+      [7, 6],
+    );
+    tell(view, 'slices');
+    assert.deepEqual(nextNews(view, []).acks, []);
+  });
+
+  it('that were applied overtake what was observed of the object before', () => {
+    const view = toldView();
+    noteObserved(view, 'slices', 'web-a', A);
+    noteObserved(view, 'slices', 'web-b', A);
+    noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
+    assert.deepEqual(observedNext(view), ['slices web-b a']);
+    noteOutcome(view, 'slices', 'web-b', ackOf(8, 'applied'), true);
+    assert.equal(view.slices, 'told');
+  });
+
+  it('that were refused leave the news', () => {
+    const view = toldView();
+    noteObserved(view, 'endpoints', 'web', A);
+    noteOutcome(view, 'endpoints', 'web', ackOf(7, 'refused'), true);
+    assert.deepEqual(observedNext(view), ['endpoints web a']);
+  });
+
+  it('whose planner is gone make the objects unknown: nobody is told', () => {
+    const view = toldView();
+    noteLost(view, () => false);
+    noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
+    assert.deepEqual([view.acks, view.slices], [null, 'unknown']);
+  });
+
+  it('of a delete whose planner is gone leave nothing to know', () => {
+    const view = toldView();
+    noteLost(view, () => true);
+    noteOutcome(view, 'endpoints', 'web', ackOf(7, 'applied'), false);
+    assert.equal(view.endpoints, 'told');
+  });
+
+  it('that no planner has planned are news to one that knows the service', () => {
+    const view = toldView();
+    noteRemoved(view, 'slices', 'web-a');
+    assert.deepEqual(observedNext(view), ['slices web-a gone']);
+    const unknown = createPlannerView();
+    noteObserved(unknown, 'slices', 'web-a', A);
+    noteRemoved(unknown, 'slices', 'web-a');
+    assert.equal(unknown.slices, 'told');
+    noteObserved(unknown, 'endpoints', 'web', A);
+    dropNews(unknown, 'endpoints', true);
+    noteRemoved(unknown, 'endpoints', 'web');
+    assert.equal(unknown.endpoints, 'told');
+  });
+
+  it('never come between a list and the entry that tells it', () => {
+    const view = toldView();
+    noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
+    assert.throws(
+      () => noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true),
+      /web-a was written before the planner was told of the list/,
+    );
+  });
+});
+
+describe('plans', () => {
+  it('are asked for, sent and answered, each once', () => {
+    const view = createPlannerView();
+    askFor(view, 'slices');
+    askFor(view, 'endpoints');
+    assert.throws(() => askFor(view, 'slices'), /slices are asked for twice/);
+    noteSent(view, nextNews(view, []), []);
+    assert.deepEqual([view.asked, view.planning], [[], ['slices', 'endpoints']]);
+    assert.throws(() => askFor(view, 'slices'), /slices are asked for twice/);
+    noteAnswered(view, ['slices', 'endpoints']);
+    assert.deepEqual(view.planning, []);
+    assert.throws(() => noteAnswered(view, ['slices']), /slices are not among none/);
+  });
+
+  it('are taken back only if they were asked for', () => {
+    const view = createPlannerView();
+    askFor(view, 'mirror');
+    takeBack(view, ['mirror']);
+    assert.deepEqual(view.asked, []);
+    assert.throws(() => takeBack(view, ['mirror']), /mirror are not among none/);
+  });
+
+  it('do not leave before what they need was read', () => {
+    const view = toldView();
+    askFor(view, 'slices');
+    noteLost(view, () => true);
+    assert.throws(() => noteSent(view, nextNews(view, []), []), /slices are to be planned before they were read/);
+  });
+
+  it('do not leave with a full snapshot while the last entry has no answer', () => {
+    const view = createPlannerView();
+    askFor(view, 'slices');
+    noteSent(view, nextNews(view, []), []);
+    outdateInputs(view);
+    askFor(view, 'endpoints');
+    assert.throws(() => noteSent(view, nextNews(view, []), []), /a full snapshot leaves before the last entry/);
+  });
+});
+
+describe('a loss', () => {
+  it('leaves objects that exist unknown, and nothing to tell of others', () => {
+    const view = toldView();
+    noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
+    noteObserved(view, 'mirror', 'web-m', null);
+    noteLost(view, (kind) => kind === 'slices');
+    assert.deepEqual(view, { ...createPlannerView(), slices: 'unknown' });
+  });
+
+  it('leaves the news that are all there is', () => {
+    const view = toldView();
+    noteObserved(view, 'endpoints', 'web', A);
+    noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
+    noteObserved(view, 'mirror', 'web-m', A);
+    noteLost(view, () => true);
+    assert.deepEqual(observedNext(view), ['slices web-a a', 'endpoints web a']);
+    assert.equal(view.mirror, 'unknown');
+  });
+
+  it('of a service whose planner may still hold something tells it to forget first', () => {
+    const shard = createShardView();
+    const view = toldView();
+    dismissService(shard, 'shop/web', view, () => false);
+    assert.equal(isInPlanner(view), false);
+    // It knows nothing any more.
+    dismissService(shard, 'shop/other', createPlannerView(), () => false);
+    assert.deepEqual(takeForgotten(shard, 10), ['shop/web']);
+    assert.deepEqual(takeForgotten(shard, 10), []);
+  });
+
+  it('on purpose drops the news, too', () => {
+    const shard = createShardView();
+    const view = toldView();
+    noteObserved(view, 'endpoints', 'web', A);
+    noteUncertain(view, 'slices');
+    forgetService(shard, 'shop/web', view, (kind) => kind === 'endpoints');
+    assert.deepEqual(view, { ...createPlannerView(), endpoints: 'unknown', slices: 'uncertain' });
+    assert.deepEqual([...shard.toForget], ['shop/web']);
+  });
+});
+
+describe('what concerns all services of a planner', () => {
+  const zones = (node: string): string => (node === 'node-1' ? 'zone-a' : '');
+  const shares = (version: number): { version: number; zones: [] } => ({ version, zones: [] });
+
+  it('are the CPU shares: told once, and again when they are others', () => {
+    const shard = createShardView();
+    assert.deepEqual(takeShared(shard, null, zones), { shares: null, zones: undefined });
+    assert.deepEqual(takeShared(shard, null, zones), { shares: undefined, zones: undefined });
+    assert.deepEqual(takeShared(shard, shares(1), zones).shares, shares(1));
+    assert.deepEqual(takeShared(shard, shares(1), zones).shares, undefined);
+    assert.deepEqual(takeShared(shard, shares(2), zones).shares, shares(2));
+    assert.deepEqual(takeShared(shard, null, zones).shares, null);
+  });
+
+  it('are the zones of nodes that have moved', () => {
+    const shard = createShardView();
+    noteMovedNode(shard, 'node-1');
+    noteMovedNode(shard, 'node-2');
+    const told = [
+      { node: 'node-1', zone: 'zone-a' },
+      { node: 'node-2', zone: '' },
+    ];
+    assert.deepEqual(takeShared(shard, null, zones).zones, told);
+    assert.equal(takeShared(shard, null, zones).zones, undefined);
+  });
+
+  it('are the keys to forget, so many in a batch', () => {
+    const shard = createShardView();
+    for (const key of ['shop/a', 'shop/b', 'shop/c']) dismissService(shard, key, toldView(), () => false);
+    assert.deepEqual(takeForgotten(shard, 2), ['shop/a', 'shop/b']);
+    assert.deepEqual(takeForgotten(shard, 2), ['shop/c']);
+  });
+
+  it('is all to be told anew once the planner is lost, and nothing to be forgotten', () => {
+    const shard = createShardView();
+    takeShared(shard, shares(1), zones);
+    noteMovedNode(shard, 'node-9');
+    dismissService(shard, 'shop/web', toldView(), () => false);
+    noteShardLost(shard, ['node-1']);
+    assert.deepEqual(takeForgotten(shard, 10), []);
+    assert.deepEqual(takeShared(shard, shares(1), zones), {
+      shares: shares(1),
+      zones: [{ node: 'node-1', zone: 'zone-a' }],
+    });
+  });
+});
+
+/** Of a service that its planner knows, without objects. */
+function toldView(): PlannerView {
+  const view = createPlannerView();
+  tell(view, 'slices');
+  return view;
+}
+
+/** An entry leaves that asks for a plan, and is answered. */
+function tell(view: PlannerView, kind: OutputKind, silent: readonly OutputKind[] = []): void {
+  askFor(view, kind);
+  noteSent(view, nextNews(view, silent), silent);
+  noteAnswered(view, [kind]);
+}
+
+function observedNext(view: PlannerView): string[] {
+  return nextNews(view, []).observed.map(
+    ({ output, name, content: told }: Observed) => `${output} ${name} ${told === null ? 'gone' : textOf(told)}`,
+  );
+}
+
+function content(text: string): ObjectBytes {
+  return { encoding: 'json', bytes: Buffer.from(text) };
+}
+
+function textOf({ bytes }: ObjectBytes): string {
+  return Buffer.from(bytes).toString();
+}
+
+function ackOf(write: number, result: Ack['result']): Ack {
+  return { write, result, uid: '', resourceVersion: '' };
+}
