@@ -55,7 +55,7 @@ describe('inputs', () => {
     noteChangedPod(view, 'web-1');
     const { base, version, specChanged, changedPods } = nextNews(view, []);
     assert.deepEqual([base, version, specChanged], [1, 2, false]);
-    assert.deepEqual([...changedPods], ['web-1', 'web-2']);
+    assert.deepEqual(changedPods, new Set(['web-1', 'web-2']));
   });
 
   it('are clean once the entry has left', () => {
