@@ -166,6 +166,11 @@ const OBSERVATION = {
     default: '4096',
     help: 'last changes of which is kept where their time went, for /debug/endpointd and `explain`; 0 turns it off',
   },
+  'debug-token-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'file with the bearer token that /debug/endpointd asks for; without it only this machine may see that page',
+  },
   v: {
     kind: integer(0, 10),
     default: '0',
@@ -267,7 +272,14 @@ type RunFlags = OptionsOf<
 /** What `endpointd run` is told, by the names of its flags. */
 export interface RunOptions extends Pick<
   RunFlags,
-  'kubeconfig' | 'master' | 'shards' | 'shardHeapLimitMb' | 'metricsBindAddress' | 'v' | 'loggingFormat'
+  | 'kubeconfig'
+  | 'master'
+  | 'shards'
+  | 'shardHeapLimitMb'
+  | 'metricsBindAddress'
+  | 'debugTokenFile'
+  | 'v'
+  | 'loggingFormat'
 > {
   readonly controller: ControllerOptions;
 }
@@ -326,8 +338,8 @@ export function parseRunFlags(args: readonly string[], print: (text: string) => 
 }
 
 function runOptions(flags: RunFlags): RunOptions {
-  const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, v, loggingFormat, ...others } = flags;
-  const { controllers, ...rest } = others;
+  const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, debugTokenFile, ...others } = flags;
+  const { v, loggingFormat, controllers, ...rest } = others;
   const enabled = enabledControllers(controllers);
   if (!enabled.ok)
     throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
@@ -337,7 +349,8 @@ function runOptions(flags: RunFlags): RunOptions {
     slices: enabled.names.has('endpointslice-controller'),
     mirroring: enabled.names.has('endpointslice-mirroring-controller'),
   };
-  return { controller, kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, v, loggingFormat };
+  const observation = { metricsBindAddress, debugTokenFile, v, loggingFormat };
+  return { controller, kubeconfig, master, shards, shardHeapLimitMb, ...observation };
 }
 
 function url(said: string): string {

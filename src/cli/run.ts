@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { createLoop, type Loop } from '../controller/loop.ts';
+import { debugView } from '../controller/reports/debug-view.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
@@ -12,6 +13,7 @@ import { createRestClientObserver } from '../node/rest-client-metrics.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
+import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { shardsFactory } from './shards.ts';
 import { starting } from './usage.ts';
@@ -78,7 +80,7 @@ export async function run(args: readonly string[]): Promise<number> {
     metrics,
     onStopped: () => onStopped(),
   });
-  const http = await serveObservation(options, loop, metrics, log, () => clock.nowMs());
+  const http = await serveObservation(options, loop, metrics, log, clock);
   logStart(log, options, access.origin, http);
   loop.start();
 
@@ -110,13 +112,13 @@ async function serveObservation(
   loop: Loop,
   store: MetricStore,
   log: Log,
-  nowMs: () => number,
+  clock: Clock,
 ): Promise<HttpServer | null> {
   if (options.metricsBindAddress === 'off') return null;
   // Loaded when somebody asks: it costs 60 ms of CPU and 19 MB that the first lists should not wait for.
   let registry: Promise<MetricsRegistry> | undefined;
   const load = async (): Promise<MetricsRegistry> =>
-    (await import('../node/metrics-registry.ts')).createRegistry(store, nowMs);
+    (await import('../node/metrics-registry.ts')).createRegistry(store, () => clock.nowMs());
   const { host, port } = options.metricsBindAddress;
   const server = startHttp({
     host,
@@ -127,6 +129,14 @@ async function serveObservation(
       return { contentType: loaded.contentType, body: await loaded.text() };
     },
     health: (path) => healthOf(path, loop),
+    debug: {
+      tokenFile: options.debugTokenFile,
+      async page(format, service) {
+        const { debugJson, debugPage } = await import('./debug-page.ts');
+        const view = debugView(loop.state, { nowMs: clock.nowMs(), wallMs: clock.wallMs() }, service);
+        return format === 'json' ? debugJson(view, version()) : debugPage(view, version());
+      },
+    },
     onAcceptError: ({ message }) => {
       log.write({
         level: 'warning',

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+import { debugRefusal } from './debug-access.ts';
 import { shared } from './shared.ts';
 import { createShortServer, type ConnectionLimits } from './short-connections.ts';
 
@@ -24,8 +25,17 @@ export interface HttpConfig {
   /** Called at most once at a time and once a second, because rendering stops everything else meanwhile. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly health: (path: HealthPath) => Health;
+  /** null = there is no such page. */
+  readonly debug: DebugConfig | null;
   /** A connection that could not be accepted, for want of file descriptors as a rule. At most one call a minute. */
   readonly onAcceptError: (error: Error) => void;
+}
+
+export interface DebugConfig {
+  /** `--debug-token-file`; '' = only this machine may see it. */
+  readonly tokenFile: string;
+  /** How the process is, as JSON or as a page. `service`: `namespace/name` whose changes are asked for; '' = all. */
+  readonly page: (format: 'json' | 'html', service: string) => Promise<string>;
 }
 
 interface Page {
@@ -51,7 +61,7 @@ const HEALTH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
 
 /**
  * Serves /metrics, /healthz, /livez and /readyz, each also with `?verbose`, and `/readyz/<check>`, in kube-apiserver's
- * formats, and nothing else. A connection is for one request and has ten seconds. Six are open at most.
+ * formats; to whom it concerns /debug/endpointd; and nothing else. A connection is for one request and has ten seconds. Six are open at most.
  * @throws when the address cannot be listened on
  */
 export async function startHttp(config: HttpConfig): Promise<HttpServer> {
@@ -60,7 +70,7 @@ export async function startHttp(config: HttpConfig): Promise<HttpServer> {
     return { contentType, body: Buffer.from(body) };
   });
   const { server, destroyConnections } = createShortServer(CONNECTIONS, (request, response) => {
-    void answer(request, response, metrics, config.health).catch((error: unknown) => {
+    void answer(request, response, metrics, config).catch((error: unknown) => {
       reply(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
     });
   });
@@ -101,7 +111,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   metrics: () => Promise<Page>,
-  healthOf: (path: HealthPath) => Health,
+  { health: healthOf, debug }: HttpConfig,
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
@@ -115,6 +125,10 @@ async function answer(
   if (path === '/metrics') {
     const { contentType, body } = await metrics();
     reply(response, 200, body, contentType);
+    return;
+  }
+  if (path === '/debug/endpointd' && debug !== null) {
+    await answerDebug(request, response, debug, query);
     return;
   }
   const match = HEALTH.exec(path);
@@ -131,6 +145,24 @@ async function answer(
   const check = health.checks.find((candidate) => candidate.name === match[2]);
   if (check === undefined) reply(response, 404, 'not found\n');
   else reply(response, check.ok ? 200 : 500, check.ok ? 'ok' : `${check.message}\n`);
+}
+
+async function answerDebug(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { tokenFile, page }: DebugConfig,
+  query: URLSearchParams,
+): Promise<void> {
+  const refusal = await debugRefusal(request, request.socket.remoteAddress, tokenFile);
+  if (refusal !== null) {
+    if (refusal.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+    reply(response, refusal.status, `${refusal.message}\n`);
+    return;
+  }
+  const isJson = query.get('format') === 'json' || request.headers.accept === 'application/json';
+  const body = await page(isJson ? 'json' : 'html', query.get('service') ?? '');
+  response.setHeader('Content-Security-Policy', "frame-ancestors 'none'");
+  reply(response, 200, body, isJson ? 'application/json' : 'text/html; charset=utf-8');
 }
 
 /** `ok`, or one line for each check, as `kubectl get --raw '/readyz?verbose'` shows them. */

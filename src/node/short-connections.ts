@@ -33,6 +33,8 @@ export function createShortServer(limits: ConnectionLimits, listener: RequestLis
   const open = new Map<Duplex, boolean>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const connection = oneRequest(socket, () => open.set(connection, true));
+    // Whoever answers may have to know who asks.
+    Object.assign(connection, { remoteAddress: socket.remoteAddress });
     open.set(connection, false);
     const timer = setTimeout(() => connection.destroy(), lifeMsMax).unref();
     connection.once('close', () => {

@@ -15,6 +15,15 @@ export interface Page {
   /** What a reader must know before believing the rest. */
   readonly notices: readonly string[];
   readonly sections: readonly Section[];
+  /** Of a page that is served, and asks its own server for what is new. */
+  readonly live?: LiveScript;
+}
+
+/** Goes behind the script of the page: what it has replaced of the page is searched after `index();search()`. */
+export interface LiveScript {
+  readonly text: string;
+  /** Of the text, as the page's policy names it. */
+  readonly hash: string;
 }
 
 export interface Fact {
@@ -54,14 +63,17 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-const POLICY = `default-src 'none'; style-src '${STYLE_HASH}'; script-src '${SCRIPT_HASH}'; img-src data:; base-uri 'none'; form-action 'none'`;
+function policy(script: LiveScript | undefined): string {
+  const live = script === undefined ? '' : ` '${script.hash}'; connect-src 'self'`;
+  return `default-src 'none'; style-src '${STYLE_HASH}'; script-src '${SCRIPT_HASH}'${live}; img-src data:; base-uri 'none'; form-action 'none'`;
+}
 
 export function renderPage(page: Page): string {
-  const { title, headline, facts, notices, sections } = page;
+  const { title, headline, facts, notices, sections, live } = page;
   return [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
+    `<meta http-equiv="Content-Security-Policy" content="${policy(live)}">`,
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     '<meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">',
     `<title>${escape(title)}</title><style>${STYLE}</style></head><body>`,
@@ -72,7 +84,7 @@ export function renderPage(page: Page): string {
     '</header><div class="search"><input id="search" type="search" placeholder="Search" aria-label="Search">',
     '<output id="shown" class="count" for="search"></output></div><main>',
     ...sections.map(sectionOf),
-    `</main><script>${SCRIPT}</script></body></html>\n`,
+    `</main><script>${SCRIPT}</script>${live === undefined ? '' : `<script>${live.text}</script>`}</body></html>\n`,
   ].join('\n');
 }
 

@@ -35,14 +35,19 @@ export const STYLE_HASH = 'sha256-AewfauIQz8sIkqQO2xqcaLtldjZboqmDq+5FwmRQch8=';
 /** Hides what does not contain all words of the search, and sections of which nothing is left. */
 export const SCRIPT = `
 const box=document.querySelector('#search'),shown=document.querySelector('#shown');
-const finds=[...document.querySelectorAll('.find')].map((element)=>({element,text:element.textContent.toLowerCase()}));
-const sections=[...document.querySelectorAll('section')];
-box.addEventListener('input',()=>{
+let finds,sections;
+const index=()=>{
+finds=[...document.querySelectorAll('.find')].map((element)=>({element,text:element.textContent.toLowerCase()}));
+sections=[...document.querySelectorAll('section')];
+};
+const search=()=>{
 const words=box.value.toLowerCase().split(/\\s+/).filter(Boolean);
 let count=0;
 for(const {element,text} of finds){const is=words.every((word)=>text.includes(word));element.hidden=!is;if(is)count++}
 for(const section of sections)section.hidden=words.length>0&&section.querySelector('.find:not([hidden])')===null;
 shown.textContent=words.length===0?'':count+' of '+finds.length;
-});
+};
+index();
+box.addEventListener('input',search);
 `;
-export const SCRIPT_HASH = 'sha256-+dyWFPFtO1h+9wo311JwuoRtddwkBuL13hSbfNYbKTY=';
+export const SCRIPT_HASH = 'sha256-P82wXtx6vwH/Gm7O+Pt2CrosEfVxb+XggDUSwn5bIyE=';

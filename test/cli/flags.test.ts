@@ -45,6 +45,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
     kubeconfig: '',
     master: '',
     shardHeapLimitMb: 512,
+    debugTokenFile: '',
     metricsBindAddress: { host: '127.0.0.1', port: 10_267 },
     v: 0,
     loggingFormat: 'text',

@@ -31,6 +31,7 @@ beforeEach(async () => {
       return rendering.promise;
     },
     health: () => ({ ok: true, checks: [] }),
+    debug: null,
     onAcceptError: ({ message }) => acceptErrors.push(message),
   });
 });

@@ -23,6 +23,7 @@ async function get(
         ? Promise.reject(new Error('collector failed'))
         : Promise.resolve({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
     health: (kind) => (kind === 'readyz' ? SICK : HEALTHY),
+    debug: null,
     onAcceptError: assert.fail,
   });
   try {
@@ -65,7 +66,7 @@ test('nothing can be written', async () => {
 
 test('an address that cannot be listened on is an error', async () => {
   const metrics = () => Promise.resolve({ contentType: '', body: '' });
-  const config = { host: '127.0.0.1', metrics, health: () => HEALTHY, onAcceptError: assert.fail };
+  const config = { host: '127.0.0.1', metrics, health: () => HEALTHY, debug: null, onAcceptError: assert.fail };
   const first = await startHttp({ ...config, port: 0 });
   const port = Number(first.address.split(':')[1]);
   await assert.rejects(startHttp({ ...config, port }), /EADDRINUSE/);

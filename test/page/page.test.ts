@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { LIVE_SCRIPT } from '../../src/cli/live-script.ts';
 import { renderPage, type Page } from '../../src/page/page.ts';
 import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from '../../src/page/style.ts';
 
@@ -27,9 +28,18 @@ describe('a page', () => {
   it('is allowed nothing but its own style and its own script', () => {
     assert.equal(STYLE_HASH, sha256(STYLE));
     assert.equal(SCRIPT_HASH, sha256(SCRIPT));
+    assert.equal(LIVE_SCRIPT.hash, sha256(LIVE_SCRIPT.text));
     assert.match(
       renderPage(hostilePage()),
       /default-src 'none'; style-src '\S+'; script-src '\S+'; img-src data:; base-uri 'none'/,
+    );
+  });
+
+  it('may ask its own server, and no other, only where it is live', () => {
+    assert.doesNotMatch(renderPage(hostilePage()), /connect-src|fetch\(/);
+    assert.match(
+      renderPage({ ...hostilePage(), live: LIVE_SCRIPT }),
+      /; connect-src 'self'; img-src data:; base-uri 'none'/,
     );
   });
 

@@ -48,7 +48,7 @@ export interface Controller extends Definition, ControllerPace {
   /** The caches that it reads are filled: it works. */
   running: boolean;
   /** Units that cannot be brought up to date, with the class of their last failure. */
-  readonly stuck: Map<Unit, FailureClass>;
+  readonly stuck: Map<Unit, Failure>;
 }
 
 /** The unit of work: one service of one controller. */

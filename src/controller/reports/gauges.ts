@@ -20,8 +20,8 @@ export function readState(store: MetricStore, state: ControllerState): void {
 
   readSeries(store, 'endpointd_stuck_service', function* () {
     for (const { name, stuck } of state.controllers) {
-      for (const [{ service }, failureClass] of stuck) {
-        const labels = { controller: name, namespace: service.namespace, service: service.name, class: failureClass };
+      for (const [{ service }, failure] of stuck) {
+        const labels = { controller: name, namespace: service.namespace, service: service.name, class: failure.class };
         yield { labels, value: 1 };
       }
     }

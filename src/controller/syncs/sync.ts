@@ -366,7 +366,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const hopeless = failure.class === 'invalid' || failure.class === 'poison';
   if (hopeless || unit.failures >= STUCK_FAILURES) {
     const announced = controller.stuck.has(unit);
-    controller.stuck.set(unit, failure.class);
+    controller.stuck.set(unit, failure);
     if (!announced) state.reports.stuck(unit, failure, now);
   }
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);

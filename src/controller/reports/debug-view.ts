@@ -1,0 +1,224 @@
+/** How the controllers are now, for a person: read from their state when somebody asks, and read only. */
+import { type JournalEntry, journalEntries } from './journal.ts';
+import type { Now } from '../event.ts';
+import { type Controller, keyOf } from '../caches/service-state.ts';
+import { allServices } from '../caches/services.ts';
+import type { Reflector } from '../reflectors/reflector.ts';
+import type { ControllerState } from '../state.ts';
+import { isInPlanner } from '../syncs/planner-view.ts';
+import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
+import { tokensAt } from '../writes/rate-limit.ts';
+import { pauseSecondsLeft } from '../writes/write-pause.ts';
+import { percentile } from '../../lib/percentile.ts';
+
+/** Times in milliseconds; -1 = there is none. */
+export interface DebugView {
+  readonly phase: string;
+  readonly wallMs: number;
+  readonly services: number;
+  readonly queues: readonly QueueView[];
+  readonly shards: readonly ShardView[];
+  readonly writes: WritesView;
+  readonly watches: readonly WatchView[];
+  /** At most `ROWS_MAX`, those that have failed most often first. */
+  readonly stuck: readonly StuckView[];
+  readonly stuckTotal: number;
+  /** Over the changes that the journal holds, the newest `JOURNAL_MAX` of them. */
+  readonly stages: readonly StageView[];
+  /** Services with the most changes among these, at most `ROWS_MAX`. */
+  readonly busiest: readonly BusyView[];
+  /** The newest changes, at most `CHANGES_MAX`; of the one Service that was asked for, if one was. */
+  readonly changes: readonly JournalEntry[];
+}
+
+export interface QueueView {
+  readonly controller: string;
+  readonly running: boolean;
+  /** Keys that wait for a slot, by lane, and those that wait for a time. */
+  readonly fresh: number;
+  readonly chore: number;
+  readonly delayed: number;
+  readonly syncing: number;
+  readonly slots: number;
+  readonly longestSyncMs: number;
+  readonly oldestChangeMs: number;
+}
+
+export interface ShardView {
+  readonly shard: number;
+  readonly services: number;
+  readonly queued: number;
+  readonly suspects: number;
+  readonly batches: number;
+  readonly oldestBatchMs: number;
+}
+
+export interface WritesView {
+  readonly fresh: number;
+  readonly chore: number;
+  readonly inFlight: number;
+  readonly inFlightMax: number;
+  readonly tokens: number;
+  readonly burst: number;
+  readonly pauseMs: number;
+}
+
+export interface WatchView {
+  readonly resource: string;
+  readonly phase: string;
+  readonly lastEventMs: number;
+  readonly openMs: number;
+  readonly downMs: number;
+}
+
+export interface StuckView {
+  readonly controller: string;
+  readonly service: string;
+  readonly class: string;
+  readonly failures: number;
+  readonly error: string;
+}
+
+export interface StageView {
+  readonly controller: string;
+  readonly stage: string;
+  readonly count: number;
+  readonly medianMs: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+export interface BusyView {
+  readonly service: string;
+  readonly changes: number;
+  readonly writes: number;
+  readonly failures: number;
+}
+
+const ROWS_MAX = 50;
+const JOURNAL_MAX = 4096;
+const CHANGES_MAX = 50;
+
+/** @param service `namespace/name` whose changes are asked for; '' = those of all */
+export function debugView(state: ControllerState, now: Now, service: string): DebugView {
+  const { controllers, journal } = state;
+  const entries = journalEntries(journal, JOURNAL_MAX);
+  const stuck = controllers.flatMap(stuckOf);
+  const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
+  return {
+    phase: state.phase,
+    wallMs: now.wallMs,
+    services: state.serviceRecords,
+    queues: controllers.map((controller) => queueView(controller, now.nowMs)),
+    shards: shardViews(state, now.nowMs),
+    writes: writesView(state, now.nowMs),
+    watches: state.reflectors.map((reflector) => watchView(reflector, now.nowMs)),
+    stuck: stuck.sort((a, b) => b.failures - a.failures).slice(0, ROWS_MAX),
+    stuckTotal: stuck.length,
+    stages: stageViews(entries),
+    busiest: busiestOf(entries),
+    changes: journalEntries(journal, CHANGES_MAX, isAsked),
+  };
+}
+
+function queueView({ name, running, queue }: Controller, nowMs: number): QueueView {
+  const changedMs = oldestChangeMs(queue);
+  return {
+    controller: name,
+    running,
+    fresh: queue.fresh.depth,
+    chore: queue.chore.depth,
+    delayed: queue.delayed.items.length,
+    syncing: queue.processing.length,
+    slots: queue.slots.count,
+    longestSyncMs: longestWorkSeconds(queue, nowMs) * 1000,
+    oldestChangeMs: changedMs < 0 ? -1 : nowMs - changedMs,
+  };
+}
+
+function shardViews(state: ControllerState, nowMs: number): ShardView[] {
+  const services = state.shards.map(() => 0);
+  for (const { shard, view } of allServices(state)) if (isInPlanner(view)) services[shard]!++;
+  return state.shards.map(({ queued, suspects, inFlight }, shard) => {
+    const posted = [...inFlight.values()].map(({ postedAtMs }) => postedAtMs);
+    return {
+      shard,
+      services: services[shard]!,
+      queued: queued.length,
+      suspects: suspects.length,
+      batches: inFlight.size,
+      oldestBatchMs: posted.length === 0 ? -1 : nowMs - Math.min(...posted),
+    };
+  });
+}
+
+function writesView({ writes, options }: ControllerState, nowMs: number): WritesView {
+  const { tokens, pause } = writes;
+  return {
+    fresh: writes.fresh.length,
+    chore: writes.chore.length,
+    inFlight: writes.inFlight,
+    inFlightMax: options.maxWritesInFlight,
+    tokens: Math.max(0, tokensAt(tokens, nowMs)),
+    burst: tokens.burst,
+    pauseMs: pauseSecondsLeft(pause, nowMs) * 1000,
+  };
+}
+
+function watchView({ resource, phase, synced, downSinceMs }: Reflector, nowMs: number): WatchView {
+  const life = phase.name === 'watching' ? phase.life : null;
+  return {
+    resource,
+    phase: synced || phase.name === 'watching' ? phase.name : `${phase.name}, not listed yet`,
+    lastEventMs: life === null || life.frames === 0 ? -1 : nowMs - life.lastFrameAtMs,
+    openMs: life === null ? -1 : nowMs - life.openedAtMs,
+    downMs: downSinceMs < 0 ? -1 : nowMs - downSinceMs,
+  };
+}
+
+function stuckOf({ name, stuck }: Controller): StuckView[] {
+  return [...stuck].map(([unit, failure]) => ({
+    controller: name,
+    service: keyOf(unit.service),
+    class: failure.class,
+    failures: unit.failures,
+    error: failure.message,
+  }));
+}
+
+/** In the order in which a change meets them. */
+const STAGES = {
+  watch_in: 'watchInMs',
+  queue: 'queueMs',
+  batch_wait: 'batchWaitMs',
+  plan: 'planMs',
+  throttle: 'throttleMs',
+  write: 'writeMs',
+  total: 'totalMs',
+} as const satisfies Readonly<Record<string, keyof JournalEntry>>;
+
+function stageViews(entries: readonly JournalEntry[]): StageView[] {
+  const controllers = [...new Set(entries.map(({ controller }) => controller))].sort();
+  return controllers.flatMap((controller) => {
+    const own = entries.filter((entry) => entry.controller === controller);
+    return Object.entries(STAGES).flatMap(([stage, field]): StageView[] => {
+      const times = own.map((entry) => entry[field]).filter((ms) => ms >= 0);
+      if (times.length === 0) return [];
+      const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentile(times, share));
+      return [{ controller, stage, count: times.length, medianMs: medianMs!, p99Ms: p99Ms!, maxMs: maxMs! }];
+    });
+  });
+}
+
+function busiestOf(entries: readonly JournalEntry[]): BusyView[] {
+  const services = new Map<string, { service: string; changes: number; writes: number; failures: number }>();
+  for (const { namespace, name, writes, result } of entries) {
+    const service = `${namespace}/${name}`;
+    let busy = services.get(service);
+    if (busy === undefined) services.set(service, (busy = { service, changes: 0, writes: 0, failures: 0 }));
+    busy.changes++;
+    busy.writes += writes;
+    if (result !== 'written' && result !== 'unchanged') busy.failures++;
+  }
+  return [...services.values()].sort((a, b) => b.changes - a.changes).slice(0, ROWS_MAX);
+}

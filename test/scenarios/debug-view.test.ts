@@ -1,0 +1,102 @@
+/** What the debug page shows is what the controllers do. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { debugPage } from '../../src/cli/debug-page.ts';
+import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
+import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+
+function settled(config: SimConfig = {}): Sim {
+  const sim = createSim(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
+function viewOf(sim: Sim, service = ''): DebugView {
+  return debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, service);
+}
+
+describe('the debug view', () => {
+  it('at rest has watches that run, planners that know, and nothing waiting', () => {
+    const { phase, services, queues, shards, writes, watches, stuck } = viewOf(settled());
+    // The API server's own Service is one.
+    assert.deepEqual([phase, services, stuck], ['running', 2, []]);
+    assert.deepEqual(
+      queues.map(({ controller, fresh, chore, delayed, syncing }) => [controller, fresh, chore, delayed, syncing]),
+      [['endpoints', 0, 0, 0, 0]],
+    );
+    assert.deepEqual([writes.inFlight, writes.fresh, writes.chore, writes.pauseMs], [0, 0, 0, 0]);
+    assert.equal(
+      shards.reduce((sum, shard) => sum + shard.services, 0),
+      1,
+    );
+    assert.deepEqual(
+      watches.map(({ resource, phase: state, downMs }) => [resource, state, downMs]),
+      [
+        ['endpoints', 'watching', -1],
+        ['services', 'watching', -1],
+        ['pods', 'watching', -1],
+      ],
+    );
+  });
+
+  it('shows a write without an answer, and how old the change is', () => {
+    const sim = settled();
+    sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'PUT' ? 5000 : 0 });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(3000);
+    const { writes, queues } = viewOf(sim);
+    assert.deepEqual([writes.inFlight, queues[0]!.syncing], [1, 1]);
+    assert.ok(queues[0]!.longestSyncMs > 2000 && queues[0]!.oldestChangeMs > 2000);
+  });
+
+  it('names a stuck service with its last error', () => {
+    const sim = settled();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 422 : 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    const { stuck, stuckTotal } = viewOf(sim);
+    assert.equal(stuckTotal, 1);
+    const { controller, service, class: failure, error } = stuck[0]!;
+    assert.deepEqual([controller, service, failure], ['endpoints', 'default/web', 'invalid']);
+    assert.notEqual(error, '');
+  });
+
+  it('shows a watch that is down, since when', () => {
+    const sim = settled();
+    sim.down();
+    sim.cutWatches();
+    sim.run(10_000);
+    assert.ok(viewOf(sim).watches.every(({ downMs }) => downMs > 8000));
+  });
+
+  it('sums up the changes of the journal, and those of one service', () => {
+    const sim = settled();
+    createService(sim, { name: 'other' });
+    for (let i = 0; i < 4; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+      sim.run(1000);
+    }
+    const { busiest, stages, changes } = viewOf(sim, 'default/other');
+    assert.deepEqual(busiest.map(({ service, changes: count }) => `${service} ${count}`).sort(), [
+      'default/other 4',
+      'default/web 5',
+    ]);
+    assert.deepEqual([...new Set(changes.map(({ name }) => name))], ['other']);
+    const total = stages.find(({ stage }) => stage === 'total')!;
+    assert.ok(total.count === 9 && total.medianMs <= total.p99Ms && total.p99Ms <= total.maxMs);
+  });
+
+  it('is a page on which texts of strangers are texts', () => {
+    const view = viewOf(settled());
+    const stuck = [
+      { controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '<img src=x>\u001B' },
+    ];
+    const html = debugPage({ ...view, stuck, stuckTotal: 1 }, '1.2.3');
+    assert.match(html, /&lt;img src=x&gt;\\u001b/);
+    assert.ok(!html.includes('<img'));
+    assert.match(html, /class="figure bad">1 stuck</);
+  });
+});
