@@ -27,8 +27,12 @@ export function observe(histogram: Histogram, value: number): void {
   histogram.count++;
 }
 
-/** `count` bounds, each `factor` times the one before. */
+/**
+ * `count` bounds, each `factor` times the one before, multiplied step by step: the errors of rounding are part of labels
+ * that queries name, such as Prometheus' `le="9.999999999999999e-06"`.
+ */
 export function exponentialBounds(first: number, factor: number, count: number): number[] {
-  // Rounded to 12 digits: 1e-8 * 10^n must read 0.1, not 0.10000000000000002, for it is printed as a label.
-  return Array.from({ length: count }, (_, index) => Number((first * factor ** index).toPrecision(12)));
+  const bounds: number[] = [];
+  for (let bound = first; bounds.length < count; bound *= factor) bounds.push(bound);
+  return bounds;
 }

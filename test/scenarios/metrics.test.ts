@@ -207,6 +207,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
       controller_desired_endpoint_slices: 2,
       'controller_services_count_by_traffic_distribution{traffic_distribution="PreferClose"}': 1,
       'controller_changes{operation="create"}': 2,
+      'controller_changes_total{operation="create"}': 2,
       'controller_syncs{result="success"}': 1,
       // One sync is counted for each family.
       controller_endpoints_added_per_sync_count: 2,
@@ -243,6 +244,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
       controller_num_endpoint_slices: '2 -> 4',
       controller_desired_endpoint_slices: '2 -> 4',
       'controller_changes{operation="create"}': '2 -> 4',
+      'controller_changes_total{operation="create"}': '2 -> 4',
       'controller_syncs{result="success"}': '1 -> 2',
       controller_endpoints_added_per_sync_count: '2 -> 4',
       controller_endpoints_added_per_sync_sum: '4 -> 6',
@@ -261,6 +263,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     assert.deepEqual(await changed(sim, before), {
       controller_endpoints_desired: '4 -> 2',
       'controller_changes{operation="update"}': '0 -> 2',
+      'controller_changes_total{operation="update"}': '0 -> 2',
       'controller_syncs{result="success"}': '1 -> 2',
       controller_endpoints_added_per_sync_count: '2 -> 4',
       controller_endpoints_removed_per_sync_count: '2 -> 4',

@@ -9,9 +9,11 @@ import { addSliceCounts, createSliceCounts } from './slice-counts.ts';
 export function createSlicesReport(metrics: MetricStore): OutputReport<'slices'> {
   const added = histogram(metrics, 'endpoint_slice_controller_endpoints_added_per_sync');
   const removed = histogram(metrics, 'endpoint_slice_controller_endpoints_removed_per_sync');
-  const changes = memo((operation: PlannedWrite['verb']) =>
-    counter(metrics, 'endpoint_slice_controller_changes', { operation }),
-  );
+  const changes = memo((operation: PlannedWrite['verb']) => {
+    const handle = counter(metrics, 'endpoint_slice_controller_changes', { operation });
+    readMetric(metrics, 'endpoint_slice_controller_changes_total', { operation }, () => handle.value);
+    return handle;
+  });
   const syncs = memo((result: 'success' | 'error') => counter(metrics, 'endpoint_slice_controller_syncs', { result }));
   const changedPerSync = (topology: 'Auto' | 'Disabled', traffic_distribution: string) =>
     histogram(metrics, 'endpoint_slice_controller_endpointslices_changed_per_sync', { topology, traffic_distribution });
