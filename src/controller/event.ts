@@ -6,12 +6,12 @@ export type Event =
   | { readonly type: 'start' }
   /** The time that the last step gave has come. */
   | { readonly type: 'wake' }
-  /** SIGTERM: begin no sync any more, end those under way, then a `stopped` effect. */
+  /** SIGTERM: no sync begins any more, those under way end, then a `stopped` effect follows. */
   | { readonly type: 'stop' }
   | TransportEvent
   | ShardsEvent;
 
-/** The time of a step. Monotonic for delays, wall clock for what is written and planned. Milliseconds. */
+/** The time of a step in milliseconds. Monotonic for delays, wall clock for what is written and planned. */
 export interface Now {
   readonly nowMs: number;
   readonly wallMs: number;

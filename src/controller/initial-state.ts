@@ -22,7 +22,7 @@ import type { MetricStore } from '../metrics/store.ts';
 export interface StateConfig {
   readonly options: ControllerOptions;
   readonly metrics: MetricStore;
-  /** Of the API server, for metrics. */
+  /** The host of the API server, for metrics. */
   readonly host: string;
   readonly reports?: (hands: ReportHands) => Reports;
   readonly sourceOf?: SourceOf;
@@ -39,7 +39,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const prng = createPrng(seed);
   const interner = createInterner();
   const outbox = createOutbox<Purpose>(config.sourceOf);
-  // A generator of its own: what becomes of events draws nothing from that of the syncs.
+  // A generator of its own, so that events draw nothing from that of the syncs.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const journal = createJournal(options.journalSize);
   const state: ControllerState = {

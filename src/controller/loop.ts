@@ -1,4 +1,4 @@
-/** The only caller of the ports: feeds events to `step`, one after the other, and performs its effects. */
+/** The only caller of the ports. It feeds events to `step`, one after the other, and performs its effects. */
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
 import { readiness, type HealthCheck } from './reports/health.ts';
@@ -20,29 +20,29 @@ export interface LoopConfig {
   readonly options: ControllerOptions;
   readonly clock: Clock;
   readonly random: Random;
-  /** Each is given the function to which it delivers its events; the transport those that come together. */
+  /** Each is given the function to which it delivers its events. The transport delivers those that come together. */
   readonly transport: (deliver: (events: readonly Event[]) => void) => Transport;
   readonly shards: (deliver: (event: Event) => void) => Shards;
-  /** Of the API server, for metrics. */
+  /** The host of the API server, for metrics. */
   readonly host: string;
   readonly log: (line: LogEffect) => void;
   /** Where in the source a line comes from; default: it is not asked for. */
   readonly sourceOf?: SourceOf;
   readonly metrics: MetricStore;
-  /** Where syncs are told of; default: in events, metrics and the log. */
+  /** Where syncs are told of. Default: in events, metrics and the log. */
   readonly reports?: (hands: ReportHands) => Reports;
   /** Makes it a shadow, and takes each of its plans, those without a write too. */
   readonly onShadowPlan?: (plan: ShadowPlan) => void;
-  /** The syncs under way have ended after `stop`; nothing more will happen. */
+  /** Called when the syncs under way have ended after `stop`. Nothing more will happen. */
   readonly onStopped: () => void;
 }
 
 export interface Loop {
   start(): void;
-  /** Begins no sync any more, ends those under way within ten seconds, then calls `onStopped`. */
+  /** Begins no sync any more and ends those under way within ten seconds. Then calls `onStopped`. */
   stop(): void;
   readiness(): HealthCheck[];
-  /** For gauges, tests and reports; not to be changed. */
+  /** For gauges, tests and reports. Not to be changed. */
   readonly state: ControllerState;
 }
 
@@ -51,7 +51,7 @@ export function createLoop(config: LoopConfig): Loop {
   const transport = config.transport(deliver);
   const shards = config.shards((event) => deliver([event]));
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
-  /** What the clock was asked for last and has not done yet. */
+  /** The time that the clock was asked for last and that has not come; Infinity = none. */
   let wakeAskedMs = Infinity;
   const state = createState(config, shards.count, config.random.uint32());
 

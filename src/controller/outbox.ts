@@ -1,12 +1,15 @@
-/** Where the parts of the machine put what they ask of the world: appended by a step, taken by the loop at its end. */
+/**
+ * Where the parts of the machine put what they ask of the world. A step appends to it, and the loop takes it at the
+ * step's end.
+ */
 import type { Effect, LogEffect } from './effect.ts';
 import type { HttpRequest } from '../ports/transport.ts';
 
 /** What a part is given of it. `Purpose`: what the answer to a request is for. */
 export interface Outbox<Purpose> {
-  /** Asks for a request; its answer comes back as an event with the id that is returned. */
+  /** Asks for a request. Its answer comes back as an event with the id that is returned. */
   send(purpose: Purpose, request: Omit<HttpRequest, 'id'>): number;
-  /** Nothing that still comes of the request is taken. Of one that was answered nothing is left to cancel. */
+  /** Cancels a request: nothing that still comes of it is taken. An answered request has nothing left to cancel. */
   cancel(id: number): void;
   log: Log;
 }

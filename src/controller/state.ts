@@ -33,13 +33,13 @@ export interface ControllerState {
   /** Monotonic ms by which a stop ends, drained or not. */
   stopByMs: number;
 
-  /** Those that run in this process. */
+  /** The controllers that run in this process. */
   readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
-  /** Pods, and which services select them. */
+  /** The pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
-  /** Nodes, and which pods are on them: for slices only. */
+  /** The nodes, and which pods are on them: for slices only. */
   readonly nodes: NodeTable;
   /** namespace -> name -> state, for every Service and every object of ours there is. */
   readonly services: Map<string, Map<string, ServiceState>>;
@@ -57,9 +57,12 @@ export interface ControllerState {
   readonly reports: Reports;
   readonly journal: Journal;
   readonly replan: Replan;
-  /** Objects that somebody else has written first (409), by the version that was known of them: until they are seen. */
+  /**
+   * Objects that somebody else has written first (409), by the version that was known of them. They stay until they are
+   * seen.
+   */
   readonly outrun: Map<OutputState, string>;
-  /** Objects whose `expected` is set. */
+  /** How many objects have `expected` set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */
   resyncAtMs: number;
@@ -77,17 +80,14 @@ export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpo
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
 export interface ShardState {
-  /**
-   * Services whose entry goes out with the next batch, with the outputs that `asked` says. Bounded by the concurrent
-   * syncs.
-   */
+  /** Services whose entry goes out with the next batch. Bounded by the concurrent syncs. */
   queued: ServiceState[];
-  /** Services from lost batches, to be planned alone, one after the other. */
+  /** Services from lost batches. They are planned alone, one after the other. */
   suspects: ServiceState[];
   /** What its planner has been told that concerns all of its services. */
   readonly view: ShardView;
   readonly inFlight: Map<number, BatchInFlight>;
-  /** Told to end; its loss is awaited. */
+  /** The shard was told to end, and its loss is awaited. */
   ending: boolean;
 }
 

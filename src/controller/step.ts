@@ -1,6 +1,7 @@
 /**
- * The controller as one synchronous machine: an event and the time in, effects appended to `state.outbox.effects`. No await,
- * no timer, no ambient time or randomness: the same events give the same effects.
+ * The controller as one synchronous machine. An event and the time go in; effects are appended to
+ * `state.outbox.effects`. There is no await, no timer, no ambient time or randomness: the same events give the same
+ * effects.
  */
 import type { Event, Now } from './event.ts';
 import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
@@ -29,11 +30,11 @@ import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
-/** Longest that a stop waits for writes to be answered. */
+/** The longest that a stop waits for writes to be answered. */
 const DRAIN_MS_MAX = 10_000;
 
 /**
- * Takes events that came together, in order, then does all that can be done: so that a burst of answers makes one batch
+ * Takes events that came together, in order, and then does all that can be done. So a burst of answers makes one batch
  * for each shard. Returns the monotonic ms at which a `wake` is wanted; Infinity = only events matter.
  */
 export function step(state: ControllerState, events: readonly Event[], now: Now): number {
@@ -110,8 +111,9 @@ function start(state: ControllerState, startedAt: Now): void {
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
 
 /**
- * Outputs first: inputs are then never older than they are (docs/spec/protocols.md "Start and relist"). But one that
- * the server does not let us list, or does not know, must not hold up the controllers that do without it.
+ * Outputs are listed first, so that inputs are never older than they are (docs/spec/protocols.md "Start and relist").
+ * An output that the server does not let us list, or does not know, must not hold up the controllers that do without
+ * it.
  */
 function startInputs(state: ControllerState, now: Now): void {
   if (state.phase !== 'starting') return;
@@ -122,7 +124,7 @@ function startInputs(state: ControllerState, now: Now): void {
   }
 }
 
-/** Of EndpointSlices those of others are never read. */
+/** EndpointSlices of others are never read. */
 function sliceSelector(state: ControllerState): string {
   const ours = state.controllers.map(({ managedBy }) => managedBy).filter((value) => value !== '');
   return `${SLICE_MANAGED_BY_LABEL} in (${ours.join(',')})`;
@@ -218,7 +220,7 @@ function advance(state: ControllerState, now: Now): number {
   return wakeMs;
 }
 
-/** Starts syncs, hands them over and sends writes, until nothing of that frees a slot for more. */
+/** Starts syncs, hands them over and sends writes, until none of that frees a slot for more. */
 function work(state: ControllerState, now: Now): number {
   for (;;) {
     for (const { queue } of state.controllers) {
@@ -242,7 +244,7 @@ function slotsHeld(state: ControllerState): number {
   return held;
 }
 
-/** Syncs under way still end, as far as tokens and answers allow, until the time is up. */
+/** Ends the syncs under way, as far as tokens and answers allow, until the time is up. */
 function drain(state: ControllerState, now: Now): number {
   const busy = state.controllers.some(({ queue }) => queue.processing.length > 0);
   if (busy && now.nowMs < state.stopByMs) return state.stopByMs;

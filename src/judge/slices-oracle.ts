@@ -1,7 +1,8 @@
 /**
- * What the EndpointSlices of a Service have to hold, found the slow way. Which endpoint stands in which slice is left
- * open, since that hangs on the past: `slices-judge.ts` compares a whole set of slices with this. Rules:
- * docs/spec/endpointslice.md "Which pods count", 10.1 and 12. Shares no code with the planning that it judges.
+ * What the EndpointSlices of a Service have to hold, found the slow way. It leaves open which endpoint stands in which
+ * slice, because that depends on the past: `slices-judge.ts` compares a whole set of slices with this. Rules:
+ * docs/spec/endpointslice.md "Which pods count", "Traffic distribution", "New slices". It shares no code with the
+ * planning that it judges.
  */
 import { podIPsOf } from '../kube/record.ts';
 import type { Endpoint, IpFamily, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';

@@ -1,10 +1,10 @@
 /**
- * The objects that the controllers write, as the server holds them: which event is whose, and what of it the view of
- * the planner (`syncs/planner-view.ts`) is to know.
+ * The objects that the controllers write, as the server holds them. This file says which event is whose, and what of it
+ * the view of the planner (`syncs/planner-view.ts`) has to know.
  *
- * While a request about an object is under way its watch events are held; on the reply, a version up to the reply's is
- * our own doing, a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). So does what a list misses: it
- * may have overtaken the reply.
+ * While a request about an object is under way, its watch events are held. When the reply comes, a version up to the
+ * reply's is our own doing and a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). What a list
+ * misses is held too: the list may have overtaken the reply.
  */
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
@@ -50,7 +50,7 @@ import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../../shard/protocol.ts';
 
-/** Bodies kept for the comparison with their echo. */
+/** The most bodies that are kept for the comparison with their echo. */
 const ECHOES_EXPECTED_MAX = 256;
 
 export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
@@ -60,7 +60,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
       tellOutput(state, endpoints, appeared(endpoints, record, source, upTo), now);
-      // Not the record: the reply to a write may put another one in its place before the list ends.
+      // The output and not its record: the reply to a write may put another record in its place before the list ends.
       return endpoints;
     },
     remove(record, now) {
@@ -90,7 +90,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
   };
 }
 
-/** EndpointSlices: only those with one of our labels are watched, so one that loses it comes as deleted. */
+/** EndpointSlices. Only those with one of our labels are watched, so one that loses it comes as deleted. */
 export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
@@ -131,7 +131,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
   };
 }
 
-/** The newest version that was told of the object, be it held. */
+/** The newest version that was told of the object, also if it is held. */
 function versionTold(output: OutputState | undefined): string {
   const known = output?.record?.resourceVersion ?? '';
   const held = output?.held?.upTo ?? '';
@@ -139,7 +139,7 @@ function versionTold(output: OutputState | undefined): string {
 }
 
 /**
- * What is to come is of another history: neither an echo nor an answer tells anything about it, and no fight goes on.
+ * What comes from now on is of another history: no echo and no answer tells anything about it, and no fight goes on.
  */
 function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
@@ -155,8 +155,8 @@ function forgetVersion(state: ControllerState, output: OutputState, now: Now): v
 }
 
 /**
- * The slice of the unit that a watch or a list tells of. If it was another service's or controller's, for those it is
- * gone (D4).
+ * Takes a slice of the unit, as a watch or a list tells it. If it was another service's or controller's, it is gone for
+ * those (D4).
  */
 export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): OutputState {
   leaveOthers(state, unit, record, upTo, now);
@@ -174,7 +174,7 @@ function leaveOthers(
   if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(upTo), now);
 }
 
-/** Whose the slice is by its labels; null = nobody's here. */
+/** The unit whose slice it is, by its labels; null = nobody's here. */
 function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
   const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
@@ -204,7 +204,7 @@ function vanished(resourceVersion: string): HeldEvent {
 
 function contentOf(source: ObjectSource): ObjectBytes {
   if (source.encoding === 'protobuf') {
-    // A copy: the view would keep the whole page or chunk of the stream alive.
+    // A copy, because a view would keep the whole page or chunk of the stream alive.
     return { encoding: 'protobuf', bytes: source.bytes.slice() };
   }
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
@@ -217,20 +217,20 @@ function tellOutput(state: ControllerState, output: OutputState, event: HeldEven
 }
 
 /**
- * What was held while requests were under way, now that their replies have moved `output.record` forward.
+ * Takes what was held while requests were under way. Their replies have moved `output.record` forward.
  * @param readVersion of a list that told all there is: what is not newer is known already
  */
 export function releaseHeld(state: ControllerState, output: OutputState, now: Now, readVersion = ''): void {
   const { held } = output;
   output.held = null;
-  // The watch has told of the deletion, be it that a list was faster and the event is dropped here.
+  // The watch has told of the deletion, even if a list was faster and the event is dropped here.
   if (held?.record === null) output.deletedUid = '';
   if (held === null || givesWay(held.upTo, readVersion)) return;
   takeOutput(state, output, held, now);
 }
 
 /**
- * An own write was applied: `record` is what the object is now (null = deleted), and `body` what its echo has to say.
+ * An own write was applied. `record` is what the object is now (null = deleted), and `body` what its echo has to say.
  */
 export function ownWrite(
   state: ControllerState,
@@ -246,7 +246,7 @@ export function ownWrite(
   setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
-/** An answer has told the state. */
+/** Takes the state that an answer has told. */
 function settle(state: ControllerState, output: OutputState, record: OutputRecord | null): void {
   output.record = record;
   if (record === null) return;
@@ -256,14 +256,14 @@ function settle(state: ControllerState, output: OutputState, record: OutputRecor
 
 function setExpected(state: ControllerState, output: OutputState, expected: ExpectedEcho | null): void {
   dropExpected(state, output);
-  // While the watch is down echoes do not come: a bound on the bodies that wait for them.
+  // While the watch is down no echoes come, so the bodies that wait for them have a bound.
   if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
   output.expected = expected;
   state.echoesExpected++;
 }
 
 /**
- * What came back is compared with what was sent. A difference is the doing of admission: the planner is told, and the
+ * Compares what came back with what was sent. A difference is the doing of admission: the planner is told, and the
  * repair waits, longer each time, so that two writers never chase each other.
  */
 function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
@@ -278,7 +278,7 @@ function compareEcho(state: ControllerState, output: OutputState, event: HeldEve
   noteAltered(state, output, 'What was written came back changed', now);
 }
 
-/** The server's answer to what it holds: null = the object does not exist. Returns its content. */
+/** Takes the server's answer to what it holds; null = the object does not exist. Returns its content. */
 export function settleRead(
   state: ControllerState,
   output: OutputState,
@@ -293,7 +293,7 @@ export function settleRead(
   return content;
 }
 
-/** A state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
+/** Takes a state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
 function takeOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
   const known = output.record;
   const deleted = event.record === null;
@@ -318,12 +318,12 @@ function takeOutput(state: ControllerState, output: OutputState, event: HeldEven
   }
   if (output.unit === null) takeEndpoints(state, output.service, known, event, now);
   else takeSlice(state, output, output.unit, known, event, now);
-  // Somebody else has changed its metadata since: only the server knows how.
+  // Somebody else has changed its metadata since. Only the server knows how.
   if (event.content === AS_SENT) becomeUncertain(output);
   releaseSlice(state, output);
 }
 
-/** A write was refused with 409: somebody else was faster. What the object is now will tell who. */
+/** A write was refused with 409: somebody else was faster. What the object is now will tell who it was. */
 export function noteOutrun(state: ControllerState, output: OutputState): void {
   state.outrun.set(output, output.record?.resourceVersion ?? '');
 }
@@ -333,13 +333,13 @@ function noteWhoOutran(state: ControllerState, output: OutputState, content: Obj
   if (version === undefined) return;
   state.outrun.delete(output);
   const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
-  // One of the same version was told, and counted, before the write was sent.
+  // A state of the same version was told, and counted, before the write was sent.
   if (output.record === null || output.record.resourceVersion === version || unit === undefined || !isWanted(unit))
     return;
   state.reports.otherWriter(unit, writerOf(content, output.wroteAtSeconds, now.wallMs), 1, now);
 }
 
-/** The server may hold something that nobody told us: the next plan begins with a look at it. */
+/** The server may hold something that nobody has told us: the next plan begins with a look at it. */
 export function becomeUncertain(output: OutputState): void {
   noteUncertain(output.service.view, kindOf(output));
 }
@@ -357,18 +357,18 @@ function takeEndpoints(
   const controller = controllerOf(state, OUTPUT_ENDPOINTS);
   if (controller?.running === true) {
     if (record === null) {
-      // Without its Service the object is an orphan, or becomes one: looked at in the chores lane.
+      // Without its Service the object is an orphan, or becomes one. It is looked at in the chores lane.
       if (!deleted) lookLater(ensureUnit(service, controller), now);
     } else if (isPlanned(record, state.options)) {
       const unit = ensureUnit(service, controller);
-      // Where a reply was lost it may be our own doing: the next try begins with a look at the object.
+      // Where a reply was lost it may be our own doing. The next try begins with a look at the object.
       const isUncertain = service.view.endpoints === 'uncertain';
       if (isUncertain || isOfThePast(known, output)) {
         if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
         else if (!isUncertain) lookLater(unit, now);
       } else {
-        // What someone removed, or the API server did while the Service was re-created, is made again (upstream PR
-        // #93030).
+        // An object is made again that somebody removed, or the API server while the Service was re-created (upstream
+        // PR #93030).
         noteDamage(state, unit, output, deedOf(output, 'Endpoints', event, now), now);
       }
     } else if (isLeftBehind(service, state.options)) {
@@ -377,7 +377,7 @@ function takeEndpoints(
   }
   const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
   if (!mirrored && !isRead && state.phase === 'running') {
-    // Nobody plans from it now: it is read again should that change.
+    // Nobody plans from it now. It is read again should that change.
     dropEndpoints(service);
   }
   if (deleted) releaseService(state, service);
@@ -395,7 +395,7 @@ function controllerOf(state: ControllerState, output: number): Controller | unde
 }
 
 /**
- * Mirroring reads what somebody else writes: every change of it is followed at once (docs/spec/endpointslice.md
+ * Mirroring reads what somebody else writes, so every change of it is followed at once (docs/spec/endpointslice.md
  * "Mirroring: events").
  */
 export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
@@ -407,7 +407,7 @@ export function tellMirroring(state: ControllerState, service: ServiceState, now
   return mirrored;
 }
 
-/** The planner is not told of the Endpoints object; whoever needs it again reads it from the server. */
+/** The planner is not told of the Endpoints object. Whoever needs it again reads it from the server. */
 export function dropEndpoints(service: ServiceState): void {
   dropNews(service.view, 'endpoints', hasObjects(service, 'endpoints'));
 }
@@ -428,7 +428,7 @@ function takeSlice(
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (needsRead(unit.service.view, controller.kind) || isOfThePast(known, output)) {
-    // Whose doing it is cannot be told where a reply was lost, or the planner: the next plan begins with a look at it.
+    // Where a reply or the planner was lost, it is not known whose doing it is: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
   } else noteDamage(state, unit, output, deedOf(output, 'EndpointSlice', event, now), now);
@@ -442,7 +442,7 @@ function deedOf({ wroteAtSeconds }: OutputState, kind: string, { record, content
     : { damage: 'wrong', writer, message: `${kind} changed by another writer` };
 }
 
-/** The planner is not told of the unit's slices any more; they are listed should it be planned again. */
+/** The planner is not told of the unit's slices any more. They are listed should the unit be planned again. */
 export function forgetSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
   for (const slice of unit.slices?.values() ?? []) releaseSlice(state, slice);
@@ -455,8 +455,8 @@ export function undoneWrite(state: ControllerState, output: OutputState, now: No
 }
 
 /**
- * Admission may have given what was written other labels. The comparison of the echo looks beyond metadata only, so the
- * reply is compared here; the next plan begins with a look at the object.
+ * Admission may have given other labels to what was written. The comparison of the echo looks beyond metadata only, so
+ * the reply is compared here. The next plan begins with a look at the object.
  */
 export function compareLabels(
   state: ControllerState,
@@ -476,7 +476,7 @@ function noteAltered(state: ControllerState, output: OutputState, message: strin
   if (unit !== undefined) noteDamage(state, unit, output, { damage: 'altered', writer: ADMISSION, message }, now);
 }
 
-/** An object of somebody else's making, or whose making cannot be told: no repair, but a look. */
+/** An object that somebody else made, or of which nobody knows who did: it is looked at, not repaired. */
 function lookLater({ controller, item }: Unit, now: Now): void {
   addWork(controller.queue, item, 'chore', now.nowMs, firstRepairMs(controller));
 }

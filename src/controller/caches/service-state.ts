@@ -20,24 +20,24 @@ export interface ServiceState {
   readonly namespace: string;
   readonly name: string;
   readonly shard: number;
-  /** null = the Service does not exist (its objects may). */
+  /** null = the Service does not exist. Its objects may. */
   record: ServiceRecord | null;
   /** The Endpoints object of the same key. */
   readonly endpoints: OutputState;
-  /** One for each controller that has ever had something to do with the service. */
+  /** One unit for each controller that has ever had something to do with the service. */
   units: readonly Unit[];
 
   /** What its planner has been told. */
   readonly view: PlannerView;
-  /** Batches that were lost while this service was alone in them. */
+  /** How many batches were lost while this service was alone in them. */
   deaths: number;
-  /** It was in a lost batch: planned alone until it has been planned once. */
+  /** It was in a lost batch, so it is planned alone until it has been planned once. */
   suspect: boolean;
   /** uid of the orphaned Endpoints that was reported, so that it is reported once. */
   orphanReported: string;
 }
 
-/** One that runs in this process (`controllers.ts`). */
+/** A controller that runs in this process (`controllers.ts`). */
 export interface Controller extends Definition, ControllerPace {
   readonly options: ControllerOptions;
   /** The bit that stands for what it writes. */
@@ -45,7 +45,7 @@ export interface Controller extends Definition, ControllerPace {
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
   readonly report: OutputReport;
-  /** The caches that it reads are filled: it works. */
+  /** The caches that it reads are filled, so it works. */
   running: boolean;
   /** Units that cannot be brought up to date, with the class of their last failure. */
   readonly stuck: Map<Unit, Failure>;
@@ -56,25 +56,28 @@ export interface Unit {
   readonly controller: Controller;
   readonly service: ServiceState;
   readonly item: WorkItem<Unit>;
-  /** Its slices by name: those that exist, and those of which an answer or an event is still awaited. */
+  /** Its slices by name: those that exist, and those of which an answer or an event is awaited. */
   slices: Map<string, OutputState> | null;
-  /** That list is under way: watch events of its slices are held. */
+  /** The list of its slices is under way, so their watch events are held. */
   reading: boolean;
 
   sync: Sync | null;
   /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
   failures: number;
-  /** After a failure that another try will hardly mend: no sync before, whatever changes. Monotonic ms. */
+  /**
+   * No sync before this time, whatever changes, because the last failure will hardly be mended by another try.
+   * Monotonic ms.
+   */
   notBeforeMs: number;
-  /** With who else writes its objects; null = nobody ever did, as almost everywhere. */
+  /** The fight with whoever else writes its objects; null = nobody ever did, as almost everywhere. */
   fight: Fight | null;
-  /** Of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
+  /** The pace of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
   pace: Pace | null;
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
   changedAtMs: number;
   /** How long that change took from the pod's Ready transition, in whole seconds, until it was seen; -1 = not known. */
   watchInSeconds: number;
-  /** What its last plan said; undefined = there was none, or the service is not planned any more. */
+  /** What its last plan said; undefined = there was no plan, or the service is not planned any more. */
   facts: Facts | undefined;
 }
 
@@ -91,15 +94,15 @@ export interface Sync {
   readonly shares: CpuShares | null;
   /** Planned writes of phase 2, while phase 1 runs. */
   later: PlannedWrite[];
-  /** Writes queued or without an answer; while reading, reads without one. */
+  /** How many writes are queued or without an answer; while reading, how many reads. */
   open: number;
-  /** Of those that happened so far the one that another try may mend soonest: that one tells what is left. */
+  /** The failure that another try may mend soonest, of those that happened so far: it tells what is left. */
   failure: Failure | null;
-  /** Writes that were applied. */
+  /** How many writes were applied. */
   applied: number;
-  /** null = writes are sent. */
+  /** null = the writes are sent. */
   readonly shadow: Shadow | null;
-  /** For the journal alone, as all below; monotonic ms, or ms; -1 = it has not come to that. */
+  /** This and all below is for the journal alone: monotonic ms, or ms; -1 = it has not come to that. */
   postedAtMs: number;
   plannedAtMs: number;
   /** The longest wait of a write for its turn, and for its answer. */
@@ -118,15 +121,20 @@ export interface Failure {
   readonly retryAfterMs: number;
 }
 
-/** One object that a controller writes: metadata only, the content lives in the planner. */
+/** One object that a controller writes. Only its metadata is here; the content lives in the planner. */
 export interface OutputState {
   readonly name: string;
   readonly service: ServiceState;
-  /** Who writes this slice; null = it is the Endpoints object: written by one controller, read by another. */
+  /**
+   * The unit that writes this slice; null = it is the Endpoints object, which one controller writes and another reads.
+   */
   readonly unit: Unit | null;
   /** The newest state of the object that is known of the server; null = it does not exist. */
   record: OutputRecord | null;
-  /** Own requests about the object under way, its GET too; while there is one, watch events of the object are held. */
+  /**
+   * How many own requests about the object are under way, its GET included. While there is one, watch events of the
+   * object are held.
+   */
   inFlight: number;
   /** The body of the write under way; null = none was sent. */
   sent: Uint8Array | null;
@@ -134,23 +142,26 @@ export interface OutputState {
   held: HeldEvent | null;
   /** An applied write whose echo on the watch has not been compared with it yet. */
   expected: ExpectedEcho | null;
-  /** Of the last own write that was applied: seconds since the epoch; 0 = none. */
+  /** When the last own write was applied: seconds since the epoch; 0 = never. */
   wroteAtSeconds: number;
-  /** uid of the object that an own write has deleted, until the watch says so too: what it still tells of it is no news. */
+  /**
+   * uid of the object that an own write has deleted, until the watch says so too. What the watch still tells of it is
+   * no news.
+   */
   deletedUid: string;
 }
 
 /** A state of the object as the watch or a list tells it. */
 export interface HeldEvent {
   readonly resourceVersion: string;
-  /** Of a list its version: it speaks of all that happened up to there. Of a watch event `resourceVersion`. */
+  /** The version up to which the teller speaks: of a list its own, of a watch event `resourceVersion`. */
   readonly upTo: string;
   /** null = deleted, as `content`. */
   readonly record: OutputRecord | null;
   readonly content: ObjectBytes | typeof AS_SENT | null;
 }
 
-/** Beyond its metadata the object is what was just written: it is not kept, for the planner has it. */
+/** Beyond its metadata the object is what was just written. It is not kept, because the planner has it. */
 export const AS_SENT = 'as-sent';
 
 /** What the watch must bring back for an own write, unless the server (admission) changed it. */
@@ -160,7 +171,9 @@ export interface ExpectedEcho {
   readonly body: Uint8Array;
 }
 
-/** What others have done to the objects of one unit. One for each unit that it ever happened to: they go with the Service. */
+/**
+ * What others have done to the objects of one unit. Each unit has one from the first time on; it goes with the Service.
+ */
 export interface Fight {
   readonly serviceUid: string;
   readonly rounds: Readonly<Record<Damage, Rounds>>;
@@ -168,23 +181,26 @@ export interface Fight {
   writers: Map<string, number> | null;
 }
 
-/** One kind of damage, over and over. What happens between two repairs is one round, however many objects it concerns. */
+/**
+ * One kind of damage, over and over. All that happens between two repairs is one round, however many objects it
+ * concerns.
+ */
 export interface Rounds {
-  /** Repairs that have begun, without a quiet minute between them. */
+  /** How many repairs have begun without a quiet minute between them. */
   count: number;
-  /** When the last one began: monotonic ms. */
+  /** When the last repair began. Monotonic ms. */
   repairedAtMs: number;
-  /** The next one is queued. */
+  /** The next repair is queued. */
   open: boolean;
 }
 
 /**
- * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone our own write;
- * nobody else has written, so another try will hardly end otherwise.
+ * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone our own
+ * write. Then nobody else has written, so another try will hardly end otherwise.
  */
 export type Damage = 'missing' | 'wrong' | 'altered';
 
-/** `<namespace>/<name>`. Not kept: 80 bytes each, and seldom asked for. */
+/** `<namespace>/<name>`. It is not kept, because it takes 80 bytes and is seldom asked for. */
 export function keyOf(service: ServiceState): string {
   return serviceKey(service.namespace, service.name);
 }
@@ -194,7 +210,7 @@ export function isPlanned(record: ServiceRecord, options: ControllerOptions): bo
   return whyUnplanned(record, options.optOutLabel) === null;
 }
 
-/** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
+/** Whether somebody else cares for the Service: its objects are then neither written nor deleted (D40). */
 export function isOptedOut(record: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
   return hasLabel(record, optOutLabel);
 }

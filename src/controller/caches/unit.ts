@@ -1,4 +1,4 @@
-/** When there is anything to plan for a unit, and what is to become of its objects if not. */
+/** Whether there is anything to plan for a unit, and what becomes of its objects if not. */
 import type { ControllerOptions } from '../options.ts';
 import {
   isOptedOut,
@@ -17,7 +17,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
   const unit: Omit<Unit, 'item'> & { item: null } = {
     controller,
     service,
-    // Filled below: a field that is added to an object later takes more room.
+    // It is filled below: a field that is added to an object later takes more room.
     item: null,
     slices: null,
     reading: false,
@@ -47,25 +47,26 @@ export function isMirrored({ record, endpoints }: ServiceState, options: Control
 }
 
 /**
- * Endpoints without a Service, or of one that is not to be planned any more: they may be this controller's leftovers.
+ * Endpoints without a Service, or of a Service that is not to be planned any more: they may be this controller's
+ * leftovers.
  */
 export function hasLeftovers(service: ServiceState, options: ControllerOptions): boolean {
   const isOrphan = service.record === null && service.endpoints.record !== null;
   return isOrphan || isLeftBehind(service, options);
 }
 
-/** Whether a Service that is not to be planned has Endpoints of ours that are to go. */
+/** Whether a Service that is not to be planned has Endpoints of ours that must go. */
 export function isLeftBehind({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
   if (!options.cleanUpUnselected || record === null || endpoints.record === null) return false;
   return !isPlanned(record, options) && !isOptedOut(record, options) && isOwnEndpoints(endpoints.record);
 }
 
 /**
- * What is to become of the objects of a unit that is not wanted. 'orphaned': of Endpoints without a Service, gone if
- * the server confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage
- * collector, those that mirror nothing any more go (docs/spec/endpointslice.md "One sync", "Mirroring: clean-up"), and
- * what a Service that is not to be planned any more leaves behind stays as upstream leaves it, unless a flag asks for
- * its removal (D7 and D8).
+ * What becomes of the objects of a unit that is not wanted. `orphaned`: Endpoints without a Service go if the server
+ * confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage collector.
+ * Slices that mirror nothing any more go (docs/spec/endpointslice.md "One sync", "Mirroring: clean-up"). What a Service
+ * leaves behind that is not to be planned any more stays as upstream leaves it, unless a flag asks for its removal (D7
+ * and D8).
  */
 export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
   if (record !== null && isOptedOut(record, controller.options)) return 'stay';
@@ -85,17 +86,17 @@ export function sourcesOf({ controller }: Unit): readonly OutputKind[] {
   return SOURCES[controller.kind];
 }
 
-/** Only the server can tell what the planner has to know of the unit's objects. */
+/** Whether only the server can tell what the planner has to know of the unit's objects. */
 export function mustRead(unit: Unit): boolean {
   return sourcesOf(unit).some((kind) => needsRead(unit.service.view, kind));
 }
 
-/** What the object is one of. */
+/** The output that the object belongs to. */
 export function kindOf({ unit }: OutputState): OutputKind {
   return unit === null ? 'endpoints' : unit.controller.kind;
 }
 
-/** Between the hand-over of a plan and the last answer to its writes the planner waits for acks. */
+/** Whether the planner waits for acks: from the hand-over of a plan to the last answer to its writes. */
 export function awaitsAcks({ sync }: Unit): boolean {
   return sync !== null && sync.stage === 'writing';
 }

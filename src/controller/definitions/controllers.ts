@@ -1,6 +1,6 @@
 /**
- * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off; the inputs
- * of a service, and what its planner has of them, are shared (docs/spec/protocols.md "Unit of work").
+ * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off. They share
+ * the inputs of a service, and what its planner has of them (docs/spec/protocols.md "Unit of work").
  */
 import { createControllerInstruments } from '../reports/instruments.ts';
 import type { ControllerOptions } from '../options.ts';
@@ -14,7 +14,7 @@ import { DEFINITIONS } from './definitions.ts';
 
 const BITS = { endpoints: OUTPUT_ENDPOINTS, slices: OUTPUT_SLICES, mirror: OUTPUT_MIRROR };
 
-/** Those that the options enable. */
+/** The controllers that the options enable. */
 export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
   return Object.values(DEFINITIONS)
     .filter((definition) => definition.isEnabled(options))

@@ -9,18 +9,18 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** Its output. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** As upstream calls its queue in metrics. */
+  /** The name of its queue in metrics, as upstream calls it. */
   readonly queueName: string;
   isEnabled(options: ControllerOptions): boolean;
   pace(options: ControllerOptions): ControllerPace;
 
   /** The kind of the objects that it writes. */
   readonly writes: 'Endpoints' | 'EndpointSlice';
-  /** Of EndpointSlices, what marks them as its own; '' = it writes Endpoints. */
+  /** The label value that marks EndpointSlices as its own; '' = it writes Endpoints. */
   readonly managedBy: string;
   /** The caches that it waits for. */
   caches(options: ControllerOptions): readonly Reflector['resource'][];
-  /** Until the first repair of an object that somebody else has deleted. */
+  /** Milliseconds until the first repair of an object that somebody else has deleted. */
   readonly recreateMs: number;
 
   /** `source.component` of its events. */
@@ -38,13 +38,13 @@ export interface Definition<K extends OutputKind = OutputKind> {
 export interface ControllerPace {
   /** Units that are synced at the same time, at most. */
   readonly concurrent: number;
-  /** After a change of a pod. */
+  /** How long changes of pods are collected. */
   readonly batchPeriodMs: number;
-  /** After a change of one of its objects by somebody else, at least; 0 = there is no such period. */
+  /** How long changes of its objects by somebody else are collected, at least; 0 = not at all. */
   readonly objectBatchPeriodMs: number;
 }
 
-/** What an output tells beside what all tell: its metrics, and events that follow from its plans. */
+/** What an output tells beside what all outputs tell: its metrics, and events that follow from its plans. */
 export interface OutputReport<K extends OutputKind = OutputKind> {
   /** For sums over all services: with each plan its facts are added, and those of the plan before taken away. */
   sum(facts: Facts<K>, sign: 1 | -1): void;

@@ -17,8 +17,8 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   writes: 'Endpoints',
   managedBy: '',
   caches: () => ['endpoints', 'services', 'pods'],
-  // Nothing but this object says where the service is: nearly at once, as upstream. The API server deletes Endpoints
-  // with their Service: time for the event of the Service, which comes by another watch.
+  // This object alone says where the service is, so it is repaired nearly at once, as upstream does. The API server
+  // deletes Endpoints with their Service: the event of the Service comes by another watch, within this time.
   recreateMs: 50,
 
   component: 'endpoint-controller',

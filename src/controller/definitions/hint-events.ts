@@ -9,7 +9,7 @@ export interface HintEvent {
 }
 
 /**
- * What there is to tell of hints that came or went, for each address family on its own and only when it changes
+ * What there is to tell of hints that came or went, for each address family by itself and only when it changes
  * (docs/spec/endpointslice.md "Assignment", "Failure and switching off", "Known defects" D14 and D15).
  */
 export function hintEvents(before: SlicesFacts | undefined, after: SlicesFacts): HintEvent[] {

@@ -1,4 +1,7 @@
-/** The line that is waited for when this process takes over: all that was due from the first lists was synced once. */
+/**
+ * The log line that an operator waits for when this process takes over: everything that was due from the first lists
+ * has been synced once.
+ */
 import type { Now } from '../event.ts';
 import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -36,7 +39,7 @@ export function noteFirstSync(first: FirstSyncs, log: Log, unit: Unit, { failure
   tellIfDone(first, log, now);
 }
 
-/** It holds up the line no longer: it is counted in it. */
+/** The unit holds up the line no longer, and is counted in it. */
 export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now): void {
   if (first.due === null) return;
   first.stuck.add(unit);

@@ -1,6 +1,6 @@
 /**
- * The last changes and where their time went: a ring of numbers that are written in place, so that a change costs no
- * memory that stays. It is told of each sync at its end, by the reports, and steers nothing.
+ * The last changes and where their time went: a ring of numbers that are written in place, so a change costs no memory
+ * that stays. The reports tell it of each sync at its end. It steers nothing.
  */
 import type { Now } from '../event.ts';
 import type { FailureClass } from '../queues/backoff.ts';
@@ -63,7 +63,7 @@ export function createJournal(size: number): Journal {
   };
 }
 
-/** Takes a sync that has ended. One that nothing had changed for, and that changed nothing, is no change. */
+/** Takes a sync that has ended. A sync that nothing had changed for, and that changed nothing, is no change. */
 export function noteSync(journal: Journal, { controller, service }: Unit, sync: Sync, now: Now): void {
   const { size, numbers } = journal;
   const { failure, applied, changedAtMs, startedAtMs, postedAtMs, plannedAtMs } = sync;

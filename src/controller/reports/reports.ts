@@ -1,6 +1,6 @@
 /**
- * What a sync tells the outside: events on the Service, log lines, metrics. It changes nothing that planning reads: without
- * it the same is written.
+ * What a sync tells the outside: events on the Service, log lines, metrics. It changes nothing that planning reads:
+ * without it the same is written.
  */
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
@@ -26,7 +26,7 @@ export interface Reports {
   unplanned(unit: Unit, before: Facts | undefined): void;
   /** The planner tells of a problem when it arises, not with every plan while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
-  /** A write was refused. `silent`: it settles itself, such as a conflict. */
+  /** A write was refused. `silent`: the failure settles itself, such as a conflict. */
   failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, silent: boolean, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
   /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */

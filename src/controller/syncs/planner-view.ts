@@ -1,9 +1,9 @@
 /**
  * What a planner has been told of one service, and what it has still to be told. Nothing else assigns these fields.
  *
- * The view never believes that the planner knows what it does not: a loss, a lost reply and content that nobody keeps
+ * The view never believes that the planner knows what it does not. A loss, a lost reply and content that nobody keeps
  * leave an output `unknown` or `uncertain`, and its plan waits for a read (docs/spec/protocols.md "What a planner
- * knows"). What follows from a state is decided here; what happens is told by those who see it happen.
+ * knows"). This file decides what follows from a state; those who see what happens tell it.
  */
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 import { assert } from '../../lib/assert.ts';
@@ -57,38 +57,38 @@ export type ObjectsTold = 'told' | 'unknown' | 'uncertain' | News;
 
 /** Not told yet. */
 export interface News {
-  /** These are all slices that there are: the planner forgets what it held. */
+  /** These are all slices that there are, so the planner forgets what it held. */
   readonly listed: boolean;
-  /** The newest of each object. A map only for more than one, or none: most services have one slice. */
+  /** The newest of each object. It is a map only for several or none: most services have one slice. */
   readonly objects: Observed | ReadonlyMap<string, Observed>;
 }
 
 /** What a planner has been told that concerns all of its services. */
 export interface ShardView {
-  /** Keys of services that it shall forget, before anything else is told of them. Bounded by the services. */
+  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
   readonly toForget: ReadonlySet<string>;
-  /** The CPU shares that it has; undefined = it was told none, nor that there are none. */
+  /** The CPU shares that the planner has; undefined = it was told neither shares nor that there are none. */
   readonly shares: CpuShares | null | undefined;
-  /** Nodes whose zone it has not been told, or not as it is now; none unless mirrored endpoints have zones. */
+  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
   readonly nodesToTell: ReadonlySet<string>;
 }
 
-/** The part of a batch entry that comes from here; spec and pods are looked up by who builds it. */
+/** The part of a batch entry that comes from here. Who builds the entry looks up spec and pods. */
 export interface EntryNews extends Pick<BatchEntry, 'outputs' | 'base' | 'version' | 'acks' | 'relisted' | 'observed'> {
-  /** The spec goes with it. With a full snapshot it always does. */
+  /** The spec goes with it. It always does with a full snapshot. */
   readonly specChanged: boolean;
   /** 'all' = a full snapshot. */
   readonly changedPods: ReadonlySet<string> | 'all';
 }
 
-/** Inside the module the same things can be changed; to the others they are read-only. */
+/** The same fields, to be changed inside this module. To others they are read-only. */
 type Own<T> = { -readonly [K in keyof T]: T[K] };
 
 const NO_OUTPUTS: readonly OutputKind[] = [];
 const NO_PODS: ReadonlySet<string> = new Set();
 const NO_ACKS: readonly Ack[] = [];
 
-/** Of a service that no planner knows and that has no objects. */
+/** The view of a service that no planner knows and that has no objects. */
 export function createPlannerView(): PlannerView {
   return {
     inputs: 'none',
@@ -101,17 +101,17 @@ export function createPlannerView(): PlannerView {
   };
 }
 
-/** The planner knows the service at all, so it must be told when it is to forget it. */
+/** Whether the planner knows the service at all, so that it must be told when to forget it. */
 export function isInPlanner({ inputs }: PlannerView): boolean {
   return inputs !== 'none';
 }
 
-/** Whether the next entry holds all pods: while there is none, none has to be noted as changed. */
+/** Whether the next entry is a full snapshot. Then no pod has to be noted as changed. */
 export function isSnapshotDue({ inputs }: PlannerView): boolean {
   return typeof inputs === 'string';
 }
 
-/** Only the server can tell what the planner has to know of the output's objects. */
+/** Whether only the server can tell what the planner has to know of the output's objects. */
 export function needsRead(view: PlannerView, kind: OutputKind): boolean {
   const told = view[kind];
   return told === 'unknown' || told === 'uncertain';
@@ -137,7 +137,7 @@ export function outdateInputs(view: PlannerView): void {
   if (isInPlanner(view)) own.inputs = 'outdated';
 }
 
-/** The server holds another object, or none (`content` null), by no doing of a planner. */
+/** The server holds another object, or none (`content` null), which is no planner's doing. */
 export function noteObserved(view: PlannerView, kind: OutputKind, name: string, content: ObjectBytes | null): void {
   const told = view[kind];
   // A read will tell all there is.
@@ -147,7 +147,7 @@ export function noteObserved(view: PlannerView, kind: OutputKind, name: string, 
   else setTold(view, kind, { ...told, objects: withObject(told.objects, observed) });
 }
 
-/** The server was asked, and this is all that it holds: what was unknown or uncertain is so no more. */
+/** The server was asked, and this is all that it holds. Nothing is unknown or uncertain any more. */
 export function noteRead(view: PlannerView, kind: OutputKind, objects: readonly Omit<Observed, 'output'>[]): void {
   assert(!isSingle(kind) || objects.length === 1, 'what was read of Endpoints is the object, or that there is none');
   const [first] = objects;
@@ -166,8 +166,8 @@ export function noteUncertain(view: PlannerView, kind: OutputKind): void {
 }
 
 /**
- * A planned write has its outcome: its planner is told with the next entry. If that one is gone, its successor learns of
- * the objects by a read.
+ * A planned write has its outcome. Its planner is told with the next entry. If that planner is gone, its successor
+ * learns of the objects by a read.
  * @param exists whether the output has objects now
  */
 export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, ack: Ack, exists: boolean): void {
@@ -191,7 +191,7 @@ export function noteRemoved(view: PlannerView, kind: OutputKind, name: string): 
 }
 
 /**
- * Nobody plans from these objects now: their content is not kept, and read should that change.
+ * Nobody plans from these objects now. Their content is not kept, and is read should that change.
  * @param exists whether the output has objects
  */
 export function dropNews(view: PlannerView, kind: OutputKind, exists: boolean): void {
@@ -199,7 +199,7 @@ export function dropNews(view: PlannerView, kind: OutputKind, exists: boolean): 
   if (view[kind] !== 'told') giveUp(view, kind, exists || isInPlanner(view));
 }
 
-/** The unit of the output wants its plan. What the planner has to know of its objects was read where that was needed. */
+/** The unit of the output wants its plan. What the planner has to know of its objects was read where needed. */
 export function askFor(view: PlannerView, kind: OutputKind): void {
   const { asked, planning } = view;
   assert(!asked.includes(kind) && !planning.includes(kind), `${kind} are asked for twice`);
@@ -215,7 +215,7 @@ export function takeBack(view: PlannerView, kinds: readonly OutputKind[]): void 
 
 /**
  * What the next entry has to tell.
- * @param silent outputs of whose objects the planner is told nothing now, for it waits for acks of writes to them
+ * @param silent outputs whose objects the planner is not told of now, because it waits for acks of writes to them
  */
 export function nextNews(view: PlannerView, silent: readonly OutputKind[]): EntryNews {
   const { inputs, asked, acks } = view;
@@ -233,7 +233,10 @@ export function nextNews(view: PlannerView, silent: readonly OutputKind[]): Entr
   return { ...objects, base: version, version: version + 1, specChanged, changedPods: changedPods ?? NO_PODS };
 }
 
-/** The entry of these news leaves: what it carries is the planner's now. `silent` as it was for them. */
+/**
+ * The entry with these news leaves: the planner has what it carries.
+ * @param silent as it was for the news
+ */
 export function noteSent(
   view: PlannerView,
   { base, version, outputs }: EntryNews,
@@ -276,12 +279,12 @@ function loseObjects(view: PlannerView, kind: OutputKind, exists: boolean): void
   if (!isWhole) giveUp(view, kind, exists);
 }
 
-/** The objects' content is not at hand: where there may be objects, only a read tells. */
+/** The objects' content is not at hand. Where there may be objects, only a read tells. */
 function giveUp(view: PlannerView, kind: OutputKind, exists: boolean): void {
   if (view[kind] !== 'uncertain') setTold(view, kind, exists ? 'unknown' : 'told');
 }
 
-/** An answer has told the planner's own write: it is newer than what was observed. */
+/** An answer has told the planner's own write, which is newer than what was observed. */
 function forgetNews(view: PlannerView, kind: OutputKind, { listed, objects }: News, name: string): void {
   assert(!listed || !isInPlanner(view), `${name} was written before the planner was told of the list`);
   if (objects instanceof Map) {
@@ -301,13 +304,13 @@ function objectsOf({ objects }: News): Iterable<Observed> {
   return objects instanceof Map ? objects.values() : [objects as Observed];
 }
 
-/** Of a planner that was told nothing. */
+/** The view of a planner that was told nothing. */
 export function createShardView(): ShardView {
   return { toForget: new Set(), shares: undefined, nodesToTell: new Set() };
 }
 
 /**
- * Nothing is planned of the service any more: its planner is told to forget it, and its objects are read should that
+ * Nothing is planned of the service any more. Its planner is told to forget it, and its objects are read should that
  * change.
  * @param exists whether an output has objects
  */
@@ -322,8 +325,8 @@ export function forgetService(
 }
 
 /**
- * What the planner has of the service is not what it was told, or cannot be told from here: it begins anew with a full
- * snapshot. News that are all there is outlive it.
+ * What the planner has of the service is not what it was told, or is not known: it begins anew with a full snapshot.
+ * News that are all there is outlive it.
  * @param exists whether an output has objects
  */
 export function dismissService(
@@ -352,7 +355,10 @@ export function takeForgotten({ toForget }: ShardView, max: number): string[] {
   return keys;
 }
 
-/** What the batch that leaves now tells of all services; undefined = what the planner has. `zone` of a node; '' = none. */
+/**
+ * What the batch that leaves now tells of all services; undefined = what the planner has. `zone` gives the zone of a
+ * node; '' = none.
+ */
 export function takeShared(
   shard: ShardView,
   shares: CpuShares | null,
@@ -378,7 +384,7 @@ export function noteShardLost(shard: ShardView, nodes: Iterable<string>): void {
   own.nodesToTell = new Set(nodes);
 }
 
-/** The output is one object; all others are any number of slices. */
+/** Whether the output is one object. All others are any number of slices. */
 function isSingle(kind: OutputKind): boolean {
   return kind === 'endpoints';
 }

@@ -1,5 +1,5 @@
 /**
- * Batches to the shards: entries are built when a batch leaves, so that they carry the latest news; at most two batches
+ * Batches to the shards. Entries are built when a batch leaves, so that they carry the latest news. At most two batches
  * of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time, until
  * the one that kills it is found (docs/spec/protocols.md "Poison").
  */
@@ -35,9 +35,9 @@ import { decodeReply, encodeBatch, estimateEntryBytes } from '../../shard/codec.
 import type { BatchEntry, OutputKind, ServiceResult } from '../../shard/protocol.ts';
 
 const BATCHES_IN_FLIGHT_MAX = 2;
-/** Keys in a batch that tells a planner what to forget. */
+/** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
-/** The second time that a thread dies with the same service, the service is to blame. */
+/** When a thread dies a second time with the same service, the service is to blame. */
 const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
@@ -50,7 +50,7 @@ export function createShardState(): ShardState {
   };
 }
 
-/** Lines a unit up for its shard's next batch; units of one service share an entry. */
+/** Lines a unit up for its shard's next batch. Units of one service share an entry. */
 export function queuePlan(state: ControllerState, { service, controller }: Unit): void {
   const shard = state.shards[service.shard]!;
   if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
@@ -64,7 +64,7 @@ export function unitsOf(service: ServiceState, outputs: readonly OutputKind[]): 
 
 export interface RefusedPlan {
   readonly unit: Unit;
-  /** null = while it waited it ceased to be ours to plan, or its objects have to be read first: it starts over. */
+  /** null = it starts over: while it waited it ceased to be ours to plan, or its objects have to be read first. */
   readonly failure: Failure | null;
 }
 
@@ -87,7 +87,7 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
   while (shard.view.toForget.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
-  // One at a time, and the first that may go; if none may, none holds up the others.
+  // One at a time, and the first that may go. If none may, none holds up the others.
   const suspect = shard.suspects.findIndex((service) => !mustWait(service));
   if (suspect >= 0) {
     if (shard.inFlight.size === 0) postBatch(state, index, shard.suspects.splice(suspect, 1), refused, now);
@@ -107,8 +107,9 @@ function aloneInFlight(shard: ShardState): boolean {
 }
 
 /**
- * A full snapshot goes out only when no write of the service is under way, nor a plan that will lead to one: the
- * planner could not tell what an ack belongs to (docs/spec/protocols.md "What a planner knows").
+ * Whether the service's entry must wait. A full snapshot does not go out while a write of the service is under way, or
+ * a plan that will lead to one: the planner could not tell what an ack belongs to (docs/spec/protocols.md "What a
+ * planner knows").
  */
 function mustWait({ view, units }: ServiceState): boolean {
   return isSnapshotDue(view) && (view.planning.length > 0 || units.some(awaitsAcks));
@@ -152,7 +153,7 @@ function postBatch(
       continue;
     }
     if (entries.length > 0 && bytes + entryBytes > maxBatchBytes) {
-      // Full: those that follow keep their order.
+      // The batch is full, and those that follow keep their order.
       bytes = Infinity;
       left.push(service);
       continue;
@@ -229,19 +230,19 @@ function memberOf(state: ControllerState, pod: PodRecord): Member {
 }
 
 /**
- * News of a unit's objects wait while it syncs, but for the entry that begins that sync: a planner is told nothing
+ * News of a unit's objects wait while it syncs, except for the entry that begins that sync: a planner is told nothing
  * about an object while it waits for the ack of a write to it.
  */
 function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
   const silent = units
     .filter(({ sync, controller }) => sync !== null && !asked.includes(controller.kind))
     .map(({ controller }) => controller.kind);
-  // The Endpoints object has one unit that writes it, or one that reads it; the one may still have to end. It takes a full
-  // snapshot to begin to read, and those wait until nothing of the writer's is under way.
+  // One unit writes the Endpoints object, or one reads it. The writer may still have to end. The reader begins with a
+  // full snapshot, which waits until nothing of the writer's is under way.
   return asked.includes('mirror') ? silent.filter((kind) => kind !== 'endpoints') : silent;
 }
 
-/** Nothing is planned of the service any more: the planner forgets it, and its objects are read should that change. */
+/** Nothing is planned of the service any more. The planner forgets it, and its objects are read should that change. */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
   const { view } = state.shards[service.shard]!;
   forgetService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
@@ -257,7 +258,7 @@ export interface PlannedService extends Asked {
   readonly result: ServiceResult;
 }
 
-/** The results of a batch; none when the batch is not awaited any more. */
+/** Takes the results of a batch; none when the batch is not awaited any more. */
 export function onShardPlanned(
   state: ControllerState,
   index: number,
@@ -295,13 +296,15 @@ function failedResult(service: ServiceState, error: string): ServiceResult {
 }
 
 export interface LostPlans {
-  /** To be planned again from the start: the objects read where needed, then a full snapshot. */
+  /**
+   * Services that are planned again from the start: the objects are read where needed, then a full snapshot goes out.
+   */
   readonly again: readonly Unit[];
   /** Died twice: quarantined. */
   readonly poisoned: readonly { readonly unit: Unit; readonly failure: Failure }[];
 }
 
-/** All state of the shard is gone; what was lined up or under way is returned. */
+/** All state of the shard is gone. Returns what was lined up or under way. */
 export function onShardLost(
   state: ControllerState,
   index: number,

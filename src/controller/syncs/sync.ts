@@ -1,6 +1,6 @@
 /**
  * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of
- * its controller's work queue from `startSync` to `finish`; every path ends in `finish`.
+ * its controller's work queue from `startSync` to `finish`. Every path ends in `finish`.
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
@@ -48,19 +48,19 @@ import {
 
 /** Slices are merged, step by step, in a service that has been quiet for this long. */
 const COMPACT_AFTER_MS = 10_000;
-/** Failures in a row after which a service is announced as stuck, when its class does not say so at once. */
+/** After so many failures in a row a service is announced as stuck, if its class does not say so at once. */
 const STUCK_FAILURES = 6;
 /**
- * A service that changes is tried again at once, even while it backs off; but not sooner than this after a failure that
- * costs others something: a thread, or a token for a write that will be refused. Nor sooner than the server's
- * Retry-After.
+ * A service that changes is tried again at once, even while it backs off. But it is not tried sooner than this after a
+ * failure that costs others something: a thread, or a token for a write that will be refused. Nor is it tried before
+ * the server's Retry-After.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
-/** Of writes that no planner has planned, so none waits for their ack. */
+/** The id of writes that no planner has planned, so none waits for their ack. */
 const UNPLANNED = 0;
 const NO_BODY = new Uint8Array(0);
 
-/** A unit that its queue has handed out: planned, cleaned up, forgotten, or put off while it must wait. */
+/** Takes a unit that its queue has handed out. It is planned, cleaned up, forgotten, or put off while it must wait. */
 export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
   const { controller } = unit;
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
@@ -102,11 +102,14 @@ function shadowOf({ controller, service, changedAtMs }: Unit): Shadow {
   return { controller: controller.name, namespace, service: name, changedAtMs, writes: [], problems: [] };
 }
 
-/** Plans, after a look at the objects where only the server knows what it holds. Also how a plan starts over. */
+/**
+ * Plans the unit, after a look at its objects where only the server knows what it holds. A plan that starts over begins
+ * here too.
+ */
 export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
   const sync = unit.sync!;
   if (!isWanted(unit)) {
-    // What made it so has queued it.
+    // Whatever made it so has queued it.
     finish(state, unit, now);
     return;
   }
@@ -122,7 +125,7 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
   queuePlan(state, unit);
 }
 
-/** The answer to the GET of the Endpoints object. */
+/** Takes the answer to the GET of the Endpoints object. */
 export function onEndpointsRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   const { service } = unit;
   const { endpoints } = service;
@@ -137,7 +140,7 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   onRead(state, unit, failure, now);
 }
 
-/** The answer to the list of the unit's slices. */
+/** Takes the answer to the list of the unit's slices. */
 export function onSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   onRead(state, unit, takeSlicesRead(state.hands.reads, unit, event, now), now);
 }
@@ -151,7 +154,7 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   else finish(state, unit, now);
 }
 
-/** The planner's answer, for each unit that had asked. */
+/** Takes the planner's answer, for each unit that had asked. */
 export function onPlanned(
   state: ControllerState,
   service: ServiceState,
@@ -161,7 +164,7 @@ export function onPlanned(
 ): void {
   const units = unitsOf(service, asked);
   const { error, needFull, plans, failures, problems } = result;
-  // It has dropped the service, or what it has of it is not what it was told.
+  // The planner has dropped the service, or what it has of it is not what it was told.
   if (needFull || error !== null) beginAnew(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
   for (const { sync } of units) sync?.shadow?.problems.push(...problems);
@@ -186,7 +189,7 @@ export function onPlanned(
   }
 }
 
-/** Writes of phase 1 are queued, those of phase 2 wait until all of these are applied. */
+/** Queues the writes of phase 1. Those of phase 2 wait until all of these are applied. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
@@ -225,7 +228,7 @@ function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now:
   queueWrite(state.writes, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
-/** The other updates, then the deletes: what an update adds may be what a delete drops. */
+/** Queues the other updates, then the deletes: what an update adds may be what a delete drops. */
 function openLater(state: ControllerState, unit: Unit, now: Now): void {
   const sync = unit.sync!;
   const { later } = sync;
@@ -243,7 +246,7 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
   noteOutcome(service.view, kind, name, ack, hasObjects(service, kind));
 }
 
-/** The answer to a write, or that it was withdrawn. */
+/** Takes the answer to a write, or that it was withdrawn. */
 export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
   const { unit, output, write } = queued;
   const { service, sync } = unit;
@@ -259,13 +262,13 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (undone) {
     undoneWrite(state, output, now);
   } else if (outcome.result === 'applied') {
-    // Of a delete nothing is left to know.
+    // Nothing is left to know after a delete.
     ownWrite(state, output, outcome.applied, write.body, now);
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
-  // Its echo is no news, and no Service without selector was known to have Endpoints before.
+  // Its echo is no news. No Service without a selector was known to have Endpoints before.
   if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
   // The namespace goes away, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
@@ -282,7 +285,10 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (sync.open === 0) finish(state, unit, now);
 }
 
-/** A write that was applied in the past: only a list tells what else is different there. */
+/**
+ * Notes the version of an applied write. If it is of the past, history went back, and only a list tells what else is
+ * different there.
+ */
 function noteApplied(
   state: ControllerState,
   { output, reachedBefore, sentAtMs }: QueuedWrite,
@@ -304,7 +310,7 @@ function soonest(a: Failure | null, b: Failure): Failure {
   return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
 }
 
-/** Its planner is to know what became of the write, be it that another asked for it. */
+/** The planner is told what became of the write, even if another planner had asked for it. */
 function ack(unit: Unit, { id, name }: PlannedWrite, { result, applied }: WriteOutcome): void {
   const { service, controller } = unit;
   const { kind } = controller;
@@ -322,7 +328,7 @@ export function fail(state: ControllerState, unit: Unit, failure: Failure, now: 
   finish(state, unit, now);
 }
 
-/** Gives the slot back. A sync with a failure is tried again by the back-off of its class, never dropped. */
+/** Gives the slot back. A failed sync is tried again by the back-off of its class, and never dropped. */
 export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   const sync = unit.sync!;
@@ -372,13 +378,15 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
 }
 
-/** Nothing to plan for the unit, or no more: what it has written is cleaned up or left alone, as upstream does. */
+/**
+ * There is nothing to plan for the unit, or no more. What it has written is cleaned up or left alone, as upstream does.
+ */
 function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   forgetFacts(state, unit);
   forgetFight(unit);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
-  // Nor is the planner told of slices that are gone.
+  // The planner is not told of slices that are gone either.
   if (!isInPlanner(service.view)) forgetSlices(state, unit);
   const fate = fateOfObjects(unit);
   if (controller.output === OUTPUT_ENDPOINTS) {
@@ -406,7 +414,7 @@ function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
   if (sync.open === 0) finish(state, unit, now);
 }
 
-/** Of a Service that is not to be planned any more. What others have made stays. */
+/** Deletes the objects of a Service that is not to be planned any more. What others have made stays. */
 function removeEndpoints(state: ControllerState, unit: Unit, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
@@ -420,7 +428,9 @@ function unplannedDelete(name: string, uid: string, resourceVersion: string): Pl
   return { id: UNPLANNED, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
 }
 
-/** An Endpoints object without a Service: deleted only if upstream's label marks it as this controller's. */
+/**
+ * Takes an Endpoints object without a Service. It is deleted only if upstream's label marks it as this controller's.
+ */
 function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
@@ -449,7 +459,7 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   });
 }
 
-/** The server's word on whether the Service of an orphan exists: deleted only if it does not. */
+/** Takes the server's word on whether the Service of an orphan exists. The orphan is deleted only if it does not. */
 export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
@@ -474,18 +484,18 @@ export function isMoot(queued: QueuedWrite): boolean {
   return queued.unit.sync?.shadow != null || hasLostReason(queued);
 }
 
-/** A deletion that waits for its token: the objects are planned again, or are to stay. */
+/** Whether a deletion that waits for its token has lost its reason: the objects are planned again, or are to stay. */
 function hasLostReason({ unit, write }: QueuedWrite): boolean {
   return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
 }
 
-/** What was planned but not sent, and will not be. */
+/** Withdraws what was planned but not sent, and will not be. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
   if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
   onWriteDone(state, queued, NOT_SENT, now);
 }
 
-/** At the end of a drain. */
+/** Withdraws all that waits, at the end of a drain. */
 export function withdrawAll(state: ControllerState, now: Now): void {
   for (const queued of takeBackWrites(state.writes)) withdraw(state, queued, now);
 }

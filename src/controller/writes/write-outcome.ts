@@ -16,20 +16,20 @@ export interface WriteOutcome {
   readonly result: Ack['result'];
   /** The object after an applied write; null = there is none (not applied, or a delete). */
   readonly applied: OutputRecord | null;
-  /** The server may hold something that nobody told us. */
+  /** The server may hold something that nobody has told us. */
   readonly uncertain: boolean;
   /** 409: somebody else has written the object since. */
   readonly isOutrun: boolean;
   /** It is a success, but not to be read. */
   readonly isUndecodable: boolean;
   readonly failure: Failure | null;
-  /** The failure is no news for an operator: no event. */
+  /** The failure is no news for an operator, so there is no event. */
   readonly silent: boolean;
 }
 
 /**
- * The answer to a delete has no version. Where a list was asked for meanwhile, it may be of the history before that list,
- * in which the object was there again; else the list has seen the object before the delete was done.
+ * The answer to a delete has no version. If a list was asked for meanwhile, the answer may be of the history before
+ * that list, in which the object was there again; or the list has seen the object before the delete was done.
  */
 const OVERTAKEN: WriteOutcome = {
   result: 'unknown',
@@ -81,7 +81,7 @@ export function outcomeOf(
     }
   }
   const { failure, uncertain, silent } = classify(event, write.verb === 'create');
-  // A create that finds its name taken has done nothing, and if the object is not ours it must not be tried again.
+  // A create that finds its name taken has done nothing. If the object is not ours it must not be tried again.
   const isOutrun = event.type === 'response' && event.status === 409;
   const isTaken = write.verb === 'create' && isOutrun;
   const result = uncertain && !isTaken ? 'unknown' : 'refused';
@@ -89,9 +89,9 @@ export function outcomeOf(
 }
 
 interface Verdict {
-  /** null = nothing is wrong with the service: a create in a namespace that goes away. */
+  /** null = nothing is wrong with the service: it is a create in a namespace that goes away. */
   readonly failure: Failure | null;
-  /** The write may have been applied, or the object is not what we think: read it before the next plan. */
+  /** The write may have been applied, or the object is not what we think. It is read before the next plan. */
   readonly uncertain: boolean;
   readonly silent: boolean;
 }
@@ -113,10 +113,10 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
   });
   switch (event.status) {
     case 409:
-      // Someone was faster, or our view of the object is behind: the GET that follows tells.
+      // Somebody was faster, or our view of the object is behind. The GET that follows tells.
       return failed('conflict', true, true);
     case 404:
-      // Of a create it is the namespace that is missing; of an update the object.
+      // The namespace of a create is missing, or the object of an update.
       return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
     case 403:
       if (isCreate && isNamespaceTerminating(status)) return { failure: null, uncertain: false, silent: true };
@@ -134,7 +134,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       return failed('server', false, false);
     default:
       if (event.status >= 500 && isTooLarge(status)) return failed('invalid', false, false);
-      // A 503 is refused before anything is done; a bare 500 or a 504 may come after.
+      // A 503 comes before anything is done. A bare 500 or a 504 may come after.
       return failed('server', event.status !== 503, false);
   }
 }

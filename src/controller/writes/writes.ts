@@ -1,6 +1,7 @@
 /**
- * The one way to write: a token bucket, fresh changes ahead of chores, and a bound on writes without an answer. The queue
- * is bounded by the concurrent syncs.
+ * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what
+ * each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The concurrent syncs
+ * bound the queue.
  */
 import type { Now } from '../event.ts';
 import { reachedVersion, type Reached } from '../reflectors/history.ts';
@@ -87,8 +88,8 @@ export function queueWrite(writes: Writes, queued: QueuedWrite): void {
 }
 
 /**
- * Sends what the bucket, the bound and the API server allow. Returns when the next one may go; Infinity = none waits
- * for a time.
+ * Sends what the bucket, the bound and the API server allow. Returns when the next write may go; Infinity = none waits
+ * for a time. A write that is `isMoot` by then goes to `withdraw` instead.
  */
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
@@ -142,7 +143,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   );
 }
 
-/** Creates go to the collection, the rest to the object. */
+/** The path: creates go to the collection, all others to the object. */
 function pathOf({ unit, output, write }: QueuedWrite): string {
   const { namespace } = unit.service;
   if (output.unit === null) {
@@ -157,7 +158,7 @@ function deleteOptions(write: PlannedWrite): Uint8Array {
   return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }), 'utf8');
 }
 
-/** The answer to a write: counts it, pauses all writes where the server asks for that, and says what it means. */
+/** Takes the answer to a write: counts it, pauses all writes where the server asks for that, and says what it means. */
 export function onWriteAnswered(
   writes: Writes,
   hands: WriteHands,
