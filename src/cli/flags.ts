@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { ElectionOptions } from '../controller/leader/elector.ts';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
 import {
@@ -118,6 +119,50 @@ const CONTROLLERS = {
     kind: or(['0', '0s'], 0, 'never', duration(1000)),
     default: '12h',
     help: 'every service is planned again after once to twice this time',
+  },
+} as const;
+
+/** Names, defaults and rules as of kube-controller-manager's flags, but for the name of the Lease. */
+const LEADER_ELECTION = {
+  'leader-elect': {
+    kind: bool,
+    default: 'true',
+    help: 'write only while holding a Lease; of several processes with the same Lease one writes, the others stand by',
+  },
+  'leader-elect-lease-duration': {
+    kind: duration(1000),
+    default: '15s',
+    help: 'how long others wait after the last renewal that they saw; whole seconds',
+  },
+  'leader-elect-renew-deadline': {
+    kind: duration(1),
+    default: '10s',
+    help: 'how long the holder writes after it sent its last confirmed renewal',
+  },
+  'leader-elect-retry-period': {
+    kind: duration(1),
+    default: '2s',
+    help: 'time between two renewals, and between two tries of one that stands by and cannot watch the Lease',
+  },
+  'leader-elect-resource-lock': {
+    kind: choice('<kind>', ['leases']),
+    default: 'leases',
+    help: 'kind of the object that is held',
+  },
+  'leader-elect-resource-name': {
+    kind: parsed('<name>', leaseName),
+    default: 'endpointd',
+    help: 'name of the Lease; processes that run different --controllers need different ones',
+  },
+  'leader-elect-resource-namespace': {
+    kind: text('<namespace>'),
+    default: 'kube-system',
+    help: 'namespace of the Lease',
+  },
+  standby: {
+    kind: choice('<kind>', ['warm', 'cold']),
+    default: 'warm',
+    help: 'warm: who does not hold the Lease keeps its caches and plans up to date, and takes over at once; cold: it lists when it takes over, and costs nothing until then',
   },
 } as const;
 
@@ -259,6 +304,7 @@ export const RUN_FLAGS = {
   groups: [
     { title: 'Connection', flags: CONNECTION },
     { title: 'Controllers', flags: CONTROLLERS },
+    { title: 'Leader election', flags: LEADER_ELECTION },
     { title: 'Shards and bounds', flags: SHARDS },
     { title: 'Observation', flags: OBSERVATION },
     { title: 'Beyond upstream', flags: BEYOND_UPSTREAM },
@@ -266,7 +312,12 @@ export const RUN_FLAGS = {
 } as const satisfies CommandFlags;
 
 type RunFlags = OptionsOf<
-  typeof CONNECTION & typeof CONTROLLERS & typeof SHARDS & typeof OBSERVATION & typeof BEYOND_UPSTREAM
+  typeof CONNECTION &
+    typeof CONTROLLERS &
+    typeof LEADER_ELECTION &
+    typeof SHARDS &
+    typeof OBSERVATION &
+    typeof BEYOND_UPSTREAM
 >;
 
 /** What `endpointd run` is told, by the names of its flags. */
@@ -282,6 +333,8 @@ export interface RunOptions extends Pick<
   | 'loggingFormat'
 > {
   readonly controller: ControllerOptions;
+  /** null = the process writes without asking anybody. */
+  readonly election: (Omit<ElectionOptions, 'identity'> & { readonly standby: 'warm' | 'cold' }) | null;
 }
 
 export const VERIFICATION = {
@@ -339,7 +392,30 @@ export function parseRunFlags(args: readonly string[], print: (text: string) => 
 
 function runOptions(flags: RunFlags): RunOptions {
   const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, debugTokenFile, ...others } = flags;
-  const { v, loggingFormat, controllers, ...rest } = others;
+  const {
+    v,
+    loggingFormat,
+    controllers,
+    leaderElect,
+    leaderElectLeaseDurationMs,
+    leaderElectRenewDeadlineMs,
+    leaderElectRetryPeriodMs,
+    leaderElectResourceLock,
+    leaderElectResourceName,
+    leaderElectResourceNamespace,
+    standby,
+    ...rest
+  } = others;
+  const election = electionOf({
+    leaderElect,
+    leaderElectLeaseDurationMs,
+    leaderElectRenewDeadlineMs,
+    leaderElectRetryPeriodMs,
+    leaderElectResourceLock,
+    leaderElectResourceName,
+    leaderElectResourceNamespace,
+    standby,
+  });
   const enabled = enabledControllers(controllers);
   if (!enabled.ok)
     throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
@@ -350,7 +426,33 @@ function runOptions(flags: RunFlags): RunOptions {
     mirroring: enabled.names.has('endpointslice-mirroring-controller'),
   };
   const observation = { metricsBindAddress, debugTokenFile, v, loggingFormat };
-  return { controller, kubeconfig, master, shards, shardHeapLimitMb, ...observation };
+  return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation };
+}
+
+/** By client-go's rules for the three times (docs/spec/wire.md "Leases"). @throws UsageError */
+function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['election'] {
+  if (!flags.leaderElect) return null;
+  const leaseDurationMs = flags.leaderElectLeaseDurationMs;
+  const renewDeadlineMs = flags.leaderElectRenewDeadlineMs;
+  const retryPeriodMs = flags.leaderElectRetryPeriodMs;
+  if (leaseDurationMs <= renewDeadlineMs) {
+    throw new UsageError('--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline');
+  }
+  if (renewDeadlineMs <= retryPeriodMs * 1.2) {
+    throw new UsageError('--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period');
+  }
+  const namespace = flags.leaderElectResourceNamespace;
+  const name = flags.leaderElectResourceName;
+  return { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, standby: flags.standby };
+}
+
+/** The Lease of kube-controller-manager is not to be held: it would stop all its other controllers. */
+function leaseName(said: string): string {
+  if (said === 'kube-controller-manager') {
+    throw new ValueError('That is the Lease of kube-controller-manager: who holds it stops all its controllers.');
+  }
+  if (/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(said)) return said;
+  throw new ValueError('Allowed: the name of a Lease, such as endpointd.');
 }
 
 function url(said: string): string {

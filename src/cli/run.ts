@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import process from 'node:process';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { debugView } from '../controller/reports/debug-view.ts';
@@ -35,7 +37,7 @@ export async function run(args: readonly string[]): Promise<number> {
   gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
 
   const { env } = process;
-  const { kubeconfig, master } = options;
+  const { kubeconfig, master, election } = options;
   const credentials = createCredentials({
     kubeconfig,
     master,
@@ -51,6 +53,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const stopped = new Promise<void>((resolve) => (onStopped = resolve));
   const loop = createLoop({
     options: options.controller,
+    leadership: election === null ? null : { ...election, identity: `${hostname()}_${randomUUID()}` },
     clock,
     random: createRandom(),
     transport(deliver) {
@@ -61,6 +64,7 @@ export async function run(args: readonly string[]): Promise<number> {
           refreshMs: credentials.refreshMs,
           userAgent: userAgent(),
           maxWritesInFlight: options.controller.maxWritesInFlight,
+          clock,
           log: log.write,
           observe: createRestClientObserver(metrics),
         },
@@ -200,6 +204,7 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
     server,
     controllers: enabledNames(options).join(','),
     shards: options.shards,
+    lease: options.election === null ? 'none' : `${options.election.namespace}/${options.election.name}`,
     metrics: http?.address ?? 'off',
   };
   log.write({ level: 'info', v: 0, message: 'Starting endpointd', fields });

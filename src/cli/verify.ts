@@ -66,7 +66,7 @@ async function look(options: VerifyOptions): Promise<Report> {
   const closers: (() => void | Promise<void>)[] = [];
   const transport = (deliver: (events: readonly TransportEvent[]) => void): Transport => {
     const { read: readAccess, refreshMs } = credentials;
-    const more = { userAgent: userAgent(), maxWritesInFlight: 1, log: log.write, observe: () => undefined };
+    const more = { userAgent: userAgent(), maxWritesInFlight: 1, clock, log: log.write, observe: () => undefined };
     const created = readOnly(createTransport({ access, readAccess, refreshMs, ...more }, deliver));
     closers.push(() => created.close());
     return created;

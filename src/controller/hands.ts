@@ -2,6 +2,7 @@
 import { releaseHeld, settleRead, sliceOf } from './caches/outputs.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
+import { fencedBy } from './leader/leadership.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
@@ -26,9 +27,10 @@ export function createHands(
       interner,
       metrics: instruments,
       inFlightMax: options.maxWritesInFlight,
-      isMoot,
+      isMoot: (queued) => whole().isShadow || isMoot(queued),
       withdraw: (queued, now) => withdraw(whole(), queued, now),
       reachedOf: (output) => reflectorOf(whole().reflectors, output),
+      fence: () => fencedBy(whole().leadership),
     },
     reads: {
       outbox,

@@ -1,13 +1,14 @@
 import { createHands } from './hands.ts';
 import { createControllers } from './definitions/controllers.ts';
-import { createEventRecorder } from './reports/event-recorder.ts';
+import { createEventRecorder, recordEvent } from './reports/event-recorder.ts';
 import { readState } from './reports/gauges.ts';
 import { createInstruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
+import { createLeadership, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
-import { createOutbox, type SourceOf } from './outbox.ts';
+import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
 import { createTokenBucket } from './writes/rate-limit.ts';
 import type { ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
@@ -19,11 +20,16 @@ import { createInterner } from '../lib/interner.ts';
 import { createPrng } from '../lib/prng.ts';
 import type { MetricStore } from '../metrics/store.ts';
 
+/** What the elector draws changes nothing of what the syncs draw. */
+const LEASE_SEED = 0x1ea5e;
+
 export interface StateConfig {
   readonly options: ControllerOptions;
   readonly metrics: MetricStore;
   /** The host of the API server, for metrics. */
   readonly host: string;
+  /** Absent or null = the process writes without holding a Lease. */
+  readonly leadership?: LeadershipOptions | null;
   readonly reports?: (hands: ReportHands) => Reports;
   readonly sourceOf?: SourceOf;
 }
@@ -33,7 +39,7 @@ export interface StateConfig {
  * @param seed of the state's own generators
  */
 export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
-  const { options, metrics } = config;
+  const { options, metrics, leadership = null } = config;
   const controllers = createControllers(options, metrics);
   const instruments = createInstruments(metrics, config.host);
   const prng = createPrng(seed);
@@ -51,6 +57,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     hands: createHands({ options, outbox, prng, interner, instruments }, () => state),
     phase: 'starting',
     stopByMs: Infinity,
+    releaseByMs: Infinity,
     controllers,
     reflectors: [],
     index: createSelectorIndex<ServiceState>(),
@@ -64,9 +71,18 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     writes: createWrites(
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
-    isShadow: false,
+    isShadow: leadership !== null,
+    leadership: leadership === null ? null : createLeadership(leadership, createPrng(seed ^ LEASE_SEED)),
     recorder,
-    reports: (config.reports ?? createReports)({ log: outbox.log, instruments, recorder, journal }),
+    reports: (config.reports ?? createReports)({
+      // Who stands by tells nothing of objects: the leader does.
+      log: mutedWhile(() => state.isShadow, outbox.log),
+      record(event, now) {
+        if (!state.isShadow) recordEvent(recorder, event, now.nowMs, now.wallMs);
+      },
+      instruments,
+      journal,
+    }),
     journal,
     replan: createReplan(),
     outrun: new Map(),

@@ -6,6 +6,7 @@ import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
 import type { ShadowPlan } from './writes/shadow.ts';
 import { createState } from './initial-state.ts';
+import type { LeadershipOptions } from './leader/leadership.ts';
 import type { SourceOf } from './outbox.ts';
 import type { ControllerState } from './state.ts';
 import { step } from './step.ts';
@@ -31,6 +32,8 @@ export interface LoopConfig {
   readonly metrics: MetricStore;
   /** Where syncs are told of. Default: in events, metrics and the log. */
   readonly reports?: (hands: ReportHands) => Reports;
+  /** Default: it writes without holding a Lease. */
+  readonly leadership?: LeadershipOptions | null;
   /** Makes it a shadow, and takes each of its plans, those without a write too. */
   readonly onShadowPlan?: (plan: ShadowPlan) => void;
   /** Called when the syncs under way have ended after `stop`. Nothing more will happen. */
@@ -55,7 +58,7 @@ export function createLoop(config: LoopConfig): Loop {
   let wakeAskedMs = Infinity;
   const state = createState(config, shards.count, config.random.uint32());
 
-  state.isShadow = config.onShadowPlan !== undefined;
+  state.isShadow ||= config.onShadowPlan !== undefined;
 
   function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();

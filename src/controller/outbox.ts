@@ -17,6 +17,13 @@ export interface Outbox<Purpose> {
 /** @param v klog verbosity: the line is written when `-v` is at least this */
 export type Log = (level: LogEffect['level'], v: number, message: string, fields: LogEffect['fields']) => void;
 
+/** What is said while it `isMuted` is said to nobody. */
+export function mutedWhile(isMuted: () => boolean, log: Log): Log {
+  return (level, v, message, fields) => {
+    if (!isMuted()) log(level, v, message, fields);
+  };
+}
+
 export type SourceOf = (level: LogEffect['level'], v: number) => string;
 
 /** The whole of it, for the machine and its loop. */

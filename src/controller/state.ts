@@ -7,6 +7,7 @@ import type { EventPurpose } from './reports/event-requests.ts';
 import type { Instruments } from './reports/instruments.ts';
 import type { Journal } from './reports/journal.ts';
 import type { Reports } from './reports/reports.ts';
+import type { Leadership } from './leader/leadership.ts';
 import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
 import type { WriteHands, WritePurpose, Writes } from './writes/writes.ts';
@@ -32,6 +33,8 @@ export interface ControllerState {
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
   /** Monotonic ms by which a stop ends, drained or not. */
   stopByMs: number;
+  /** Monotonic ms by which the Lease is given back or left; Infinity = it is still held. */
+  releaseByMs: number;
 
   /** The controllers that run in this process. */
   readonly controllers: readonly Controller[];
@@ -53,6 +56,8 @@ export interface ControllerState {
   readonly writes: Writes;
   /** Nothing leaves but reads (`writes/shadow.ts`). */
   isShadow: boolean;
+  /** null = the process writes without holding a Lease. */
+  readonly leadership: Leadership | null;
   readonly recorder: EventRecorder;
   readonly reports: Reports;
   readonly journal: Journal;
@@ -76,7 +81,12 @@ export interface Hands {
 }
 
 /** Why a request was sent: routes its answer. */
-export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpose;
+export type Purpose =
+  | ReflectorPurpose
+  | WritePurpose
+  | ReadPurpose
+  | EventPurpose
+  | { readonly for: 'lease'; readonly isWatch: boolean };
 
 /** What is on its way to a planner and back (`shard-batches.ts`). */
 export interface ShardState {

@@ -7,6 +7,7 @@ import type { Event, Now } from './event.ts';
 import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
 import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
+import { hasLeftLease, leaveLease, onLeaseEvent, RELEASE_MS_MAX, wakeLeadership } from './leader/take-over.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
@@ -75,7 +76,12 @@ function take(state: ControllerState, event: Event, now: Now): void {
   }
 }
 
-function start(state: ControllerState, startedAt: Now): void {
+function start(state: ControllerState, now: Now): void {
+  if (state.leadership?.standby !== 'cold') openCaches(state, now);
+}
+
+/** Does nothing the second time. */
+function openCaches(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
   const { watchList } = state.options;
   const needed = new Set(state.controllers.flatMap((controller) => controller.caches(state.options)));
@@ -163,9 +169,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   const purpose = state.outbox.requests.get(event.id);
   // An answer that crossed its cancel.
   if (purpose === undefined) return;
-  const goesOn =
-    event.type === 'chunk' ||
-    (event.type === 'response' && purpose.for === 'reflector' && isStreamOpened(purpose, event));
+  const goesOn = event.type === 'chunk' || (event.type === 'response' && isStreamOpened(purpose, event));
   if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
@@ -189,6 +193,9 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
     case 'confirm-orphan':
       onOrphanConfirmed(state, purpose.unit, event, now);
       return;
+    case 'lease':
+      onLeaseEvent(state, openCaches, event, now);
+      return;
     case 'event':
       takeEventAnswer(state.outbox, state.recorder, event, now);
       return;
@@ -197,16 +204,15 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   }
 }
 
-function isStreamOpened(
-  purpose: Purpose & { for: 'reflector' },
-  event: TransportEvent & { type: 'response' },
-): boolean {
-  return event.status === 200 && purpose.reflector.phase.name === 'opening';
+function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'response' }): boolean {
+  if (event.status !== 200) return false;
+  if (purpose.for === 'lease') return purpose.isWatch;
+  return purpose.for === 'reflector' && purpose.reflector.phase.name === 'opening';
 }
 
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
-  let wakeMs = Infinity;
+  let wakeMs = wakeLeadership(state, openCaches, now);
   for (const reflector of state.reflectors) {
     wakeReflector(state.hands.reflectors, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
@@ -215,7 +221,8 @@ function advance(state: ControllerState, now: Now): number {
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
   wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
   for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
-  if (!state.isShadow) wakeMs = Math.min(wakeMs, sendEvents(state.outbox, state.recorder, now));
+  if (!state.isShadow || state.leadership !== null)
+    wakeMs = Math.min(wakeMs, sendEvents(state.outbox, state.recorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
 }
@@ -248,7 +255,12 @@ function slotsHeld(state: ControllerState): number {
 function drain(state: ControllerState, now: Now): number {
   const busy = state.controllers.some(({ queue }) => queue.processing.length > 0);
   if (busy && now.nowMs < state.stopByMs) return state.stopByMs;
-  withdrawAll(state, now);
+  if (state.releaseByMs === Infinity) {
+    withdrawAll(state, now);
+    state.releaseByMs = now.nowMs + RELEASE_MS_MAX;
+    leaveLease(state, openCaches, !busy, now);
+  }
+  if (!hasLeftLease(state) && now.nowMs < state.releaseByMs) return state.releaseByMs;
   state.phase = 'stopped';
   state.outbox.effects.push({ type: 'stopped' });
   return Infinity;

@@ -174,6 +174,12 @@ export const CATALOGUE = [
     'endpointd_write_pause_seconds',
     'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
   ),
+  gauge('leader_election_master_status', '1 = this process holds the Lease and writes, 0 = it stands by', ['name']),
+  counter('leader_election_slowpath_total', 'Renewals of the Lease that met another version of it', ['name']),
+  gauge(
+    'endpointd_standby_services_behind',
+    'Of a process that stands by: services, for each controller, that the leader has not put right yet',
+  ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter(
     'endpointd_foreign_edits_total',

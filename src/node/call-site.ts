@@ -1,7 +1,7 @@
 /** On the way from who says something to the log: they say nothing themselves. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['log', 'outbox', 'state']);
 /** The one who says it, those on the way, and one more. */
-const FRAMES = 5;
+const FRAMES = 6;
 const FRAME = /([^/\\\s(]+[/\\][^/\\]+):(\d+):\d+\)?$/;
 
 /**

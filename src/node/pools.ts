@@ -13,7 +13,7 @@ const loadProxyAgent = (): typeof undici.ProxyAgent => (require('undici') as typ
 
 export type Pools = Readonly<Record<Lane, Dispatcher>>;
 
-/** Lists, reads and watches run a handful at a time; events have a budget of a few a second. */
+/** Lists, reads and watches run a handful at a time; events have a budget of a few a second; of a Lease there is one request at a time. */
 function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
   switch (lane) {
     case 'list':
@@ -26,6 +26,8 @@ function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
       return maxWritesInFlight;
     case 'event':
       return 2;
+    case 'lease':
+      return 1;
   }
 }
 
@@ -73,5 +75,6 @@ export function createPools(access: Access, maxWritesInFlight: number): Pools {
     read: create('read'),
     write: create('write'),
     event: create('event'),
+    lease: create('lease'),
   };
 }

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../ports/clock.ts';
 import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
 import { failureKind, failureMessage, type FailureKind } from './failure.ts';
 import { createLiveAccess, type LiveAccess, type LiveAccessConfig } from './live-access.ts';
@@ -23,6 +24,8 @@ export interface RequestObservation {
 export interface TransportConfig extends LiveAccessConfig {
   /** `endpointd/<version> (<os>/<arch>)`: names the field manager and the flow of priority and fairness. */
   readonly userAgent: string;
+  /** The loop's: requests may name a time by it. */
+  readonly clock: Pick<Clock, 'nowMs' | 'wallMs'>;
   readonly observe: (observation: RequestObservation) => void;
   /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
   readonly replyBytesMax?: number;
@@ -35,6 +38,7 @@ const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
   read: 16 * 2 ** 20,
   write: 16 * 2 ** 20,
   event: 4 * 2 ** 20,
+  lease: 4 * 2 ** 20,
 };
 
 /** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
@@ -148,6 +152,11 @@ async function close(state: State): Promise<void> {
 function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller) {
+      if (isLate(state, call.request)) {
+        fail(state, call, 'late', 'not sent, its time is over');
+        controller.abort(new Error('late'));
+        return;
+      }
       call.controller = controller;
       if (call.settled) abort(call);
     },
@@ -193,6 +202,10 @@ function takeData(state: State, call: Call, chunk: Uint8Array): void {
   call.chunks = [];
   fail(state, call, 'too-big', `answer to ${method} ${path} is bigger than ${bytesMax} bytes`);
   abort(call);
+}
+
+function isLate({ config: { clock } }: State, { notAfter }: HttpRequest): boolean {
+  return notAfter !== undefined && (clock.nowMs() >= notAfter.nowMs || clock.wallMs() >= notAfter.wallMs);
 }
 
 function timedOut(state: State, call: Call): void {

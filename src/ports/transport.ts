@@ -15,7 +15,7 @@ export interface Transport {
 }
 
 /** Which connection pool and budget a request belongs to. */
-export type Lane = 'list' | 'watch' | 'read' | 'write' | 'event';
+export type Lane = 'list' | 'watch' | 'read' | 'write' | 'event' | 'lease';
 
 export interface HttpRequest {
   /** Unique within the process. */
@@ -33,6 +33,14 @@ export interface HttpRequest {
    * stream has no limit here: only its reader knows what a sign of life is.
    */
   readonly timeoutMs: number;
+  /** From this time on nothing of it is put on a connection, however long it has waited for one. Absent = at any time. */
+  readonly notAfter?: Deadline;
+}
+
+/** A time by both clocks (`ports/clock.ts`): it has come when either of them says so. */
+export interface Deadline {
+  readonly nowMs: number;
+  readonly wallMs: number;
 }
 
 export type TransportEvent =
@@ -52,8 +60,11 @@ export type TransportEvent =
   | {
       readonly type: 'failure';
       readonly id: number;
-      /** too-big: the answer has more bytes than the transport takes; a smaller one may do. */
-      readonly kind: 'refused' | 'timeout' | 'reset' | 'too-big' | 'other';
+      /**
+       * too-big: the answer has more bytes than the transport takes; a smaller one may do. late: its `notAfter` came before a
+       * connection began to send it.
+       */
+      readonly kind: 'refused' | 'timeout' | 'reset' | 'too-big' | 'late' | 'other';
       readonly message: string;
       /** False = certainly nothing reached the server, so a write was not applied. */
       readonly mayHaveArrived: boolean;

@@ -36,7 +36,9 @@ const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
 export async function startController(flags: readonly string[], mainUrl: URL = MAIN): Promise<ControllerProcess> {
   const port = await freePort();
   const main = fileURLToPath(mainUrl);
-  const args = [...NODE_FLAGS, main, 'run', `--metrics-bind-address=127.0.0.1:${port}`, ...flags];
+  // A Lease that a killed one holds would make the next one wait.
+  const own = ['--leader-elect=false', `--metrics-bind-address=127.0.0.1:${port}`];
+  const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-STDERR_CHARS_MAX)));

@@ -42,6 +42,14 @@ test('without flags: the defaults of kube-controller-manager', () => {
       watchList: true,
       confirmMassRemoval: true,
     },
+    election: {
+      namespace: 'kube-system',
+      name: 'endpointd',
+      leaseDurationMs: 15_000,
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2000,
+      standby: 'warm',
+    },
     kubeconfig: '',
     master: '',
     shardHeapLimitMb: 512,
@@ -123,6 +131,10 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--adaptive-batch-period-max=1s'], (o) => o.controller.adaptiveBatchPeriodMaxMs, 1000],
   [['--kubelet-shutdown-is-termination'], (o) => o.controller.kubeletShutdownIsTermination, true],
   [['--compact-slices'], (o) => o.controller.compactSlices, true],
+  [['--leader-elect=false'], (o) => o.election, null],
+  [['--leader-elect-resource-name=endpointd-slices'], (o) => o.election?.name, 'endpointd-slices'],
+  [['--leader-elect-lease-duration=60s'], (o) => o.election?.leaseDurationMs, 60_000],
+  [['--standby=cold'], (o) => o.election?.standby, 'cold'],
   [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];
 for (const [args, pick, expected] of good) {
@@ -131,6 +143,16 @@ for (const [args, pick, expected] of good) {
 
 /** Each message is one line that holds the flag, the value and what is allowed. */
 const bad: [string[], string[]][] = [
+  [
+    ['--leader-elect-lease-duration=10s'],
+    ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
+  ],
+  [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
+  [
+    ['--leader-elect-resource-name=kube-controller-manager'],
+    ['--leader-elect-resource-name', 'stops all its controllers'],
+  ],
+  [['--leader-elect-resource-lock=endpoints'], ['--leader-elect-resource-lock', 'leases']],
   [['--concurrent-endpoint-syncs=0'], ['--concurrent-endpoint-syncs', "'0'", 'whole number from 1 to 10000']],
   [['--concurrent-endpoint-syncs=5.5'], ['--concurrent-endpoint-syncs', "'5.5'", 'whole number']],
   [['--concurrent-endpoint-syncs'], ['--concurrent-endpoint-syncs', 'argument missing']],

@@ -65,6 +65,8 @@ export async function startEndpointd(
       `--kubeconfig=${cluster.kubeconfigPath}`,
       '--metrics-bind-address=127.0.0.1:0',
       '--logging-format=json',
+      // A Lease that a killed one holds would make the next one wait.
+      '--leader-elect=false',
       ...flags,
     ],
     logFifo ? fifoPath : logPath,

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Access } from '../../src/node/access.ts';
+import { createClock } from '../../src/node/clock.ts';
 import { createTransport } from '../../src/node/transport.ts';
 import type { TransportEvent } from '../../src/ports/transport.ts';
 import { PKI } from '../support/pki.ts';
@@ -77,6 +78,7 @@ async function openWatch(access: Access): Promise<{ ended: Promise<TransportEven
       refreshMs: 600_000,
       userAgent: 'endpointd/0.0.0 (test/test)',
       maxWritesInFlight: 1,
+      clock: createClock(),
       log: () => undefined,
       observe: () => undefined,
     },

@@ -12,6 +12,7 @@ import { ACCEPT_METADATA, JSON_TYPE } from '../../src/kube/media-type.ts';
 import type { Access } from '../../src/node/access.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { selfSigned, type TlsIdentity } from '../../src/node/self-signed.ts';
+import { createClock } from '../../src/node/clock.ts';
 import { createTransport } from '../../src/node/transport.ts';
 import type { TransportEvent } from '../../src/ports/transport.ts';
 import { clientOf } from './client.ts';
@@ -77,6 +78,7 @@ describe('429 from a real API server', () => {
         refreshMs: 60_000,
         userAgent: 'endpointd/test',
         maxWritesInFlight: TOGETHER,
+        clock: createClock(),
         log: ignore,
         observe: ignore,
       },

@@ -129,7 +129,10 @@ test('no name stands twice in the catalogue, and each has a unit and help', () =
   const names = CATALOGUE.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const { name, type, help, bounds } of CATALOGUE) {
-    assert.match(name, /^(workqueue|rest_client|endpoint(_slice|_slice_mirroring)?_controller|endpointd)_[a-z_]+$/);
+    assert.match(
+      name,
+      /^(workqueue|rest_client|endpoint(_slice|_slice_mirroring)?_controller|endpointd|leader_election)_[a-z_]+$/,
+    );
     if (!UPSTREAM_WITHOUT_TOTAL.has(name)) assert.equal(name.endsWith('_total'), type === 'counter', name);
     assert.equal(bounds.length > 0, type === 'histogram', name);
     assert.deepEqual(

@@ -33,6 +33,24 @@ test('connections are kept and reused', async () => {
   assert.equal(world.connections(), 1);
 });
 
+test('a write whose time runs out while it waits for a connection is never sent', async () => {
+  await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
+  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  const first = httpRequest(write);
+  world.transport.send(first);
+  await world.until(() => world.seen.length === 1);
+  const { clock } = world;
+  const notAfter = { nowMs: clock.nowMs() + 30, wallMs: clock.wallMs() + 30 };
+  world.transport.send(httpRequest({ ...write, path: '/late', notAfter }));
+  await world.until(() => clock.nowMs() >= notAfter.nowMs);
+  world.transport.cancel(first.id);
+  await world.until(() => world.events.length > 0);
+  const [failure] = world.events;
+  assert.ok(failure?.type === 'failure');
+  assert.deepEqual([failure.kind, failure.mayHaveArrived], ['late', false]);
+  assert.equal(world.seen.length, 1);
+});
+
 test('a write waiting for a connection that times out certainly did not arrive', async () => {
   await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
   const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;

@@ -1,5 +1,6 @@
 /** What a scraper reads after a busy morning: every metric has something to say, once, as a number. */
 import assert from 'node:assert/strict';
+import { leadershipOf } from '../support/election-world.ts';
 import { describe, it } from 'node:test';
 import { createPod, createService, createSim, deleteObject, setPodStatus, type Sim } from '../support/sim.ts';
 import {
@@ -94,6 +95,13 @@ function slicesMorning(): Sim {
   return sim;
 }
 
+function leading(): Sim {
+  const sim = createSim({ leadership: leadershipOf('replica') });
+  sim.start();
+  sim.run(5000);
+  return sim;
+}
+
 /** Lines without those of the runtime, whose means are no numbers before their first sample. */
 async function scrape(sim: Sim): Promise<string[]> {
   const text = await createRegistry(sim.metrics!, () => sim.nowMs()).text();
@@ -119,7 +127,8 @@ describe('a scrape', () => {
   });
 
   it('has a series of every metric of the catalogue', async () => {
-    const lines = [...(await scrape(busy())), ...(await scrape(slicesMorning()))];
+    const stories = [busy(), slicesMorning(), leading()];
+    const lines = (await Promise.all(stories.map(scrape))).flat();
     const silent = CATALOGUE.map(({ name }) => name).filter(
       (name) =>
         !lines.some(

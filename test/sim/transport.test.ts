@@ -30,6 +30,7 @@ function worldOf(sim: Sim, seen: readonly SeenRequest[]): TransportWorld {
     transport,
     events,
     seen,
+    clock: sim.clocks,
     onEvent: () => undefined,
     until(done) {
       const lastMs = sim.nowMs() + LONGEST_MS;

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../../src/ports/transport.ts';
 
 /** What the server saw. */
@@ -26,6 +27,8 @@ export type Answer =
 
 export interface TransportWorld {
   readonly transport: Transport;
+  /** By which `notAfter` is said. */
+  readonly clock: Pick<Clock, 'nowMs' | 'wallMs'>;
   /** Everything delivered so far, oldest first. */
   readonly events: readonly TransportEvent[];
   readonly seen: readonly SeenRequest[];
@@ -361,6 +364,32 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
       assert.equal(calledInside, false);
     },
   );
+
+  for (const [whose, monoMs, wallMs] of [
+    ['monotonic', 0, 10_000],
+    ['wall', 10_000, 0],
+  ] as const) {
+    contract(
+      `what its ${whose} clock calls late is not sent`,
+      () => ({ status: 200, body: '' }),
+      async (world) => {
+        const { clock } = world;
+        const soon = { nowMs: clock.nowMs() + 10_000, wallMs: clock.wallMs() + 10_000 };
+        const late = httpRequest({ notAfter: { nowMs: clock.nowMs() + monoMs, wallMs: clock.wallMs() + wallMs } });
+        const early = httpRequest({ path: '/early', notAfter: soon });
+        world.transport.send(late);
+        world.transport.send(early);
+        await world.until(() => world.events.length === 2);
+        const [failure] = eventsOf(world, late.id);
+        assert.ok(failure?.type === 'failure');
+        assert.deepEqual([failure.kind, failure.mayHaveArrived], ['late', false]);
+        assert.deepEqual(
+          world.seen.map(({ path }) => path),
+          ['/early'],
+        );
+      },
+    );
+  }
 
   contract(
     'many requests side by side are each answered once',

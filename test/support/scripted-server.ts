@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TransportEvent } from '../../src/ports/transport.ts';
 import type { Access } from '../../src/node/access.ts';
 import type { LogLine } from '../../src/node/log.ts';
+import { createClock } from '../../src/node/clock.ts';
 import { createTransport, type RequestObservation, type TransportConfig } from '../../src/node/transport.ts';
 import type { Answer, SeenRequest, TransportWorld } from '../suites/transport.ts';
 
@@ -57,6 +58,7 @@ export async function socketWorld(
   const { accessOf = plainAccess, readAccess, ...config } = overrides;
   const access = accessOf(origin);
 
+  const clock = createClock();
   const transport = createTransport(
     {
       access,
@@ -64,6 +66,7 @@ export async function socketWorld(
       refreshMs: 60_000,
       userAgent: 'endpointd/0.0.0 (test/test)',
       maxWritesInFlight: 16,
+      clock,
       log: (line) => logged.push(line),
       observe: (observation) => observed.push(observation),
       ...config,
@@ -88,6 +91,7 @@ export async function socketWorld(
     origin,
     logged,
     observed,
+    clock,
     onEvent: () => undefined,
     connections: () => connections,
     async until(done) {

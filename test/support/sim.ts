@@ -2,6 +2,7 @@
  * A whole world in one thread and in virtual time: the real controller, the real planners and codecs, the embedded API
  * server's `apply`, and a network between them that delays, loses and refuses as the seed and the faults say.
  */
+import { createSimTime, type SimTask, type SimTime } from './sim-time.ts';
 import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
@@ -18,6 +19,7 @@ import {
   type Watch,
 } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
+import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
@@ -26,7 +28,6 @@ import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
 import type { KubeObject, Status } from '../../src/kube/types.ts';
 import { fnv1a32 } from '../../src/lib/hash.ts';
-import { createHeap, heapFirst, heapPlace, heapRemove } from '../../src/lib/heap.ts';
 import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
 import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -76,6 +77,8 @@ const NO_LAG: Lag = { toMs: 0, backMs: 0 };
 const LAG_MS_MAX = 20_000;
 
 export interface SimConfig {
+  /** A further process before the same API server, in the same time. Its network, and what it asks for, is its own. */
+  readonly beside?: Sim;
   readonly seed?: number;
   readonly options?: Partial<ControllerOptions>;
   readonly shards?: number;
@@ -97,6 +100,8 @@ export interface SimConfig {
   readonly mutateEndpoints?: boolean;
   /** Default: one, whose watches are at once up to date. */
   readonly servers?: ServersConfig;
+  /** Default: it writes without holding a Lease. */
+  readonly leadership?: LeadershipOptions | null;
   /** Where syncs are told of; default: in events, metrics and the log. */
   readonly reports?: LoopConfig['reports'];
 }
@@ -118,13 +123,6 @@ export interface RestoreOptions {
  * Status as the API server does.
  */
 export type Refuse = (request: HttpRequest) => number | Status | FaultReply;
-
-interface Task {
-  readonly atMs: number;
-  readonly order: number;
-  readonly run: () => void;
-  heapIndex: number;
-}
 
 /** One exchange with the API server as it happened, for tests that count. */
 export interface Exchange {
@@ -156,7 +154,12 @@ export interface Sim {
   /** What the controller asked, in order of arrival, watches and lists too. */
   readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
+  readonly time: SimTime;
+  /** Tells watches of a change. */
+  readonly changed: () => void;
   nowMs(): number;
+  /** Those of the process, for what is done beside its loop. */
+  readonly clocks: Pick<Clock, 'nowMs' | 'wallMs'>;
   /** The monotonic clock of the controller. */
   processMs(): number;
   /** Starts a controller (a new process: nothing is kept of one before), with other options from now on if told so. */
@@ -247,32 +250,27 @@ export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
   const faults: FaultChances = { ...NO_FAULTS, ...config.faults };
   let options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
-  const tasks = createHeap<Task>((a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order));
-  let now = 0;
-  let order = 0;
+  const time = config.beside?.time ?? createSimTime();
+  const { at } = time;
   let isDown = false;
   let generation = 0;
 
-  function at(atMs: number, run: () => void): Task {
-    const task: Task = { atMs: Math.max(now, atMs), order: order++, run, heapIndex: -1 };
-    heapPlace(tasks, task);
-    return task;
-  }
-
-  const wallMs = (): number => START_WALL_MS + now;
-  const server = createApiServer({
-    random: () => nextFloat(prng),
-    watchList: config.serverWatchList ?? true,
-    ...(config.serviceClusterIPRanges === undefined ? {} : { serviceClusterIPRanges: config.serviceClusterIPRanges }),
-  });
+  const wallMs = (): number => START_WALL_MS + time.now;
+  const server =
+    config.beside?.server ??
+    createApiServer({
+      random: () => nextFloat(prng),
+      watchList: config.serverWatchList ?? true,
+      ...(config.serviceClusterIPRanges === undefined ? {} : { serviceClusterIPRanges: config.serviceClusterIPRanges }),
+    });
   let serverTickAtMs = Infinity;
   function tickServer(): void {
     const next = tick(server, wallMs()) - START_WALL_MS;
-    if (next < serverTickAtMs || serverTickAtMs <= now) {
+    if (next < serverTickAtMs || serverTickAtMs <= time.now) {
       serverTickAtMs = next;
       if (next < Infinity)
         at(next, () => {
-          if (now >= serverTickAtMs) tickServer();
+          if (time.now >= serverTickAtMs) tickServer();
         });
     }
   }
@@ -283,10 +281,12 @@ export function createSim(config: SimConfig = {}): Sim {
   const streams = new Set<OpenStream>();
   const servers: Servers | null =
     config.servers === undefined ? null : createServers(config.servers, (config.seed ?? 1) + SERVERS_SEED);
-  const changed = (): void => {
-    servers?.note(now, server.revision);
-    tickServer();
-  };
+  const changed =
+    config.beside?.changed ??
+    ((): void => {
+      servers?.note(time.now, server.revision);
+      tickServer();
+    });
   const requestsByKind = new Map<string, number>();
   /** Each request has draws of its own: in a story that lacks something it still meets the same fate. */
   function drawsOf({ method, lane, path }: HttpRequest): Prng {
@@ -302,7 +302,11 @@ export function createSim(config: SimConfig = {}): Sim {
   let clockStoodMs = 0;
   let openStreams = new Map<number, { readonly path: string; readonly openedAtMs: number }>();
 
+  /** Those of the process, for what is done beside its loop. */
+  const clocks = { nowMs: (): number => time.now - clockStoodMs, wallMs: (): number => wallMs() + sim.wallShiftMs };
   const sim = {
+    time,
+    changed,
     server,
     faults,
     refuse: config.refuse ?? (() => 0),
@@ -312,7 +316,8 @@ export function createSim(config: SimConfig = {}): Sim {
     trickleWatches: false,
     script: null as Sim['script'],
     onShadowPlan: null as Sim['onShadowPlan'],
-    transport: (deliver: (events: readonly TransportEvent[]) => void): Transport => simTransport(() => true, deliver),
+    transport: (deliver: (events: readonly TransportEvent[]) => void): Transport =>
+      simTransport(() => true, clocks, deliver),
     keepEndsBack: false,
     pageBytesMax: (_request: HttpRequest): number => PAGE_BYTES_MAX,
     exchanges,
@@ -322,8 +327,9 @@ export function createSim(config: SimConfig = {}): Sim {
     metrics: null as MetricStore | null,
     shards: null as SimShards | null,
     planner: (shard: number) => planners[shard]!,
-    nowMs: () => now,
-    processMs: () => now - clockStoodMs,
+    nowMs: () => time.now,
+    clocks,
+    processMs: () => time.now - clockStoodMs,
     at(atMs: number, act: () => void) {
       at(atMs, act);
     },
@@ -351,14 +357,14 @@ export function createSim(config: SimConfig = {}): Sim {
         options,
         clock,
         random: { uint32: () => nextUint32(prng) },
-        transport: (deliver) => simTransport(alive, (events) => enter(() => deliver(events))),
+        transport: (deliver) => simTransport(alive, clock, (events) => enter(() => deliver(events))),
         shards: (deliver): Shards => {
           const plannerConfig = plannerConfigOf(options);
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
             batchMs: config.batchMs ?? (() => 1),
-            schedule: (delayMs: number, run: () => void) => void at(now + delayMs, () => whenAwake(run)),
+            schedule: (delayMs: number, run: () => void) => void at(time.now + delayMs, () => whenAwake(run)),
             startPlanning: (shard: number) => {
               const planner = createPlanner(plannerConfig);
               if (alive()) planners[shard] = planner;
@@ -372,6 +378,7 @@ export function createSim(config: SimConfig = {}): Sim {
           return sim.shards;
         },
         host: 'simulated',
+        leadership: leadershipOf(mine),
         ...(config.reports === undefined ? {} : { reports: config.reports }),
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
@@ -381,7 +388,7 @@ export function createSim(config: SimConfig = {}): Sim {
         },
       });
       sim.loop = loop;
-      at(now, () => enter(() => loop.start()));
+      at(time.now, () => enter(() => loop.start()));
     },
     kill() {
       generation++;
@@ -396,13 +403,13 @@ export function createSim(config: SimConfig = {}): Sim {
     freeze() {
       if (frozen !== null || sim.loop === null) return;
       frozen = [];
-      frozenAtMs = now;
+      frozenAtMs = time.now;
     },
     thaw(clockStood = false) {
       if (frozen === null) return;
       const waiting = frozen;
       frozen = null;
-      if (clockStood) clockStoodMs += now - frozenAtMs;
+      if (clockStood) clockStoodMs += time.now - frozenAtMs;
       for (const run of waiting) run();
     },
     stop() {
@@ -426,15 +433,7 @@ export function createSim(config: SimConfig = {}): Sim {
       }
       return reply.body;
     },
-    run(ms: number) {
-      const untilMs = now + ms;
-      for (let task = heapFirst(tasks); task !== undefined && task.atMs <= untilMs; task = heapFirst(tasks)) {
-        heapRemove(tasks, task);
-        now = task.atMs;
-        task.run();
-      }
-      now = untilMs;
-    },
+    run: time.run,
     cutWatches() {
       closeWatches(server);
     },
@@ -460,13 +459,19 @@ export function createSim(config: SimConfig = {}): Sim {
     },
   };
 
+  /** Each life of a process has an identity of its own. */
+  function leadershipOf(life: number): LeadershipOptions | null {
+    const { leadership = null } = config;
+    return leadership === null ? null : { ...leadership, identity: `${leadership.identity}-${life}` };
+  }
+
   function simClock(enter: (run: () => void) => void): Clock {
-    let timer: Task | null = null;
+    let timer: SimTask | null = null;
     const clock: Clock = {
-      nowMs: () => now - clockStoodMs,
+      nowMs: () => time.now - clockStoodMs,
       wallMs: () => wallMs() + sim.wallShiftMs,
       wakeAt(atMs, wake) {
-        if (timer !== null) heapRemove(tasks, timer);
+        if (timer !== null) time.drop(timer);
         // Rounding must not let it ring before its time: it would be set to the same time for ever.
         const ringMs = atMs + clockStoodMs;
         timer = at(ringMs - clockStoodMs < atMs ? ringMs + ROUNDING_MS : ringMs, () => {
@@ -482,7 +487,11 @@ export function createSim(config: SimConfig = {}): Sim {
     return clock;
   }
 
-  function simTransport(alive: () => boolean, deliver: (events: readonly TransportEvent[]) => void): Transport {
+  function simTransport(
+    alive: () => boolean,
+    clock: Pick<Clock, 'nowMs' | 'wallMs'>,
+    deliver: (events: readonly TransportEvent[]) => void,
+  ): Transport {
     const cancelled = new Set<number>();
     const watches = new Map<number, Watch>();
     const delay = (draws: Prng): number => LATENCY_MS + nextFloat(draws) * LATENCY_MS;
@@ -497,12 +506,12 @@ export function createSim(config: SimConfig = {}): Sim {
     };
     const fail = (
       id: number,
-      kind: 'refused' | 'reset' | 'timeout' | 'too-big',
+      kind: (TransportEvent & { type: 'failure' })['kind'],
       mayHaveArrived: boolean,
       afterMs: number,
       message = 'simulated',
     ): void => {
-      at(now + afterMs, () => answer(id, { type: 'failure', id, kind, message, mayHaveArrived }));
+      at(time.now + afterMs, () => answer(id, { type: 'failure', id, kind, message, mayHaveArrived }));
     };
 
     function askServer(request: HttpRequest): ApiReply {
@@ -535,7 +544,7 @@ export function createSim(config: SimConfig = {}): Sim {
       const refused = sim.refuse(request);
       if (refused !== 0) {
         const reply = replyOf(refused);
-        exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
+        exchanges.push({ atMs: time.now, method: request.method, path: request.path, status: reply.status });
         return respond(id, reply, delayMs + backMs);
       }
       const from = servers === null || !request.stream ? null : reachOn(servers, request);
@@ -549,7 +558,7 @@ export function createSim(config: SimConfig = {}): Sim {
       sim.observer.before(request);
       const reply = scripted ?? askServer(request);
       changed();
-      exchanges.push({ atMs: now, method: request.method, path: request.path, status: reply.status });
+      exchanges.push({ atMs: time.now, method: request.method, path: request.path, status: reply.status });
       sim.observer.after(request, reply.status);
       if ('watch' in reply) return stream(request, reply, from?.server ?? 0, draws);
       if (chance(draws, faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
@@ -564,7 +573,7 @@ export function createSim(config: SimConfig = {}): Sim {
 
     function respond(id: number, reply: Answer, afterMs: number): void {
       const { status, headers, body } = reply;
-      at(now + afterMs, () =>
+      at(time.now + afterMs, () =>
         answer(id, {
           type: 'response',
           id,
@@ -587,14 +596,14 @@ export function createSim(config: SimConfig = {}): Sim {
       }
       watches.set(id, watch);
       // In order, as on one connection: nothing overtakes what was sent before.
-      let lastAtMs = now + openedAfterMs;
+      let lastAtMs = time.now + openedAfterMs;
       const inOrder = (run: () => void): void => {
-        const behindMs = servers?.lagMs(from, now) ?? 0;
-        lastAtMs = Math.max(lastAtMs, now + delay(draws) + behindMs + lagOf(request, draws).backMs);
+        const behindMs = servers?.lagMs(from, time.now) ?? 0;
+        lastAtMs = Math.max(lastAtMs, time.now + delay(draws) + behindMs + lagOf(request, draws).backMs);
         at(lastAtMs, run);
       };
       at(lastAtMs, () => {
-        if (alive() && !cancelled.has(id) && !ended) openStreams.set(id, { path: request.path, openedAtMs: now });
+        if (alive() && !cancelled.has(id) && !ended) openStreams.set(id, { path: request.path, openedAtMs: time.now });
         answer(id, {
           type: 'response',
           id,
@@ -648,7 +657,7 @@ export function createSim(config: SimConfig = {}): Sim {
         }
         if (watch.ended && !sim.keepEndsBack) end(null);
       };
-      watch.onReady = () => at(now, pump);
+      watch.onReady = () => at(time.now, pump);
       pump();
     }
 
@@ -659,18 +668,22 @@ export function createSim(config: SimConfig = {}): Sim {
     ): { server: number; wanted: number; reached: number; waitMs: number } {
       const chosen = all.pick();
       const wanted = Number(new URLSearchParams(request.path.split('?')[1]).get('resourceVersion') ?? '');
-      const reached = all.reached(chosen, now);
-      return { server: chosen, wanted, reached, waitMs: wanted > reached ? all.lagMs(chosen, now) : 0 };
+      const reached = all.reached(chosen, time.now);
+      return { server: chosen, wanted, reached, waitMs: wanted > reached ? all.lagMs(chosen, time.now) : 0 };
     }
 
     return {
       send(request) {
         cancelled.delete(request.id);
+        const { notAfter } = request;
+        if (notAfter !== undefined && (clock.nowMs() >= notAfter.nowMs || clock.wallMs() >= notAfter.wallMs)) {
+          return fail(request.id, 'late', false, LATENCY_MS);
+        }
         const draws = drawsOf(request);
         const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request, draws);
         // The server does what it is asked even if nobody waits for the answer any more.
         if (toMs + backMs > request.timeoutMs) {
-          at(now + request.timeoutMs, () => {
+          at(time.now + request.timeoutMs, () => {
             answer(request.id, {
               type: 'failure',
               id: request.id,
@@ -681,7 +694,7 @@ export function createSim(config: SimConfig = {}): Sim {
             cancelled.add(request.id);
           });
         }
-        at(now + delay(draws) + toMs, () => {
+        at(time.now + delay(draws) + toMs, () => {
           if (alive() || toMs > 0) arrive(request, backMs, draws);
         });
       },

@@ -1,5 +1,6 @@
 /** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
 import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
+import { forgetBehind } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { createUnit } from './unit.ts';
 import type { WorkItem } from '../queues/workqueue.ts';
@@ -154,6 +155,7 @@ export function releaseService(state: ControllerState, service: ServiceState): v
   for (const { sync, slices, item } of service.units) if (sync !== null || slices !== null || !isIdle(item)) return;
   for (const unit of service.units) {
     unit.controller.stuck.delete(unit);
+    forgetBehind(state.leadership, unit);
     forgetFacts(state, unit);
   }
   dropExpected(state, service.endpoints);

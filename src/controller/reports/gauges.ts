@@ -1,5 +1,7 @@
 /** The gauges. They are read from the state of the controllers when somebody asks. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
+import { isLeader } from '../leader/elector.ts';
+import type { Leadership } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -15,6 +17,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(store, state.writes.tokens, state.options);
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
+  if (state.leadership !== null) readElection(store, state.leadership);
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.writes.pause, nowMs));
   for (const controller of state.controllers) readController(store, state, controller);
 
@@ -47,6 +50,13 @@ export function readState(store: MetricStore, state: ControllerState): void {
     for (const _ of allNodes(state.nodes)) counts.nodes++;
     return state.reflectors.map(({ resource }) => ({ labels: { resource }, value: counts[resource] }));
   });
+}
+
+function readElection(store: MetricStore, { elector, behind }: Leadership): void {
+  const { name } = elector.options;
+  readMetric(store, 'leader_election_master_status', { name }, () => Number(isLeader(elector)));
+  readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
+  readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
 }
 
 function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {

@@ -1,4 +1,5 @@
 /** What the health endpoints say, from the state alone. A controller with a dead watch is not ready. */
+import { holderOf, isLeader } from '../leader/elector.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 
@@ -24,6 +25,16 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
     const downMs = nowMs - downSinceMs;
     return { name, ok: downMs <= WATCH_DOWN_MS_MAX, message: `no watch for ${Math.round(downMs / 1000)} s` };
   });
+  if (state.reflectors.length === 0 && state.leadership?.standby === 'cold') {
+    return [{ name: 'controller', ok: true, message: 'stands by without caches' }];
+  }
   const running = state.phase === 'running';
-  return [{ name: 'controller', ok: running, message: running ? '' : state.phase }, ...checks];
+  return [{ name: 'controller', ok: running, message: running ? standbyText(state) : state.phase }, ...checks];
+}
+
+/** Standing by is no reason not to be ready. */
+function standbyText({ leadership }: ControllerState): string {
+  if (leadership === null || isLeader(leadership.elector)) return '';
+  const holder = holderOf(leadership.elector);
+  return holder === null ? 'stands by' : `stands by, ${holder} leads`;
 }

@@ -4,7 +4,7 @@
  */
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
-import { recordEvent, type EventRecorder } from './event-recorder.ts';
+import type { EventInput } from './event-correlator.ts';
 import { createFirstSyncs, noteAllDue, noteFirstStuck, noteFirstSync } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
@@ -39,7 +39,7 @@ export interface Reports {
 export interface ReportHands {
   readonly log: Log;
   readonly instruments: Instruments;
-  readonly recorder: EventRecorder;
+  readonly record: (event: EventInput, now: Now) => void;
   readonly journal: Journal;
 }
 
@@ -163,8 +163,7 @@ function emit(hands: ReportHands, unit: Unit, reason: EventReasonName, detail: s
   const { controller, service } = unit;
   const { type, message, about = controller.eventsAbout }: EventReason = EVENT_REASONS[reason];
   const object = about === 'Service' ? service.record : service.endpoints.record;
-  recordEvent(
-    hands.recorder,
+  hands.record(
     {
       component: controller.component,
       involvedObject: {
@@ -179,7 +178,6 @@ function emit(hands: ReportHands, unit: Unit, reason: EventReasonName, detail: s
       reason,
       message: message(keyOf(service), detail),
     },
-    now.nowMs,
-    now.wallMs,
+    now,
   );
 }

@@ -4,6 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
+import { mustListFirst, noteShadowed } from '../leader/leadership.ts';
 import { beginRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
@@ -22,7 +23,7 @@ import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
 import { ensureSlice, forgetFacts, getUnit, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
-import { isInPlanner, needsRead, noteOutcome, noteRemoved } from './planner-view.ts';
+import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { isFragmented, noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
@@ -193,13 +194,19 @@ export function onPlanned(
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
+  const { writes } = plan;
+  if (isWanted(unit) && mustListFirst(state.leadership, unit, writes, now)) {
+    for (const write of writes) ackNotSent(unit, write);
+    noteUncertain(service.view, controller.kind);
+    beginPlan(state, unit, now);
+    return;
+  }
   sync.plannedAtMs = now.nowMs;
   if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
   state.reports.planned(unit, before, now);
-  const { writes } = plan;
   sync.later = [];
   if (!isWanted(unit)) {
     for (const write of writes) ackNotSent(unit, write);
@@ -338,6 +345,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   state.reports.synced(unit, sync, now);
   const { failure, shadow } = sync;
   if (shadow !== null) {
+    noteShadowed(state.leadership, state.isShadow, unit, sync, now);
     state.outbox.effects.push({ type: 'shadow', plan: { ...shadow, failure: failure?.message ?? null } });
   }
   if (failure === null) {

@@ -23,7 +23,7 @@ import { endpointsPath, slicesPath } from '../../kube/key.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../../kube/media-type.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Interner } from '../../lib/interner.ts';
-import type { TransportEvent } from '../../ports/transport.ts';
+import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
 const WRITE_TIMEOUT_MS = 10_000;
@@ -69,6 +69,8 @@ export interface WriteHands {
   withdraw(queued: QueuedWrite, now: Now): void;
   /** What has been reached of the resource of the object; undefined = nobody watches it. */
   reachedOf(output: OutputState): Reached | undefined;
+  /** What keeps a write from being sent, or done, when another process may write. */
+  fence(): { readonly notAfter?: Deadline; readonly query: string };
 }
 
 export function createWrites(tokens: TokenBucket): Writes {
@@ -128,17 +130,19 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   instruments.stage('throttle').observe(throttledSeconds);
   hands.metrics.rateLimiter(METHODS[verb]).observe(throttledSeconds);
   instruments.writeBytes(verb).inc(body.length);
+  const { query, ...fence } = hands.fence();
   hands.outbox.send(
     { for: 'write', queued },
     {
       lane: 'write',
       method: METHODS[verb],
-      path: pathOf(queued),
+      path: pathOf(queued) + query,
       accept: ACCEPT_METADATA,
       contentType: verb === 'delete' ? JSON_TYPE : PROTOBUF,
       body: verb === 'delete' ? deleteOptions(write) : body,
       stream: false,
       timeoutMs: WRITE_TIMEOUT_MS,
+      ...fence,
     },
   );
 }

@@ -68,6 +68,7 @@ class World {
       },
       interner: this.#state.interner,
       metrics: this.#state.instruments,
+      fence: () => ({ query: '' }),
       inFlightMax,
       isMoot: ({ write }) => this.moot.has(write.name),
       withdraw: ({ write }) => this.withdrawn.push(write.name),

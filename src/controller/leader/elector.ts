@@ -1,0 +1,462 @@
+/**
+ * Leader election by a Lease, as client-go does it: the same record, and the same rule of safety: times of the server or
+ * of another process are never compared with the own clock. A leader ceases to be one `renewDeadlineMs` after it *sent* the
+ * last renewal that was confirmed, by the larger of what its two clocks say; another takes the Lease no sooner than the
+ * Lease's duration after it *saw* the record change. Unlike client-go a standby watches the Lease, and tries at the moment
+ * at which it runs out.
+ */
+import { assert, unreachable } from '../../lib/assert.ts';
+import { nextFloat, type Prng } from '../../lib/prng.ts';
+import {
+  isSameRecord,
+  leaseBody,
+  leaseTime,
+  readLease,
+  type Lease,
+  type LeaseKey,
+  type LeaseRecord,
+} from '../../kube/lease.ts';
+import { JSON_TYPE } from '../../kube/media-type.ts';
+import { DecodeError } from '../../kube/protobuf.ts';
+import { isNotFound, readStatus } from '../../kube/status.ts';
+import type { HttpRequest, TransportEvent } from '../../ports/transport.ts';
+import type { Now } from '../event.ts';
+import type { Log } from '../outbox.ts';
+import { leasesPath, leaseWatchRequest, takeWatchEvent, type LeaseNews, type LeaseWatch } from './lease-watch.ts';
+
+export interface ElectionOptions extends LeaseKey {
+  /** Unique for each life of a process. */
+  readonly identity: string;
+  /** How long others wait after the last renewal that they saw; whole seconds in the record. */
+  readonly leaseDurationMs: number;
+  /** How long the leader acts on its last confirmed renewal. */
+  readonly renewDeadlineMs: number;
+  /** Between two renewals, and at least between two tries. */
+  readonly retryPeriodMs: number;
+}
+
+/** What an elector needs of the process around it. */
+export interface ElectorHands {
+  /** Asks for a request; its events come back to `onElectorEvent`, with the id that is returned. */
+  readonly send: (request: Omit<HttpRequest, 'id'>) => number;
+  readonly cancel: (id: number) => void;
+  readonly log: Log;
+  /** The process leads from now on. */
+  readonly begin: (now: Now) => void;
+  /** The process leads no longer: nothing more may be written. */
+  readonly end: (now: Now) => void;
+}
+
+export interface Elector {
+  readonly options: ElectionOptions;
+  readonly prng: Prng;
+  phase: ElectorPhase;
+  seen: SeenLease | null;
+  attempt: Attempt | null;
+  watch: LeaseWatch;
+  /** Monotonic ms at which a standby tries next, whatever the watch says; also when the watch is opened again. */
+  pollAtMs: number;
+  /** Why the last request failed; '' = it did not. */
+  failing: string;
+  /** Renewals that met another version than was known (`leader_election_slowpath_total`). */
+  slowPaths: number;
+}
+
+/** released: for good, at the end of the process. */
+export type ElectorPhase =
+  | { readonly name: 'standby' | 'releasing' | 'released' }
+  | {
+      readonly name: 'leader';
+      readonly since: Now;
+      /** Another process, or an earlier leadership of this one, held the Lease and has not given it back. */
+      readonly isAfterOther: boolean;
+      /** When the last confirmed renewal was sent. */
+      readonly confirmed: Now;
+      readonly renewAtMs: number;
+    };
+
+/** The Lease as it was read or written last, and the monotonic ms at which its record was first seen so. */
+export interface SeenLease {
+  readonly lease: Lease;
+  readonly sinceMs: number;
+  /** It was missing then for the last time, and has been at every look since `sinceMs`; -Infinity = it is there. */
+  readonly missedAtMs: number;
+}
+
+/** The one request that is under way, its watch aside. */
+interface Attempt {
+  readonly id: number;
+  readonly verb: 'read' | 'create' | 'update' | 'release';
+  readonly sentAt: Now;
+  /** Who held the Lease, as far as it was known then. */
+  readonly holderBefore: string;
+  /** It follows a write that met another version. */
+  readonly isAfterConflict: boolean;
+}
+
+/** client-go's spread of its retries. */
+const JITTER = 1.2;
+/** What a Lease that nobody holds says, as client-go writes it. */
+const RELEASED_SECONDS = 1;
+
+export function createElector(options: ElectionOptions, prng: Prng): Elector {
+  return {
+    options,
+    prng,
+    phase: { name: 'standby' },
+    seen: null,
+    attempt: null,
+    watch: { name: 'closed' },
+    pollAtMs: -Infinity,
+    failing: '',
+    slowPaths: 0,
+  };
+}
+
+export function isLeader({ phase }: Elector): boolean {
+  return phase.name === 'leader';
+}
+
+/** Of another one, or null. */
+export function holderOf({ seen, options }: Elector): string | null {
+  const holder = seen?.lease.record.holder ?? '';
+  return holder === '' || holder === options.identity ? null : holder;
+}
+
+/** After this time nothing may be sent any more, by either clock. */
+export function fenceOf({ phase, options }: Elector): Now {
+  assert(phase.name === 'leader', 'elector: who does not lead has no fence');
+  const { nowMs, wallMs } = phase.confirmed;
+  return { nowMs: nowMs + options.renewDeadlineMs, wallMs: wallMs + options.renewDeadlineMs };
+}
+
+/** Does what is due. Returns the monotonic ms at which something is due next; Infinity = only events matter. */
+export function wakeElector(elector: Elector, hands: ElectorHands, now: Now): number {
+  endIfLapsed(elector, hands, now);
+  const { phase } = elector;
+  if (phase.name === 'released' || phase.name === 'releasing') return Infinity;
+  if (elector.attempt === null && now.nowMs >= dueMs(elector)) tryNow(elector, hands, now);
+  const lapseMs = isLeader(elector) ? fenceOf(elector).nowMs : Infinity;
+  return elector.attempt === null ? Math.min(dueMs(elector), lapseMs) : lapseMs;
+}
+
+/** An event of one of its requests. */
+export function onElectorEvent(elector: Elector, hands: ElectorHands, event: TransportEvent, now: Now): void {
+  endIfLapsed(elector, hands, now);
+  const { attempt, watch } = elector;
+  if (attempt?.id === event.id) {
+    elector.attempt = null;
+    onAnswer(elector, hands, attempt, event, now);
+  } else if (watch.name !== 'closed' && watch.id === event.id) {
+    const taken = takeWatchEvent(watch, elector.options, event);
+    elector.watch = taken.watch;
+    if (taken.watch.name === 'closed' && event.type === 'chunk') hands.cancel(event.id);
+    for (const news of taken.news) onNews(elector, hands, news, now);
+  }
+}
+
+/**
+ * At the end of the process: gives the Lease back, if it is held. Only to be called when every write has been answered:
+ * the next leader begins at once.
+ */
+export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
+  const { phase, seen } = elector;
+  dropRequests(elector, hands);
+  if (phase.name !== 'leader' || seen === null) {
+    elector.phase = { name: 'released' };
+    return;
+  }
+  elector.phase = { name: 'releasing' };
+  hands.end(now);
+  const time = leaseTime(now.wallMs);
+  const { transitions } = seen.lease.record;
+  const durationSeconds = RELEASED_SECONDS;
+  write(
+    elector,
+    hands,
+    'release',
+    { holder: '', durationSeconds, acquireTime: time, renewTime: time, transitions },
+    now,
+  );
+}
+
+/** Without giving the Lease back: a write may still be under way, so others have to wait until it runs out. */
+export function abandonLease(elector: Elector, hands: ElectorHands, now: Now): void {
+  dropRequests(elector, hands);
+  if (isLeader(elector)) hands.end(now);
+  elector.phase = { name: 'released' };
+}
+
+function dropRequests(elector: Elector, hands: ElectorHands): void {
+  if (elector.attempt !== null) hands.cancel(elector.attempt.id);
+  elector.attempt = null;
+  closeWatch(elector, hands);
+}
+
+function closeWatch(elector: Elector, hands: ElectorHands): void {
+  if (elector.watch.name !== 'closed') hands.cancel(elector.watch.id);
+  elector.watch = { name: 'closed' };
+}
+
+/** Monotonic ms of the next try. */
+function dueMs(elector: Elector): number {
+  const { phase, seen, watch } = elector;
+  if (phase.name === 'leader') return phase.renewAtMs;
+  const pollMs = watch.name === 'closed' ? elector.pollAtMs : Infinity;
+  return seen === null ? elector.pollAtMs : Math.min(pollMs, Math.max(freeAtMs(elector, seen), elector.pollAtMs));
+}
+
+/** When the Lease may be taken: at once where nobody holds it, or the elector itself. */
+function freeAtMs(elector: Elector, { lease, sinceMs, missedAtMs }: SeenLease): number {
+  const { identity, leaseDurationMs } = elector.options;
+  const { holder, durationSeconds } = lease.record;
+  // Of what is gone nobody knows who held it last, but who leads.
+  if (missedAtMs > -Infinity)
+    return isLeader(elector) ? -Infinity : sinceMs + Math.max(leaseDurationMs, durationSeconds * 1000);
+  return holder === '' || holder === identity ? -Infinity : sinceMs + durationSeconds * 1000;
+}
+
+function isFree(elector: Elector, now: Now): boolean {
+  return elector.seen === null || now.nowMs >= freeAtMs(elector, elector.seen);
+}
+
+function tryNow(elector: Elector, hands: ElectorHands, now: Now): void {
+  const { seen } = elector;
+  if (seen === null || !isFree(elector, now)) read(elector, hands, false, now);
+  else write(elector, hands, 'update', ownRecord(elector, seen.lease.record, now), now);
+}
+
+function ownRecord({ options }: Elector, before: LeaseRecord | null, now: Now): LeaseRecord {
+  const time = leaseTime(now.wallMs);
+  const isRenewal = before !== null && before.holder === options.identity;
+  return {
+    holder: options.identity,
+    durationSeconds: Math.floor(options.leaseDurationMs / 1000),
+    acquireTime: isRenewal ? before.acquireTime : time,
+    renewTime: time,
+    transitions: before === null ? 0 : before.transitions + (isRenewal ? 0 : 1),
+  };
+}
+
+function read(elector: Elector, hands: ElectorHands, isAfterConflict: boolean, now: Now): void {
+  const { namespace, name } = elector.options;
+  const path = `${leasesPath(namespace)}/${name}`;
+  request(elector, hands, 'read', { method: 'GET', path, body: null }, now, isAfterConflict);
+}
+
+function write(
+  elector: Elector,
+  hands: ElectorHands,
+  verb: 'create' | 'update' | 'release',
+  record: LeaseRecord,
+  now: Now,
+  isAfterConflict = false,
+): void {
+  const { options, seen } = elector;
+  const collection = leasesPath(options.namespace);
+  const isCreate = verb === 'create';
+  const path = isCreate ? collection : `${collection}/${options.name}`;
+  const body = leaseBody(isCreate ? null : seen!.lease, options, record);
+  request(elector, hands, verb, { method: isCreate ? 'POST' : 'PUT', path, body }, now, isAfterConflict);
+}
+
+/**
+ * Somebody has removed the Lease. Who held it may have renewed it since it was seen, and need not have noticed: it is made
+ * again when it would have run out, had it been renewed just now. (Two may write where it is removed several times within
+ * that time, or before one of them has seen it once.)
+ */
+function onMissing(elector: Elector, hands: ElectorHands, now: Now): void {
+  const { seen } = elector;
+  closeWatch(elector, hands);
+  if (seen !== null) {
+    // After a longer time without a look it may have been there meanwhile.
+    const wasMissing = now.nowMs - seen.missedAtMs <= elector.options.renewDeadlineMs / 2;
+    elector.seen = { ...seen, sinceMs: wasMissing ? seen.sinceMs : now.nowMs, missedAtMs: now.nowMs };
+  }
+  if (isFree(elector, now)) write(elector, hands, 'create', ownRecord(elector, null, now), now);
+  else tryLater(elector, now);
+}
+
+function request(
+  elector: Elector,
+  hands: ElectorHands,
+  verb: Attempt['verb'],
+  { method, path, body }: Pick<HttpRequest, 'method' | 'path' | 'body'>,
+  now: Now,
+  isAfterConflict: boolean,
+): void {
+  assert(elector.attempt === null, 'elector: one request at a time');
+  const id = hands.send({
+    lane: 'lease',
+    method,
+    path,
+    accept: JSON_TYPE,
+    contentType: body === null ? '' : JSON_TYPE,
+    body,
+    stream: false,
+    // So that one that is lost leaves time for another before the deadline.
+    timeoutMs: elector.options.renewDeadlineMs / 2,
+  });
+  const holderBefore = verb === 'create' ? '' : (elector.seen?.lease.record.holder ?? '');
+  elector.attempt = { id, verb, sentAt: now, holderBefore, isAfterConflict };
+}
+
+function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event: TransportEvent, now: Now): void {
+  if (elector.phase.name === 'releasing') {
+    elector.phase = { name: 'released' };
+    return;
+  }
+  const answer = readAnswer(event, elector.options);
+  switch (answer.type) {
+    case 'lease':
+      noteSuccess(elector, hands);
+      see(elector, hands, answer.lease, attempt.verb === 'read' ? now : attempt.sentAt);
+      if (attempt.verb === 'read') afterRead(elector, hands, attempt.isAfterConflict, now);
+      else confirm(elector, hands, attempt, now);
+      return;
+    case 'conflict':
+    case 'missing':
+      if (attempt.verb === 'update') afterConflict(elector, hands, attempt, now);
+      else if (attempt.verb === 'read') onMissing(elector, hands, now);
+      else tryLater(elector, now);
+      return;
+    case 'failed':
+      noteFailure(elector, hands, answer.message);
+      tryLater(elector, now);
+      return;
+    default:
+      unreachable(answer);
+  }
+}
+
+type Answer =
+  | { readonly type: 'lease'; readonly lease: Lease }
+  /** conflict: another version, or a name that is taken. missing: there is no such Lease. */
+  | { readonly type: 'conflict' | 'missing' }
+  | { readonly type: 'failed'; readonly message: string };
+
+/** What answers a request for a Lease but does not hold one says nothing: it is a proxy's, or a page to sign in. */
+function readAnswer(event: TransportEvent, key: LeaseKey): Answer {
+  if (event.type === 'failure') return { type: 'failed', message: `${event.kind}: ${event.message}` };
+  assert(event.type === 'response', 'elector: an answer');
+  const { status, contentType, body } = event;
+  if (status === 409) return { type: 'conflict' };
+  if (isNotFound(contentType, status, body)) return { type: 'missing' };
+  if (status !== 200 && status !== 201) {
+    return { type: 'failed', message: readStatus(contentType, status, body).message ?? `HTTP status ${status}` };
+  }
+  try {
+    return { type: 'lease', lease: readLease(body, key) };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { type: 'failed', message: `HTTP status ${status}, but ${error.message}` };
+  }
+}
+
+/** An outage is told once, and once that it is over. */
+function noteFailure(elector: Elector, hands: ElectorHands, err: string): void {
+  if (elector.failing !== err)
+    hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
+  elector.failing = err;
+}
+
+function noteSuccess(elector: Elector, hands: ElectorHands): void {
+  if (elector.failing !== '') hands.log('info', 0, 'Lease answers again', { lease: leaseText(elector) });
+  elector.failing = '';
+}
+
+function leaseText({ options }: Elector): string {
+  return `${options.namespace}/${options.name}`;
+}
+
+/** Somebody else has written the Lease, or removed it: it is read before it is written again. */
+function afterConflict(elector: Elector, hands: ElectorHands, { isAfterConflict }: Attempt, now: Now): void {
+  if (isLeader(elector)) elector.slowPaths++;
+  closeWatch(elector, hands);
+  if (!isAfterConflict) {
+    read(elector, hands, true, now);
+    return;
+  }
+  // The second in a row: who meets one at every try must not try without a pause.
+  tryLater(elector, now);
+}
+
+/** What the Lease is now. Who holds it is news for a log, and for a leader its end. */
+function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void {
+  const before = elector.seen;
+  const isSame = before !== null && isSameRecord(before.lease.record, lease.record);
+  elector.seen = { lease, sinceMs: isSame ? before.sinceMs : at.nowMs, missedAtMs: -Infinity };
+  const { holder } = lease.record;
+  const { identity } = elector.options;
+  if (holder !== before?.lease.record.holder && holder !== '' && holder !== identity) {
+    hands.log('info', 0, 'Another process leads', { holder });
+  }
+  if (isLeader(elector) && holder !== identity) endLeadership(elector, hands, `the Lease is held by "${holder}"`, at);
+}
+
+function afterRead(elector: Elector, hands: ElectorHands, isAfterConflict: boolean, now: Now): void {
+  if (isFree(elector, now)) {
+    write(elector, hands, 'update', ownRecord(elector, elector.seen!.lease.record, now), now, isAfterConflict);
+    return;
+  }
+  tryLater(elector, now);
+  openWatch(elector, hands);
+}
+
+function openWatch(elector: Elector, hands: ElectorHands): void {
+  if (elector.watch.name !== 'closed' || isLeader(elector)) return;
+  const { resourceVersion } = elector.seen!.lease;
+  elector.watch = { name: 'opening', id: hands.send(leaseWatchRequest(elector.options, resourceVersion)) };
+}
+
+function onNews(elector: Elector, hands: ElectorHands, news: LeaseNews, now: Now): void {
+  if (news.type === 'lease') {
+    see(elector, hands, news.lease, now);
+    if (isFree(elector, now)) elector.pollAtMs = now.nowMs;
+  } else if (news.type === 'over') {
+    elector.pollAtMs = now.nowMs + pauseMs(elector);
+  }
+}
+
+/** The server has applied a write of the own record that was sent then. */
+function confirm(elector: Elector, hands: ElectorHands, { sentAt, holderBefore }: Attempt, now: Now): void {
+  const before = elector.phase;
+  const renewAtMs = sentAt.nowMs + elector.options.retryPeriodMs;
+  const lasting =
+    before.name === 'leader'
+      ? { since: before.since, isAfterOther: before.isAfterOther }
+      : { since: now, isAfterOther: holderBefore !== '' };
+  elector.phase = { name: 'leader', ...lasting, confirmed: sentAt, renewAtMs };
+  if (before.name === 'leader') return;
+  closeWatch(elector, hands);
+  hands.log('info', 0, 'This process leads', { identity: elector.options.identity });
+  hands.begin(now);
+  // The answer came after the deadline of what it confirms.
+  endIfLapsed(elector, hands, now);
+}
+
+function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
+  if (elector.phase.name !== 'leader') return;
+  const fence = fenceOf(elector);
+  if (now.nowMs < fence.nowMs && now.wallMs < fence.wallMs) return;
+  endLeadership(elector, hands, `the Lease was not renewed within ${elector.options.renewDeadlineMs} ms`, now);
+}
+
+function endLeadership(elector: Elector, hands: ElectorHands, reason: string, now: Now): void {
+  elector.phase = { name: 'standby' };
+  if (elector.attempt !== null) hands.cancel(elector.attempt.id);
+  elector.attempt = null;
+  elector.pollAtMs = now.nowMs;
+  hands.log('warning', 0, 'This process leads no longer', { reason });
+  hands.end(now);
+}
+
+function tryLater(elector: Elector, now: Now): void {
+  const { phase, options } = elector;
+  if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs: now.nowMs + options.retryPeriodMs };
+  else elector.pollAtMs = now.nowMs + pauseMs(elector);
+}
+
+function pauseMs({ options, prng }: Elector): number {
+  return options.retryPeriodMs * (1 + JITTER * nextFloat(prng));
+}

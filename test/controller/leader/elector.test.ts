@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import type { Now } from '../../../src/controller/event.ts';
+import { createElector, isLeader, onElectorEvent, wakeElector } from '../../../src/controller/leader/elector.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
+import type { HttpRequest, TransportEvent } from '../../../src/ports/transport.ts';
+import { electionWorld, LEASE, LEASE_PATH, TIMES } from '../../support/election-world.ts';
+
+describe('an elector', () => {
+  it('makes the Lease where there is none, and leads', () => {
+    const world = electionWorld(['a']);
+    world.run(100);
+    assert.deepEqual(world.lease(), { holder: 'a', transitions: 0, seconds: 15 });
+    assert.deepEqual(world.candidates[0]!.log, ['info | This process leads | a', 'begins']);
+  });
+
+  it('of two that start together one leads, and the other one says who', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const [leader, standby] = world.candidates.toSorted(
+      (x, y) => Number(isLeader(y.elector)) - Number(isLeader(x.elector)),
+    );
+    const name = leader!.elector.options.identity;
+    assert.deepEqual(leader!.log, [`info | This process leads | ${name}`, 'begins']);
+    assert.deepEqual(standby!.log, [`info | Another process leads | ${name}`]);
+  });
+
+  it('renews every retry period, and nothing but the time changes', () => {
+    const world = electionWorld(['a']);
+    world.run(100);
+    const before = world.request('GET', LEASE_PATH).body;
+    world.run(60_000);
+    const after = world.request('GET', LEASE_PATH).body;
+    const versions = [before, after].map(
+      (object) => (object['metadata'] as { resourceVersion: string }).resourceVersion,
+    );
+    assert.equal(Number(versions[1]) - Number(versions[0]), 30);
+    const spec = (object: Record<string, unknown>): object => ({ ...(object['spec'] as object), renewTime: '' });
+    assert.deepEqual(spec(after), spec(before));
+  });
+
+  it('leaves labels, annotations and unknown fields of the Lease as they are', () => {
+    const world = electionWorld(['a']);
+    world.run(100);
+    const lease = world.request('GET', LEASE_PATH).body as { metadata: object; spec: object };
+    const marked = { ...lease, metadata: { ...lease.metadata, annotations: { note: 'kept' } } };
+    assert.equal(world.request('PUT', LEASE_PATH, marked).status, 200);
+    world.run(20_000);
+    const { metadata } = world.request('GET', LEASE_PATH).body as { metadata: { annotations: object } };
+    assert.deepEqual(metadata.annotations, { note: 'kept' });
+    assert.deepEqual(world.candidates[0]!.log, ['info | This process leads | a', 'begins']);
+    assert.equal(world.candidates[0]!.elector.slowPaths, 1);
+  });
+
+  it('a standby leads as soon as the Lease of one that was killed runs out', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
+    leader.kill();
+    world.run(12_900);
+    assert.equal(
+      world.candidates.some((candidate) => candidate.mayWrite()),
+      false,
+    );
+    world.run(2200);
+    assert.equal(
+      world.candidates.some((candidate) => candidate.mayWrite()),
+      true,
+    );
+    assert.equal(world.lease()!.transitions, 1);
+  });
+
+  it('a standby leads within a second of a release', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
+    leader.release();
+    world.run(1000);
+    assert.equal(leader.elector.phase.name, 'released');
+    assert.notEqual(world.leader(), null);
+    assert.equal(world.lease()!.transitions, 1);
+  });
+
+  it('one that cannot renew leads no longer at the deadline, and again when it can', () => {
+    const world = electionWorld(['a']);
+    world.run(9000);
+    const [a] = world.candidates;
+    a!.log.length = 0;
+    a!.network.cut = true;
+    world.run(9000);
+    assert.equal(a!.mayWrite(), true);
+    world.run(2100);
+    assert.equal(a!.mayWrite(), false);
+    assert.deepEqual(a!.log, [
+      'warning | Cannot read or write the Lease | kube-system/endpointd | timeout: lost',
+      'warning | This process leads no longer | the Lease was not renewed within 10000 ms',
+      'ends',
+    ]);
+    a!.network.cut = false;
+    world.run(10_000);
+    assert.equal(a!.mayWrite(), true);
+    assert.equal(world.lease()!.transitions, 0, 'nobody else has held it');
+  });
+
+  it('one that stood still may not write when it goes on, and learns of the other', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
+    leader.freeze();
+    world.run(30_000);
+    assert.equal(leader.mayWrite(), false, 'the fence holds before it has looked at anything');
+    leader.thaw();
+    world.run(5000);
+    assert.equal(isLeader(leader.elector), false);
+    assert.notEqual(world.lease()!.holder, leader.elector.options.identity);
+  });
+
+  it('one whose monotonic clock stood still is stopped by its wall clock', () => {
+    const world = electionWorld(['a']);
+    world.run(10_000);
+    const [a] = world.candidates;
+    a!.shiftMs.wall += 60_000;
+    assert.equal(a!.mayWrite(), false);
+  });
+
+  it('a standby does not believe its wall clock', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.leader();
+    for (const candidate of world.candidates) {
+      if (candidate.elector.options.identity !== leader) candidate.shiftMs.wall += 3_600_000;
+    }
+    world.run(10_000);
+    assert.equal(world.leader(), leader);
+  });
+
+  it('a standby whose watch has fallen silent does not take a Lease that is renewed', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.leader();
+    for (const { network } of world.candidates) network.mute = true;
+    world.run(60_000);
+    assert.equal(world.leader(), leader);
+    assert.equal(world.lease()!.transitions, 0);
+  });
+
+  it('what a slow read tells counts from its answer, not from when it was sent', () => {
+    const sent: Omit<HttpRequest, 'id'>[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    const hands = {
+      send: (request: Omit<HttpRequest, 'id'>) => sent.push(request),
+      cancel() {},
+      log() {},
+      begin() {},
+      end() {},
+    };
+    const at = (nowMs: number): Now => ({ nowMs, wallMs: nowMs });
+    wakeElector(elector, hands, at(0));
+    onElectorEvent(elector, hands, leaseAnswer(1, { holderIdentity: 'b', leaseDurationSeconds: 15 }), at(4000));
+    onElectorEvent(elector, hands, { ...leaseAnswer(2, {}), body: new Uint8Array(0) }, at(4001));
+    assert.deepEqual(
+      sent.map(({ method, stream }) => `${method}${stream ? ' stream' : ''}`),
+      ['GET', 'GET stream'],
+    );
+    assert.equal(wakeElector(elector, hands, at(18_999)), 19_000);
+    wakeElector(elector, hands, at(19_000));
+    assert.equal(sent.at(-1)!.method, 'PUT');
+  });
+
+  it('an answer that is no Lease is told once, and once that it is over', () => {
+    const lines: string[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    let id = 0;
+    const log = (_level: string, _v: number, message: string, fields: object): void => {
+      lines.push([message, ...Object.values(fields)].join(' | '));
+    };
+    const hands = { send: () => ++id, cancel() {}, log, begin() {}, end() {} };
+    for (const nowMs of [0, 10_000, 20_000]) {
+      wakeElector(elector, hands, { nowMs, wallMs: nowMs });
+      const page = { ...leaseAnswer(id, {}), contentType: 'text/html', body: Buffer.from('<html>sign in</html>') };
+      onElectorEvent(elector, hands, page, { nowMs, wallMs: nowMs });
+    }
+    wakeElector(elector, hands, { nowMs: 30_000, wallMs: 30_000 });
+    const other = { holderIdentity: 'b', leaseDurationSeconds: 15 };
+    onElectorEvent(elector, hands, leaseAnswer(id, other), { nowMs: 30_000, wallMs: 30_000 });
+    assert.deepEqual(lines, [
+      'Cannot read or write the Lease | kube-system/endpointd | HTTP status 200, but not JSON (at byte 0)',
+      'Lease answers again | kube-system/endpointd',
+      'Another process leads | b',
+    ]);
+  });
+
+  it('a Lease that somebody removes is made again', () => {
+    const world = electionWorld(['a']);
+    world.run(10_000);
+    world.request('DELETE', LEASE_PATH);
+    world.run(3000);
+    assert.equal(world.lease()!.holder, 'a');
+  });
+
+  it('a standby does not make a removed Lease before its holder has to notice', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.leader();
+    world.request('DELETE', LEASE_PATH);
+    world.run(10_000);
+    assert.equal(world.leader(), leader);
+    assert.equal(world.lease()!.holder, leader);
+  });
+
+  it('one whose writes are not all answered leaves the Lease to run out', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
+    leader.abandon();
+    world.run(12_000);
+    assert.equal(world.leader(), null);
+    world.run(4000);
+    assert.notEqual(world.leader(), null);
+  });
+});
+
+function leaseAnswer(id: number, spec: object): TransportEvent & { type: 'response' } {
+  const object = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { ...LEASE, resourceVersion: '7' },
+    spec,
+  };
+  const body = Buffer.from(JSON.stringify(object));
+  const contentType = 'application/json';
+  return { type: 'response', id, status: 200, contentType, retryAfterSeconds: -1, priorityLevel: '', body };
+}

@@ -1,0 +1,274 @@
+/** Two replicas before one API server: one writes, the other one is ready to. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
+import { LEASE_PATH, leadershipOf } from '../support/election-world.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
+import { slicesTable } from '../support/sim-slices.ts';
+
+function replica(identity: string, config: SimConfig, standby: LeadershipOptions['standby'] = 'warm'): Sim {
+  const options = { endpoints: true, slices: true, mirroring: true, ...config.options };
+  return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
+}
+
+interface Replicas {
+  readonly leader: Sim;
+  readonly standby: Sim;
+}
+
+/** `a` leads, `b` stands by; one service with one pod. */
+function replicas(kind: LeadershipOptions['standby'] = 'warm', options: SimConfig['options'] = {}): Replicas {
+  const leader = replica('a', {});
+  const standby = replica('b', { beside: leader, seed: 2, options }, kind);
+  createNode(leader, { name: 'node-1', zone: 'zone-a' });
+  createService(leader, { name: 'web' });
+  createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+  leader.start();
+  leader.run(1000);
+  standby.start();
+  leader.run(5000);
+  return { leader, standby };
+}
+
+function objectWrites(sim: Sim): string[] {
+  return writesOf(sim).filter((line) => !line.includes('/leases'));
+}
+
+function holder(sim: Sim): string {
+  const { spec } = sim.request('GET', LEASE_PATH) as unknown as { spec: { holderIdentity: string } };
+  return spec.holderIdentity;
+}
+
+function warnings(sim: Sim): string[] {
+  return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
+}
+
+/** No answer comes within any time limit. */
+const LOST = { toMs: 0, backMs: 60_000 };
+
+const WEB = 'default/web 10.0.0.1 : http:8080/TCP';
+const WEB_NOT_READY = 'default/web | 10.0.0.1 : http:8080/TCP';
+
+describe('one that stands by', () => {
+  it('writes nothing while the other one leads, and is ready', () => {
+    const { leader, standby } = replicas();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(60_000);
+    assert.deepEqual(objectWrites(standby), []);
+    assert.equal(holder(leader), 'a-1');
+    assert.deepEqual(
+      standby.loop!.readiness().filter(({ ok }) => !ok),
+      [],
+    );
+    assert.equal(standby.loop!.readiness()[0]!.message, 'stands by, a-1 leads');
+  });
+
+  it('knows what the leader has not put right yet, and that it has', () => {
+    const { leader, standby } = replicas();
+    const behind = (): number => metric(standby, 'endpointd_standby_services_behind');
+    assert.equal(behind(), 0);
+    leader.refuse = ({ method }) => (method === 'PUT' ? 503 : 0);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(500);
+    assert.equal(behind(), 2, 'Endpoints and slices');
+    leader.refuse = () => 0;
+    leader.run(30_000);
+    assert.equal(behind(), 0);
+  });
+
+  it('takes what the leader writes as what is stored: no fight, no warning, no Event', () => {
+    const { leader, standby } = replicas();
+    for (let i = 0; i < 20; i++) {
+      setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: i % 2 === 1 });
+      leader.run(3000);
+    }
+    createPod(leader, { name: 'web-2', ip: '127.0.0.1' });
+    leader.run(3000);
+    assert.deepEqual(warnings(standby), []);
+    assert.deepEqual(
+      standby.exchanges.filter(({ path }) => path.includes('/events')),
+      [],
+    );
+    assert.equal(metric(standby, 'endpointd_oldest_unwritten_change_seconds'), 0);
+    assert.equal(metric(standby, 'workqueue_depth'), 0);
+    assert.deepEqual(slicesTable(leader), slicesTable(standby));
+  });
+
+  it('cold, lists nothing until it leads, and is ready all the same', () => {
+    const { leader, standby } = replicas('cold');
+    leader.run(60_000);
+    assert.deepEqual(
+      standby.exchanges.filter(({ path }) => !path.includes('/leases')),
+      [],
+    );
+    assert.deepEqual(standby.loop!.readiness(), [
+      { name: 'controller', ok: true, message: 'stands by without caches' },
+    ]);
+    leader.kill();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(18_000);
+    assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+  });
+});
+
+describe('a take-over', () => {
+  it('after a kill comes when the Lease runs out, and only what differs is written', () => {
+    const { leader, standby } = replicas();
+    createService(leader, { name: 'quiet', spec: { selector: { app: 'quiet' } } });
+    leader.run(5000);
+    leader.kill();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(13_000);
+    assert.deepEqual(objectWrites(standby), []);
+    leader.run(2500);
+    assert.equal(holder(leader), 'b-1');
+    const path = objectWrites(standby).map((line) => line.replace(/web-\w+/, 'web-x'));
+    assert.deepEqual(path, [
+      'PUT /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-x?timeout=4s 200',
+      'PUT /api/v1/namespaces/default/endpoints/web?timeout=4s 200',
+    ]);
+    assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
+  });
+
+  it('after an ordinary end comes within a second, and writes only what differs', () => {
+    const { leader, standby } = replicas();
+    leader.stop();
+    leader.run(1000);
+    assert.equal(leader.stopped, true);
+    assert.equal(holder(leader), 'b-1');
+    leader.run(60_000);
+    assert.deepEqual(objectWrites(standby), []);
+  });
+
+  it('begins with the oldest change', () => {
+    const oneByOne = { concurrentEndpointSyncs: 1, concurrentServiceEndpointSyncs: 1 };
+    const { leader, standby } = replicas('warm', oneByOne);
+    for (const name of ['old', 'young']) {
+      createService(leader, { name, spec: { selector: { app: name } } });
+      createPod(leader, { name: `${name}-1`, labels: { app: name }, ip: '10.0.1.1' });
+    }
+    leader.run(5000);
+    leader.kill();
+    setPodStatus(leader, { name: 'old-1', ip: '10.0.1.1', ready: false });
+    leader.run(3000);
+    setPodStatus(leader, { name: 'young-1', ip: '10.0.1.1', ready: false });
+    leader.run(1000);
+    setPodStatus(leader, { name: 'old-1', ip: '10.0.1.9', ready: false });
+    leader.run(14_000);
+    const services = objectWrites(standby).map((line) => /\/(old|young)/.exec(line)![1]);
+    assert.deepEqual(services, ['old', 'old', 'young', 'young']);
+  });
+
+  it('lists the slices of a service before it makes one', () => {
+    const { leader, standby } = replicas();
+    leader.kill();
+    createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
+    createPod(leader, { name: 'new-1', labels: { app: 'new' }, ip: '10.0.2.1' });
+    const from = standby.exchanges.length;
+    leader.run(16_000);
+    assert.deepEqual(
+      asked(standby, from).filter((line) => line.includes('endpointslices')),
+      ['GET endpointslices 200', 'POST endpointslices 201'],
+    );
+    // The Lease is older than any late write now.
+    leader.run(30_000);
+    const later = standby.exchanges.length;
+    createService(leader, { name: 'later', spec: { selector: { app: 'new' } } });
+    leader.run(3000);
+    assert.deepEqual(
+      asked(standby, later).filter((line) => line.includes('endpointslices')),
+      ['POST endpointslices 201'],
+    );
+  });
+
+  it('finds a slice that the leader before made at its last moment', () => {
+    const { leader, standby } = replicas();
+    leader.kill();
+    createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
+    createPod(leader, { name: 'new-1', labels: { app: 'new' }, ip: '10.0.2.1' });
+    leader.run(13_000);
+    // Its POST is done, but no watch has brought it yet.
+    standby.muteWatches = true;
+    const slice = (sim: Sim): string[] => slicesTable(sim).filter((line) => line.startsWith('default/new'));
+    lateSlice(leader);
+    leader.run(10_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.equal(slice(leader).length, 1);
+  });
+
+  it('is told by one Event on the Lease', () => {
+    const { leader } = replicas();
+    leader.kill();
+    leader.run(20_000);
+    assert.deepEqual(
+      eventsOf(leader).filter((line) => line.startsWith('Lease')),
+      ['Lease endpointd: LeaderElection: a-1 became leader', 'Lease endpointd: LeaderElection: b-1 became leader'],
+    );
+  });
+});
+
+describe('one that led and stood still', () => {
+  it('writes nothing when it goes on, though its writes were due', () => {
+    const { leader, standby } = replicas();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.freeze();
+    leader.run(30_000);
+    assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+    const from = leader.exchanges.length;
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: true });
+    leader.thaw();
+    leader.run(10_000);
+    assert.deepEqual(objectWrites({ ...leader, exchanges: leader.exchanges.slice(from) }), []);
+    assert.deepEqual(endpointsTable(leader), [WEB]);
+    assert.ok(objectWrites(standby).length > 0);
+    assert.deepEqual(warnings(leader), ['This process leads no longer']);
+  });
+
+  it('whose answers to writes are outstanding at the deadline takes them as unknown', () => {
+    const { leader, standby } = replicas();
+    leader.lag = ({ path }) => (path.includes('/leases') || path.includes('timeout=') ? LOST : { toMs: 0, backMs: 0 });
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(30_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+    leader.lag = () => ({ toMs: 0, backMs: 0 });
+    standby.stop();
+    leader.run(5000);
+    assert.equal(holder(leader), 'a-1');
+    assert.equal(metric(leader, 'leader_election_master_status'), 1);
+    edit(leader, `${ENDPOINTS}/web`, {}, { subsets: [] });
+    leader.run(5000);
+    assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+  });
+});
+
+/** What the leader before has sent with its last breath. */
+function lateSlice(sim: Sim): void {
+  const { metadata } = sim.request('GET', '/api/v1/namespaces/default/services/new');
+  sim.request('POST', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: 'new-late',
+      labels: {
+        'kubernetes.io/service-name': 'new',
+        'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name: 'new', uid: metadata.uid, controller: true }],
+    },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+    endpoints: [{ addresses: ['10.0.2.1'], conditions: { ready: true, serving: true, terminating: false } }],
+  });
+}
