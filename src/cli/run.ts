@@ -19,6 +19,7 @@ import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { shardsFactory } from './shards.ts';
 import { starting } from './usage.ts';
+import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 
 /** The loop ends a drain by itself after ten seconds; the rest is for threads, sockets and whatever else may hang. */
@@ -212,7 +213,7 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
 
 /** As metrics and log lines name them. */
 function enabledNames({ controller }: RunOptions): ControllerName[] {
-  const { endpoints, slices, mirroring } = controller;
-  const all = { endpoints, endpointslice: slices, 'endpointslice-mirroring': mirroring };
-  return (Object.keys(all) as ControllerName[]).filter((name) => all[name]);
+  return Object.values(DEFINITIONS)
+    .filter((definition) => definition.isEnabled(controller))
+    .map(({ name }) => name);
 }

@@ -27,11 +27,6 @@ export type Facts<K extends OutputKind = OutputKind> = {
 const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, endpoints: true };
 export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
 
-/** Outputs as the main thread names them. */
-export const OUTPUT_ENDPOINTS = 1;
-export const OUTPUT_SLICES = 2;
-export const OUTPUT_MIRROR = 4;
-
 export interface Batch {
   /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */
   readonly wallMs: number;

@@ -53,7 +53,11 @@ test('the bucket and the recorder', async () => {
   const store = createMetricStore();
   const bucket = createTokenBucket(1, 4);
   const recorder = createEventRecorder(10, createPrng(1));
-  exposeTokenBucket(store, bucket, { endpoints: true, slices: false, mirroring: true });
+  const names = [
+    'endpoint_controller_rate_limiter_use',
+    'endpoint_slice_mirroring_controller_rate_limiter_use',
+  ] as const;
+  exposeTokenBucket(store, bucket, names);
   exposeEventRecorder(store, recorder);
   tryTakeToken(bucket, 0);
   const involvedObject = {

@@ -5,7 +5,7 @@ import { itemsOf, keyOf, SLICES_PATH } from './sim-objects.ts';
 import { allNodes } from '../../src/core/node-table.ts';
 import { allPods } from '../../src/core/selector-index.ts';
 import { allServices, allSlices } from '../../src/controller/caches/services.ts';
-import { isWanted, sourcesOf } from '../../src/controller/caches/unit.ts';
+import { isWanted } from '../../src/controller/caches/unit.ts';
 import { isInPlanner } from '../../src/controller/syncs/planner-view.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -89,7 +89,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
     for (const unit of service.units) {
       const { sync, reading, changedAtMs, failures } = unit;
       if (isWanted(unit)) {
-        for (const kind of sourcesOf(unit)) {
+        for (const kind of unit.controller.reads) {
           assert.notEqual(service.view[kind], 'uncertain', `${unit.controller.name} ${of}`);
         }
       }

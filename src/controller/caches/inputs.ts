@@ -8,12 +8,11 @@ import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
 import { tellZone } from './mirror-zones.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
-import { allServices, ensureService, ensureUnit, getService, getUnit, releaseService } from './services.ts';
+import { allServices, ensureService, ensureUnit, getService, releaseService } from './services.ts';
 import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, wantsHints } from './replan.ts';
-import { hasLeftovers, isMirrored } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import {
   allNodes,
@@ -38,7 +37,6 @@ import { labelsEqual } from '../../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../../kube/project.ts';
 import { podIPsOf } from '../../kube/record.ts';
 import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../kube/types.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
@@ -48,13 +46,13 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
       const { previous, before, after } = putPod(state.index, pod);
-      if (state.options.slices) notePod(state.nodes, previous, pod);
+      if (followsNodes(state)) notePod(state.nodes, previous, pod);
       let watchInSeconds = -1;
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
         const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
         watchInSeconds = Math.trunc(seconds);
-        for (const { output, instruments } of state.controllers) {
-          if (output !== OUTPUT_MIRROR) instruments.stage('watch_in').observe(seconds);
+        for (const { followsPods, instruments } of state.controllers) {
+          if (followsPods) instruments.stage('watch_in').observe(seconds);
         }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
@@ -80,6 +78,11 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     },
     synced: onSynced,
   };
+}
+
+/** Whether it matters which pods are on a node. */
+function followsNodes({ controllers }: ControllerState): boolean {
+  return controllers.some(({ followsNodes }) => followsNodes);
 }
 
 /** The cached list stays, because the keys of the index share its texts. */
@@ -111,7 +114,7 @@ function movedPod(
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { before } = removePod(state.index, pod.namespace, pod.name);
-  if (state.options.slices) notePod(state.nodes, pod, undefined);
+  if (followsNodes(state)) notePod(state.nodes, pod, undefined);
   for (const service of before) podChanged(service, pod.name, now);
 }
 
@@ -120,7 +123,7 @@ function podChanged(service: ServiceState, podName: string, now: Now, watchInSec
   noteChangedPod(service.view, podName);
   for (const unit of service.units) {
     const { controller } = unit;
-    if (!controller.running || controller.output === OUTPUT_MIRROR) continue;
+    if (!controller.running || !controller.followsPods) continue;
     const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, now));
     if (unit.changedAtMs < 0) {
       unit.changedAtMs = now.nowMs;
@@ -243,50 +246,27 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
     const { controller } = unit;
     unit.changedAtMs = -1;
     if (!controller.running) continue;
-    // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"). Their
-    // event gets a moment to come before we look.
-    const delayMs = controller.output === OUTPUT_ENDPOINTS ? ORPHAN_GRACE_MS : 0;
-    addWork(controller.queue, unit.item, 'chore', now.nowMs, delayMs);
+    addWork(controller.queue, unit.item, 'chore', now.nowMs, controller.orphanGraceMs);
   }
   releaseService(state, service);
 }
 
-const ORPHAN_GRACE_MS = 2000;
-
-/**
- * Makes the units that every Service with a selector has. Mirroring's is made when there is something to mirror, that
- * of Endpoints also when there is something to clean up. Slices bring their unit along.
- */
+/** Makes the units that have something to plan or to clean up. Slices bring theirs along. */
 function ensureUnits(state: ControllerState, service: ServiceState): void {
-  const { record } = service;
   for (const controller of state.controllers) {
-    const { output, options } = controller;
-    const wanted =
-      output === OUTPUT_MIRROR
-        ? isMirrored(service, options)
-        : (record !== null && isPlanned(record, options)) ||
-          (output === OUTPUT_ENDPOINTS && hasLeftovers(service, options));
-    if (wanted) ensureUnit(service, controller);
+    const { options } = controller;
+    if (controller.wants(service, options) || controller.hasLeftovers(service, options)) {
+      ensureUnit(service, controller);
+    }
   }
 }
 
 function serviceChanged(service: ServiceState, before: ServiceRecord | null, now: Now): void {
   for (const unit of service.units) {
     const { controller } = unit;
-    if (!controller.running) continue;
-    if (controller.output === OUTPUT_MIRROR && !mirroringCares(before, service.record, controller.options)) continue;
+    if (!controller.running || !controller.followsService(before, service.record, controller.options)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
-}
-
-/** Mirroring reads of a Service only whether it exists, whether it may look at it, and whether it has a selector. */
-function mirroringCares(
-  before: ServiceRecord | null,
-  after: ServiceRecord | null,
-  options: ControllerOptions,
-): boolean {
-  if (before === null || after === null || (before.selector === null) !== (after.selector === null)) return true;
-  return isOptedOut(before, options) !== isOptedOut(after, options);
 }
 
 function sameSelector(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
@@ -355,11 +335,11 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
     const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
     for (const pod of podsOnNode(state.nodes, nodeName, find)) {
       for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
-        const unit = getUnit(service, OUTPUT_SLICES);
-        if (unit === undefined) continue;
-        noteChangedPod(service.view, pod.name);
-        const { controller } = unit;
-        if (controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs, controller.batchPeriodMs);
+        for (const { controller, item } of service.units) {
+          if (!controller.followsNodes) continue;
+          noteChangedPod(service.view, pod.name);
+          if (controller.running) addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
+        }
       }
     }
   }

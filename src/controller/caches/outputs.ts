@@ -26,9 +26,7 @@ import {
   releaseSlice,
 } from './services.ts';
 import {
-  isPlanned,
   type ServiceState,
-  type Controller,
   type Unit,
   AS_SENT,
   type ExpectedEcho,
@@ -36,7 +34,7 @@ import {
   type OutputState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isLeftBehind, isMirrored, isWanted, kindOf } from './unit.ts';
+import { fateOfObjects, isWanted, kindOf } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, needsRead, noteObserved, noteUncertain } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -48,7 +46,7 @@ import { projectMeta } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type ObjectBytes } from '../../shard/protocol.ts';
+import type { ObjectBytes } from '../../shard/protocol.ts';
 
 /** The most bodies that are kept for the comparison with their echo. */
 const ECHOES_EXPECTED_MAX = 256;
@@ -142,7 +140,7 @@ function versionTold(output: OutputState | undefined): string {
  * What comes from now on is of another history: no echo and no answer tells anything about it, and no fight goes on.
  */
 function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
-  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  const unit = writerOfObject(output);
   dropExpected(state, output);
   output.held = null;
   output.deletedUid = '';
@@ -332,7 +330,7 @@ function noteWhoOutran(state: ControllerState, output: OutputState, content: Obj
   const version = state.outrun.get(output);
   if (version === undefined) return;
   state.outrun.delete(output);
-  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  const unit = writerOfObject(output);
   // A state of the same version was told, and counted, before the write was sent.
   if (output.record === null || output.record.resourceVersion === version || unit === undefined || !isWanted(unit))
     return;
@@ -351,36 +349,37 @@ function takeEndpoints(
   event: HeldEvent,
   now: Now,
 ): void {
-  const { endpoints: output, record } = service;
+  const { endpoints: output } = service;
   const deleted = event.record === null;
-  const mirrored = tellMirroring(state, service, now);
-  const controller = controllerOf(state, OUTPUT_ENDPOINTS);
-  if (controller?.running === true) {
-    if (record === null) {
-      // Without its Service the object is an orphan, or becomes one. It is looked at in the chores lane.
-      if (!deleted) lookLater(ensureUnit(service, controller), now);
-    } else if (isPlanned(record, state.options)) {
-      const unit = ensureUnit(service, controller);
-      // Where a reply was lost it may be our own doing. The next try begins with a look at the object.
-      const isUncertain = service.view.endpoints === 'uncertain';
-      if (isUncertain || isOfThePast(known, output)) {
-        if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
-        else if (!isUncertain) lookLater(unit, now);
-      } else {
-        // An object is made again that somebody removed, or the API server while the Service was re-created (upstream
-        // PR #93030).
-        noteDamage(state, unit, output, deedOf(output, 'Endpoints', event, now), now);
-      }
-    } else if (isLeftBehind(service, state.options)) {
-      lookLater(ensureUnit(service, controller), now);
+  const isMirrored = tellReaders(state, service, null, now);
+  const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
+  const isWritten = controller?.wants(service, controller.options) === true;
+  if (controller?.running === true && isWritten) {
+    const unit = ensureUnit(service, controller);
+    // Where a reply was lost it may be our own doing. The next try begins with a look at the object.
+    const isUncertain = service.view.endpoints === 'uncertain';
+    if (isUncertain || isOfThePast(known, output)) {
+      if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+      else if (!isUncertain) lookLater(unit, now);
+    } else {
+      // An object is made again that somebody removed, or the API server while the Service was re-created (upstream
+      // PR #93030).
+      noteDamage(state, unit, output, deedOf(unit, output, event, now), now);
     }
+  } else if (controller?.running === true && controller.hasLeftovers(service, controller.options)) {
+    // Without its Service, say, the object is an orphan, or becomes one. It is looked at in the chores lane.
+    lookLater(ensureUnit(service, controller), now);
   }
-  const isRead = controller !== undefined && record !== null && isPlanned(record, state.options);
-  if (!mirrored && !isRead && state.phase === 'running') {
+  if (!isMirrored && !isWritten && state.phase === 'running') {
     // Nobody plans from it now. It is read again should that change.
     dropEndpoints(service);
   }
   if (deleted) releaseService(state, service);
+}
+
+/** Who keeps the object; undefined = nobody here does, or ever did. */
+function writerOfObject({ unit, service }: OutputState): Unit | undefined {
+  return unit ?? service.units.find(({ controller }) => controller.writes === 'Endpoints');
 }
 
 /** What is told is not newer than what was known: nobody has written, but history went back. */
@@ -390,21 +389,23 @@ function isOfThePast(known: OutputRecord | null, { record }: OutputState): boole
   return record !== null && givesWay(record.resourceVersion, known.resourceVersion);
 }
 
-function controllerOf(state: ControllerState, output: number): Controller | undefined {
-  return state.controllers.find((controller) => controller.output === output);
-}
-
 /**
- * Mirroring reads what somebody else writes, so every change of it is followed at once (docs/spec/endpointslice.md
- * "Mirroring: events").
+ * The Endpoints have changed. An output that is made from what somebody else writes follows every change at once
+ * (docs/spec/endpointslice.md "Mirroring: events").
+ * @param by the unit that has read them and plans from them now; null = none
+ * @returns whether any such output is wanted
  */
-export function tellMirroring(state: ControllerState, service: ServiceState, now: Now): boolean {
-  const controller = controllerOf(state, OUTPUT_MIRROR);
-  if (controller === undefined) return false;
-  const mirrored = isMirrored(service, state.options);
-  const unit = mirrored ? ensureUnit(service, controller) : getUnit(service, OUTPUT_MIRROR);
-  if (unit !== undefined && controller.running) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
-  return mirrored;
+export function tellReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
+  let isRead = false;
+  for (const controller of state.controllers) {
+    if (controller.writes === 'Endpoints' || !controller.reads.includes('endpoints')) continue;
+    const isWanted = controller.wants(service, controller.options);
+    isRead ||= isWanted;
+    const unit = isWanted ? ensureUnit(service, controller) : getUnit(service, controller.kind);
+    if (unit === undefined || !controller.running || (isWanted && unit === by)) continue;
+    addWork(controller.queue, unit.item, 'fresh', now.nowMs);
+  }
+  return isRead;
 }
 
 /** The planner is not told of the Endpoints object. Whoever needs it again reads it from the server. */
@@ -431,15 +432,15 @@ function takeSlice(
     // Where a reply or the planner was lost, it is not known whose doing it is: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
-  } else noteDamage(state, unit, output, deedOf(output, 'EndpointSlice', event, now), now);
+  } else noteDamage(state, unit, output, deedOf(unit, output, event, now), now);
 }
 
 /** What has become of the object, as the event tells. */
-function deedOf({ wroteAtSeconds }: OutputState, kind: string, { record, content }: HeldEvent, now: Now): Deed {
+function deedOf({ controller }: Unit, { wroteAtSeconds }: OutputState, { record, content }: HeldEvent, now: Now): Deed {
   const writer = writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
-    ? { damage: 'missing', writer, message: `${kind} deleted by another writer` }
-    : { damage: 'wrong', writer, message: `${kind} changed by another writer` };
+    ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }
+    : { damage: 'wrong', writer, message: `${controller.writes} changed by another writer` };
 }
 
 /** The planner is not told of the unit's slices any more. They are listed should the unit be planned again. */
@@ -472,7 +473,7 @@ export function compareLabels(
 }
 
 function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {
-  const unit = output.unit ?? getUnit(output.service, OUTPUT_ENDPOINTS);
+  const unit = writerOfObject(output);
   if (unit !== undefined) noteDamage(state, unit, output, { damage: 'altered', writer: ADMISSION, message }, now);
 }
 

@@ -40,8 +40,6 @@ export interface ServiceState {
 /** A controller that runs in this process (`controllers.ts`). */
 export interface Controller extends Definition, ControllerPace {
   readonly options: ControllerOptions;
-  /** The bit that stands for what it writes. */
-  readonly output: number;
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
   readonly report: OutputReport;

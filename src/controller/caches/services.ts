@@ -62,13 +62,13 @@ function createService(namespace: string, name: string, shard: number): ServiceS
   return Object.assign(service, { endpoints: createOutput(complete, null, name) });
 }
 
-export function getUnit(service: ServiceState, output: number): Unit | undefined {
-  // At most three: a search beats any index.
-  return service.units.find((unit) => unit.controller.output === output);
+export function getUnit(service: ServiceState, kind: OutputKind): Unit | undefined {
+  // There are few: a search beats any index.
+  return service.units.find(({ controller }) => controller.kind === kind);
 }
 
 export function ensureUnit(service: ServiceState, controller: Controller): Unit {
-  let unit = getUnit(service, controller.output);
+  let unit = getUnit(service, controller.kind);
   if (unit === undefined) {
     unit = createUnit(controller, service);
     // A copy, because an array that has grown has room for 16 more.

@@ -4,16 +4,14 @@ import { dropEndpoints, forgetSlices } from './outputs.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, hasLeftovers, isMirrored, isWanted } from './unit.ts';
+import { fateOfObjects, isWanted, readsEndpoints } from './unit.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { nextFloat } from '../../lib/prng.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES } from '../../shard/protocol.ts';
 
 /**
  * The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once.
  */
 export function startSweep(state: ControllerState, controller: Controller, now: Now): void {
-  const { output } = controller;
   for (const service of allServices(state)) {
     const unit = unitToSweep(state, service, controller);
     if (unit !== null) {
@@ -21,26 +19,25 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
       state.reports.due(unit);
     }
     // Nobody plans from these Endpoints. They are read should that change.
-    else if (output !== OUTPUT_SLICES && !service.units.some(readsEndpoints)) dropEndpoints(service);
+    else if (controller.reads.includes('endpoints') && !service.units.some(plansFromEndpoints)) dropEndpoints(service);
     releaseService(state, service);
   }
 }
 
-function readsEndpoints(unit: Unit): boolean {
-  return unit.controller.output !== OUTPUT_SLICES && isWanted(unit);
+function plansFromEndpoints(unit: Unit): boolean {
+  return readsEndpoints(unit) && isWanted(unit);
 }
 
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
-  if (controller.output === OUTPUT_MIRROR && isMirrored(service, controller.options))
-    return ensureUnit(service, controller);
-  if (controller.output === OUTPUT_ENDPOINTS && hasLeftovers(service, controller.options)) {
+  const { options } = controller;
+  if (controller.wants(service, options) || controller.hasLeftovers(service, options)) {
     return ensureUnit(service, controller);
   }
-  const unit = getUnit(service, controller.output);
+  const unit = getUnit(service, controller.kind);
   if (unit === undefined) return null;
-  if (isWanted(unit) || fateOfObjects(unit) === 'go') return unit;
-  // The service is not ours to plan. Its objects are read again should it get a selector.
-  if (controller.output === OUTPUT_SLICES) forgetSlices(state, unit);
+  if (fateOfObjects(unit) === 'go') return unit;
+  // The service is not ours to plan. Its objects are read again should that change.
+  forgetSlices(state, unit);
   return null;
 }
 

@@ -1,17 +1,9 @@
 /** Whether there is anything to plan for a unit, and what becomes of its objects if not. */
-import type { ControllerOptions } from '../options.ts';
-import {
-  isOptedOut,
-  isPlanned,
-  type ServiceState,
-  type Controller,
-  type OutputState,
-  type Unit,
-} from './service-state.ts';
+import type { Fate } from '../definitions/definition.ts';
+import { isOptedOut, type ServiceState, type Controller, type OutputState, type Unit } from './service-state.ts';
 import { createWorkItem } from '../queues/workqueue.ts';
 import { needsRead } from '../syncs/planner-view.ts';
-import { isOwnEndpoints, whyUnmirrored } from '../../core/mirroring/mirrored.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, type OutputKind } from '../../shard/protocol.ts';
+import type { OutputKind } from '../../shard/protocol.ts';
 
 export function createUnit(controller: Controller, service: ServiceState): Unit {
   const unit: Omit<Unit, 'item'> & { item: null } = {
@@ -37,58 +29,23 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
 
 /** Whether there is anything to plan; if not, what the unit has written before is cleaned up or left alone. */
 export function isWanted({ controller, service }: Unit): boolean {
-  return controller.output === OUTPUT_MIRROR
-    ? isMirrored(service, controller.options)
-    : service.record !== null && isPlanned(service.record, controller.options);
+  return controller.wants(service, controller.options);
 }
 
-export function isMirrored({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
-  return whyUnmirrored(record, endpoints.record, options) === null;
-}
-
-/**
- * Endpoints without a Service, or of a Service that is not to be planned any more: they may be this controller's
- * leftovers.
- */
-export function hasLeftovers(service: ServiceState, options: ControllerOptions): boolean {
-  const isOrphan = service.record === null && service.endpoints.record !== null;
-  return isOrphan || isLeftBehind(service, options);
-}
-
-/** Whether a Service that is not to be planned has Endpoints of ours that must go. */
-export function isLeftBehind({ record, endpoints }: ServiceState, options: ControllerOptions): boolean {
-  if (!options.cleanUpUnselected || record === null || endpoints.record === null) return false;
-  return !isPlanned(record, options) && !isOptedOut(record, options) && isOwnEndpoints(endpoints.record);
-}
-
-/**
- * What becomes of the objects of a unit that is not wanted. `orphaned`: Endpoints without a Service go if the server
- * confirms that and they are this controller's own. Slices of a deleted Service are left to the garbage collector.
- * Slices that mirror nothing any more go (docs/spec/endpointslice.md "One sync", "Mirroring: clean-up"). What a Service
- * leaves behind that is not to be planned any more stays as upstream leaves it, unless a flag asks for its removal (D7
- * and D8).
- */
-export function fateOfObjects({ controller, service: { record } }: Unit): 'stay' | 'go' | 'orphaned' {
+/** What becomes of the objects of a unit that is not wanted. */
+export function fateOfObjects({ controller, service: { record } }: Unit): Fate {
   if (record !== null && isOptedOut(record, controller.options)) return 'stay';
-  if (controller.output === OUTPUT_MIRROR) return 'go';
-  if (record === null) return controller.output === OUTPUT_ENDPOINTS ? 'orphaned' : 'stay';
-  return controller.options.cleanUpUnselected ? 'go' : 'stay';
+  return controller.fate(record, controller.options);
 }
 
-const SOURCES: Readonly<Record<OutputKind, readonly OutputKind[]>> = {
-  endpoints: ['endpoints'],
-  slices: ['slices'],
-  mirror: ['endpoints', 'mirror'],
-};
-
-/** The outputs whose objects the planner has to know when it plans the unit: what it writes, and what it mirrors. */
-export function sourcesOf({ controller }: Unit): readonly OutputKind[] {
-  return SOURCES[controller.kind];
+/** The unit plans from the Endpoints object, be it as what it writes or as what it is made from. */
+export function readsEndpoints({ controller }: Unit): boolean {
+  return controller.reads.includes('endpoints');
 }
 
 /** Whether only the server can tell what the planner has to know of the unit's objects. */
 export function mustRead(unit: Unit): boolean {
-  return sourcesOf(unit).some((kind) => needsRead(unit.service.view, kind));
+  return unit.controller.reads.some((kind) => needsRead(unit.service.view, kind));
 }
 
 /** The output that the object belongs to. */

@@ -8,11 +8,9 @@ import { createWorkQueue } from '../queues/workqueue.ts';
 import type { Controller } from '../caches/service-state.ts';
 import { assert } from '../../lib/assert.ts';
 import type { MetricStore } from '../../metrics/store.ts';
-import { OUTPUT_ENDPOINTS, OUTPUT_MIRROR, OUTPUT_SLICES, type Facts, type OutputKind } from '../../shard/protocol.ts';
+import type { Facts, OutputKind } from '../../shard/protocol.ts';
 import type { Definition, OutputReport } from './definition.ts';
 import { DEFINITIONS } from './definitions.ts';
-
-const BITS = { endpoints: OUTPUT_ENDPOINTS, slices: OUTPUT_SLICES, mirror: OUTPUT_MIRROR };
 
 /** The controllers that the options enable. */
 export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
@@ -30,7 +28,6 @@ function createController<K extends OutputKind>(
   return {
     ...definition,
     ...pace,
-    output: BITS[definition.kind],
     options,
     queue: createWorkQueue(definition.queueName, pace.concurrent),
     instruments: createControllerInstruments(metrics, definition.name),

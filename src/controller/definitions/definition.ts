@@ -1,6 +1,8 @@
 import type { ControllerName, ControllerOptions } from '../options.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { EventReasonName } from '../reports/event-reasons.ts';
+import type { OutputRecord, ServiceRecord } from '../../kube/types.ts';
+import type { MetricName } from '../../metrics/catalogue.ts';
 import type { MetricStore } from '../../metrics/store.ts';
 import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 
@@ -9,8 +11,9 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** Its output. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** The name of its queue in metrics, as upstream calls it. */
+  /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket. */
   readonly queueName: string;
+  readonly tokenUse: MetricName;
   isEnabled(options: ControllerOptions): boolean;
   pace(options: ControllerOptions): ControllerPace;
 
@@ -18,10 +21,28 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly writes: 'Endpoints' | 'EndpointSlice';
   /** The label value that marks EndpointSlices as its own; '' = it writes Endpoints. */
   readonly managedBy: string;
-  /** The caches that it waits for. */
-  caches(options: ControllerOptions): readonly Reflector['resource'][];
   /** Milliseconds until the first repair of an object that somebody else has deleted. */
   readonly recreateMs: number;
+
+  /** The caches that it waits for. */
+  caches(options: ControllerOptions): readonly Reflector['resource'][];
+  /** The outputs whose objects a planner has to know when it plans: its own, and what it is made from. */
+  readonly reads: readonly OutputKind[];
+  /** Its plans follow the pods of a service. */
+  readonly followsPods: boolean;
+  /** Its plans follow the places of these pods: whether their node exists, and its zone. */
+  readonly followsNodes: boolean;
+  /** A change of the Service concerns it; null = it does not exist. */
+  followsService(before: ServiceRecord | null, after: ServiceRecord | null, options: ControllerOptions): boolean;
+
+  /** Whether there is anything to plan; if not, what was written before has a fate. */
+  wants(service: KnownService, options: ControllerOptions): boolean;
+  /** Of a service that is not wanted: there may be objects of its own that it is to look at. Slices show by themselves. */
+  hasLeftovers(service: KnownService, options: ControllerOptions): boolean;
+  /** Of the objects of a service that is not wanted; `record` null = the Service does not exist. */
+  fate(record: ServiceRecord | null, options: ControllerOptions): Fate;
+  /** Milliseconds until it looks at what a deleted Service has left. */
+  readonly orphanGraceMs: number;
 
   /** `source.component` of its events. */
   readonly component: string;
@@ -34,6 +55,15 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** How it reports, for as long as it runs. */
   createReport(metrics: MetricStore): OutputReport<K>;
 }
+
+/** What is known of a service when it is decided whose it is; null = there is no such object. */
+export interface KnownService {
+  readonly record: ServiceRecord | null;
+  readonly endpoints: { readonly record: OutputRecord | null };
+}
+
+/** 'orphaned', of Endpoints alone: gone if the server confirms that there is no Service, and if they are its own. */
+export type Fate = 'stay' | 'go' | 'orphaned';
 
 export interface ControllerPace {
   /** Units that are synced at the same time, at most. */

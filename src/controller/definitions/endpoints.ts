@@ -1,12 +1,17 @@
+import { isOptedOut, isPlanned } from '../caches/service-state.ts';
+import type { ControllerOptions } from '../options.ts';
+import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { readMetric, type MetricStore } from '../../metrics/store.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
-import type { Definition, OutputReport, PlannedEvent } from './definition.ts';
+import type { Definition, KnownService, OutputReport, PlannedEvent } from './definition.ts';
+import { fateOfUnselected } from './fate.ts';
 
 /** Writes the Endpoints of Services with a selector. */
 export const endpointsDefinition: Definition<'endpoints'> = {
   kind: 'endpoints',
   name: 'endpoints',
   queueName: 'endpoint',
+  tokenUse: 'endpoint_controller_rate_limiter_use',
   isEnabled: ({ endpoints }) => endpoints,
   pace: (options) => ({
     concurrent: options.concurrentEndpointSyncs,
@@ -16,10 +21,25 @@ export const endpointsDefinition: Definition<'endpoints'> = {
 
   writes: 'Endpoints',
   managedBy: '',
-  caches: () => ['endpoints', 'services', 'pods'],
   // This object alone says where the service is, so it is repaired nearly at once, as upstream does. The API server
   // deletes Endpoints with their Service: the event of the Service comes by another watch, within this time.
   recreateMs: 50,
+
+  caches: () => ['endpoints', 'services', 'pods'],
+  reads: ['endpoints'],
+  followsPods: true,
+  followsNodes: false,
+  followsService: () => true,
+
+  wants: ({ record }, options) => record !== null && isPlanned(record, options),
+  hasLeftovers,
+  fate(record, options) {
+    if (record === null) return 'orphaned';
+    return fateOfUnselected(options);
+  },
+  // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"). Their event
+  // gets a moment to come before we look.
+  orphanGraceMs: 2000,
 
   component: 'endpoint-controller',
   eventsAbout: 'Service',
@@ -27,6 +47,14 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   failedWrite,
   createReport,
 };
+
+/** Endpoints without a Service, or of one that is not to be planned any more. */
+function hasLeftovers({ record, endpoints }: KnownService, options: ControllerOptions): boolean {
+  if (endpoints.record === null) return false;
+  if (record === null) return true;
+  if (!options.cleanUpUnselected || isPlanned(record, options) || isOptedOut(record, options)) return false;
+  return isOwnEndpoints(endpoints.record);
+}
 
 function failedWrite({ verb }: PlannedWrite, message: string): PlannedEvent | null {
   switch (verb) {

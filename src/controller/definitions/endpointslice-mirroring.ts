@@ -1,5 +1,9 @@
+import { isOptedOut } from '../caches/service-state.ts';
+import type { ControllerOptions } from '../options.ts';
 import { REPAIR_MS } from '../queues/fights.ts';
+import { whyUnmirrored } from '../../core/mirroring/mirrored.ts';
 import { MIRROR_MANAGED_BY_VALUE } from '../../kube/names.ts';
+import type { ServiceRecord } from '../../kube/types.ts';
 import { memo } from '../../lib/memo.ts';
 import { counter, histogram, type MetricStore } from '../../metrics/store.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
@@ -11,6 +15,7 @@ export const mirroringDefinition: Definition<'mirror'> = {
   kind: 'mirror',
   name: 'endpointslice-mirroring',
   queueName: 'endpoint_slice_mirroring',
+  tokenUse: 'endpoint_slice_mirroring_controller_rate_limiter_use',
   isEnabled: ({ mirroring }) => mirroring,
   pace: (options) => ({
     concurrent: options.mirroringConcurrentServiceEndpointSyncs,
@@ -20,13 +25,25 @@ export const mirroringDefinition: Definition<'mirror'> = {
 
   writes: 'EndpointSlice',
   managedBy: MIRROR_MANAGED_BY_VALUE,
-  caches: (options) => [
+  recreateMs: REPAIR_MS,
+
+  caches: ({ mirroringZones }) => [
     'endpointslices',
     'endpoints',
     'services',
-    ...(options.mirroringZones ? (['nodes'] as const) : []),
+    ...(mirroringZones ? (['nodes'] as const) : []),
   ],
-  recreateMs: REPAIR_MS,
+  reads: ['endpoints', 'mirror'],
+  followsPods: false,
+  // Which nodes mirrored endpoints are on only their plans tell (`replan.ts`).
+  followsNodes: false,
+  followsService,
+
+  wants: ({ record, endpoints }, options) => whyUnmirrored(record, endpoints.record, options) === null,
+  hasLeftovers: () => false,
+  // Slices that mirror nothing any more (docs/spec/endpointslice.md "Mirroring: clean-up").
+  fate: () => 'go',
+  orphanGraceMs: 0,
 
   component: 'endpoint-slice-mirroring-controller',
   eventsAbout: 'Endpoints',
@@ -34,6 +51,16 @@ export const mirroringDefinition: Definition<'mirror'> = {
   failedWrite: () => null,
   createReport,
 };
+
+/** Mirroring reads of a Service only whether it exists, whether it may look at it, and whether it has a selector. */
+function followsService(
+  before: ServiceRecord | null,
+  after: ServiceRecord | null,
+  options: ControllerOptions,
+): boolean {
+  if (before === null || after === null || (before.selector === null) !== (after.selector === null)) return true;
+  return isOptedOut(before, options) !== isOptedOut(after, options);
+}
 
 /** docs/spec/endpointslice.md "Metrics". */
 function createReport(metrics: MetricStore): OutputReport<'mirror'> {

@@ -1,6 +1,8 @@
+import { isPlanned } from '../caches/service-state.ts';
 import { SLICE_MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { REPAIR_MS } from '../queues/fights.ts';
 import type { Definition } from './definition.ts';
+import { fateOfUnselected } from './fate.ts';
 import { createSlicesReport } from './endpointslice-report.ts';
 
 /** Writes the EndpointSlices of Services with a selector. */
@@ -8,6 +10,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   kind: 'slices',
   name: 'endpointslice',
   queueName: 'endpoint_slice',
+  tokenUse: 'endpoint_slice_controller_rate_limiter_use',
   isEnabled: ({ slices }) => slices,
   pace: (options) => ({
     concurrent: options.concurrentServiceEndpointSyncs,
@@ -17,8 +20,19 @@ export const endpointsliceDefinition: Definition<'slices'> = {
 
   writes: 'EndpointSlice',
   managedBy: SLICE_MANAGED_BY_VALUE,
-  caches: () => ['endpointslices', 'services', 'nodes', 'pods'],
   recreateMs: REPAIR_MS,
+
+  caches: () => ['endpointslices', 'services', 'nodes', 'pods'],
+  reads: ['slices'],
+  followsPods: true,
+  followsNodes: true,
+  followsService: () => true,
+
+  wants: ({ record }, options) => record !== null && isPlanned(record, options),
+  hasLeftovers: () => false,
+  // Slices of a deleted Service are the garbage collector's (docs/spec/endpointslice.md "One sync").
+  fate: (record, options) => (record === null ? 'stay' : fateOfUnselected(options)),
+  orphanGraceMs: 0,
 
   component: 'endpoint-slice-controller',
   eventsAbout: 'Service',

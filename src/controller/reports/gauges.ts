@@ -14,7 +14,11 @@ import { allNodes } from '../../core/node-table.ts';
 
 /** Registers what is read from the state each time the metrics are asked for. */
 export function readState(store: MetricStore, state: ControllerState): void {
-  exposeTokenBucket(store, state.writes.tokens, state.options);
+  exposeTokenBucket(
+    store,
+    state.writes.tokens,
+    state.controllers.map(({ tokenUse }) => tokenUse),
+  );
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   if (state.leadership !== null) readElection(store, state.leadership);

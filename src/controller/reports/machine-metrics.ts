@@ -1,7 +1,7 @@
 /** What the parts of the controller count for themselves, served under the names of the catalogue. */
 import { attachHistogram, readMetric, type MetricStore } from '../../metrics/store.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import type { ControllerOptions } from '../options.ts';
+import type { MetricName } from '../../metrics/catalogue.ts';
 import { tokenUse, type TokenBucket } from '../writes/rate-limit.ts';
 import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } from '../queues/workqueue.ts';
 
@@ -17,15 +17,8 @@ export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): voi
 }
 
 /** Upstream has a bucket for each controller. Here all running controllers share one, so each of the names shows it. */
-export function exposeTokenBucket(
-  store: MetricStore,
-  bucket: TokenBucket,
-  running: Pick<ControllerOptions, 'endpoints' | 'slices' | 'mirroring'>,
-): void {
-  const use = (nowMs: number): number => tokenUse(bucket, nowMs);
-  if (running.endpoints) readMetric(store, 'endpoint_controller_rate_limiter_use', {}, use);
-  if (running.slices) readMetric(store, 'endpoint_slice_controller_rate_limiter_use', {}, use);
-  if (running.mirroring) readMetric(store, 'endpoint_slice_mirroring_controller_rate_limiter_use', {}, use);
+export function exposeTokenBucket(store: MetricStore, bucket: TokenBucket, names: readonly MetricName[]): void {
+  for (const name of names) readMetric(store, name, {}, (nowMs) => tokenUse(bucket, nowMs));
 }
 
 export function exposeEventRecorder(store: MetricStore, recorder: EventRecorder): void {

@@ -230,16 +230,17 @@ function memberOf(state: ControllerState, pod: PodRecord): Member {
 }
 
 /**
- * News of a unit's objects wait while it syncs, except for the entry that begins that sync: a planner is told nothing
- * about an object while it waits for the ack of a write to it.
+ * News of a unit's objects wait while it syncs, except for entries that plan from these objects: a planner is told
+ * nothing about an object while it waits for the ack of a write to it. One unit writes the Endpoints object, or others
+ * read it. The writer may still have to end. A reader begins with a full snapshot, which waits until nothing of the
+ * writer's is under way.
  */
 function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
-  const silent = units
-    .filter(({ sync, controller }) => sync !== null && !asked.includes(controller.kind))
+  const isToldOf = (kind: OutputKind): boolean =>
+    units.some(({ controller }) => asked.includes(controller.kind) && controller.reads.includes(kind));
+  return units
+    .filter(({ sync, controller }) => sync !== null && !isToldOf(controller.kind))
     .map(({ controller }) => controller.kind);
-  // One unit writes the Endpoints object, or one reads it. The writer may still have to end. The reader begins with a
-  // full snapshot, which waits until nothing of the writer's is under way.
-  return asked.includes('mirror') ? silent.filter((kind) => kind !== 'endpoints') : silent;
 }
 
 /** Nothing is planned of the service any more. The planner forgets it, and its objects are read should that change. */

@@ -15,18 +15,18 @@ import {
   noteOutrun,
   ownWrite,
   releaseHeld,
-  tellMirroring,
+  tellReaders,
   undoneWrite,
 } from '../caches/outputs.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
-import { ensureSlice, forgetFacts, getUnit, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
+import { ensureSlice, forgetFacts, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { isFragmented, noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isWanted, sourcesOf } from '../caches/unit.ts';
+import { fateOfObjects, isWanted, readsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
@@ -35,17 +35,9 @@ import type { Shadow } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
-import { assert } from '../../lib/assert.ts';
+import { assert, unreachable } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import {
-  OUTPUT_ENDPOINTS,
-  OUTPUT_MIRROR,
-  type Ack,
-  type OutputKind,
-  type Plan,
-  type PlannedWrite,
-  type ServiceResult,
-} from '../../shard/protocol.ts';
+import type { Ack, OutputKind, Plan, PlannedWrite, ServiceResult } from '../../shard/protocol.ts';
 
 /** Slices are merged, step by step, in a service that has been quiet for this long. */
 const COMPACT_AFTER_MS = 10_000;
@@ -115,11 +107,14 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     return;
   }
   sync.stage = 'reading';
-  for (const kind of sourcesOf(unit)) {
+  for (const kind of unit.controller.reads) {
     if (!needsRead(unit.service.view, kind)) continue;
     sync.open++;
     if (kind === 'endpoints') readEndpoints(state.hands.reads, unit);
-    else readSlices(state.hands.reads, unit);
+    else {
+      assert(kind === unit.controller.kind, `a unit of ${unit.controller.kind} reads the slices of ${kind}`);
+      readSlices(state.hands.reads, unit);
+    }
   }
   if (sync.open > 0) return;
   sync.stage = 'planning';
@@ -134,7 +129,7 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
   // The watch will bring no news of what is known already.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
-  if (isNews && !(unit.controller.output === OUTPUT_MIRROR && isWanted(unit))) tellMirroring(state, service, now);
+  if (isNews) tellReaders(state, service, unit, now);
   endpoints.inFlight--;
   // The answer to another read may be older still.
   if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
@@ -227,8 +222,8 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
 
 function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now: Now): void {
   const sync = unit.sync!;
-  const isEndpoints = unit.controller.output === OUTPUT_ENDPOINTS;
-  const output = isEndpoints ? unit.service.endpoints : ensureSlice(state, unit, write.name);
+  const { controller, service } = unit;
+  const output = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   sync.open++;
   output.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
@@ -276,7 +271,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
   // Its echo is no news. No Service without a selector was known to have Endpoints before.
-  if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellMirroring(state, service, now);
+  if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
   // The namespace goes away, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(output);
@@ -397,19 +392,25 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   // The planner is not told of slices that are gone either.
   if (!isInPlanner(service.view)) forgetSlices(state, unit);
   const fate = fateOfObjects(unit);
-  if (controller.output === OUTPUT_ENDPOINTS) {
-    if (getUnit(service, OUTPUT_MIRROR) === undefined) dropEndpoints(service);
-    if (fate === 'orphaned') startOrphan(state, unit, now);
-    else if (fate === 'go') removeEndpoints(state, unit, now);
-    else finish(state, unit, now);
-    return;
+  switch (controller.writes) {
+    case 'Endpoints':
+      if (!service.units.some((other) => other !== unit && readsEndpoints(other))) dropEndpoints(service);
+      if (fate === 'orphaned') startOrphan(state, unit, now);
+      else if (fate === 'go') removeEndpoints(state, unit, now);
+      else finish(state, unit, now);
+      return;
+    case 'EndpointSlice':
+      if (fate === 'go') {
+        removeSlices(state, unit, now);
+        return;
+      }
+      assert(fate === 'stay', `slices of ${controller.name} are ${fate}`);
+      forgetSlices(state, unit);
+      finish(state, unit, now);
+      return;
+    default:
+      unreachable(controller.writes);
   }
-  if (fate === 'go') {
-    removeSlices(state, unit, now);
-    return;
-  }
-  forgetSlices(state, unit);
-  finish(state, unit, now);
 }
 
 function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
