@@ -8,14 +8,6 @@ import { assertNone, commentsOf, importedFiles, readSources, withoutComments } f
 /** Where the program and its threads begin: what `tsconfig.build.json` compiles for them is `dist`. */
 const ENTRIES = /^(?:src\/main\.ts|workers\/)/;
 
-/** Sources that no program reaches, and why they are sources. */
-const UNREACHED: ReadonlyMap<string, string> = new Map([
-  ['src/core/differences.ts', 'the list of differences, which documents and tests read'],
-  ['src/page/page.ts', 'reports as pages: the commands that write them come next'],
-  ['src/page/style.ts', 'of page.ts'],
-  ['src/lib/printable.ts', 'of page.ts'],
-]);
-
 /** What comments call by name and others have named: file formats, protocols, Kubernetes. */
 const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(
   ['Host Origin gRPC', 'basicConstraints digitalSignature extKeyUsage keyCertSign serverAuth', 'patchMergeKey'].flatMap(
@@ -53,7 +45,7 @@ describe('tidy', () => {
     };
     for (const { path } of sources) if (ENTRIES.test(path)) follow(path);
     assertNone(
-      sources.map(({ path }) => path).filter((path) => !reached.has(path) && !UNREACHED.has(path)),
+      sources.map(({ path }) => path).filter((path) => !reached.has(path)),
       'Neither src/main.ts nor a worker imports these files, yet they are shipped. Remove them, or move them to test/support:',
     );
   });
