@@ -18,12 +18,13 @@ import type { TransportEvent, Transport } from '../ports/transport.ts';
 import { createListReader } from '../verify/list-reader.ts';
 import { progressText } from '../verify/progress.ts';
 import { reportPage } from '../verify/report-page.ts';
-import { reportText } from '../verify/report-text.ts';
+import { headline, reportText } from '../verify/report-text.ts';
 import { reportOf, type Report } from '../verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
 import { parseVerifyFlags, type VerifyOptions } from './flags.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { shardsFactory } from './shards.ts';
+import { starting } from './usage.ts';
 
 const LOOK_EVERY_MS = 200;
 const STATUS = { same: 0, different: 1, unknown: 2 } as const;
@@ -32,12 +33,14 @@ const STATUS = { same: 0, different: 1, unknown: 2 } as const;
 export async function verify(args: readonly string[]): Promise<number> {
   const options = parseVerifyFlags(args, (text) => process.stdout.write(text));
   const off = onStopSignals((_signal, status) => endNow(status), endNow);
+  // Whoever reads the progress may go away: the report is what counts.
+  process.stderr.on('error', () => undefined);
   // Node's own status for what nobody catches is that of a difference.
   process.on('uncaughtException', (error) => {
     process.stderr.write(`${error.stack}\n`, () => endNow(STATUS.unknown));
   });
   const report = await look(options);
-  await writeReport(process.stdout, outputOf(report, options.output));
+  await starting('write the report', writeReport(process.stdout, outputOf(report, options.output)));
   off();
   return STATUS[report.verdict];
 }
@@ -103,7 +106,7 @@ async function look(options: VerifyOptions): Promise<Report> {
   loop.start();
   await untilOver(verification, clock, progress);
   const report = reportOf(verification, { server: access.origin, startedAt, startedMs });
-  progress.done(progressText(verification));
+  progress.done(headline(report));
   loop.stop();
   for (const close of closers) await close();
   await log.flush(1000);

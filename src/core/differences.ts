@@ -29,10 +29,14 @@ export interface Sign {
   readonly is?: 'missing' | 'extra' | 'other';
   /** The value that is planned. */
   readonly planned?: string;
+  /** What the planned value has not. */
+  readonly without?: string;
   /** The planner has told of such a problem. */
   readonly problem?: Problem['kind'];
   /** The endpoint is a pod's that has ended. */
   readonly podEnded?: true;
+  /** Neither kube-controller-manager nor endpointd has written the object last. */
+  readonly writtenByOther?: true;
 }
 
 export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
@@ -56,6 +60,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Address and family', 'What the API server validates', 'Defects: robustness'],
     defects: [],
     shownBy: 'core/pod-endpoint.test.ts: an invalid node or hostname is left out, and the address is written',
+    sign: { field: 'subsets.addresses[*]', is: 'missing', without: 'nodeName=' },
   },
   {
     id: 'bad-host-or-node-name',
@@ -164,6 +169,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Defects: stale or wrong', 'Defects: robustness'],
     defects: [],
     shownBy: 'scenarios/fights.test.ts: as soon as it is right: repaired within a second, later half a minute at most',
+    sign: { writtenByOther: true },
   },
   {
     id: 'repeated-deletions',

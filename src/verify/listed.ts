@@ -18,23 +18,31 @@ const LISTS: Readonly<Record<Kind, readonly ListedDifference[]>> = {
 /** What else is known of the service. */
 export interface Circumstances {
   readonly problems: readonly Problem[];
+  /** The field manager that has written the object last; '' = not told. */
+  readonly writer: string;
   /** Whether that pod of the service's namespace is there and has ended. */
   readonly hasEnded: (pod: string) => boolean;
 }
 
 /** null = it is on no list, or does not show which one. */
 export function listedDifference(difference: Difference, about: Circumstances): ListedDifference | null {
-  const signed = LISTS[difference.kind].find(({ sign }) => sign !== undefined && shows(sign, difference, about));
-  return signed ?? null;
+  const signed = LISTS[difference.kind].filter(({ sign }) => sign !== undefined && shows(sign, difference, about));
+  // Who edits an object may do it as another difference would: that one says more.
+  return signed.find(({ sign }) => sign?.writtenByOther === undefined) ?? signed[0] ?? null;
 }
 
-function shows(sign: Sign, { field, stored, planned }: Difference, { problems, hasEnded }: Circumstances): boolean {
+/** Field managers of the controllers that are compared. */
+export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set(['kube-controller-manager', 'endpointd']);
+
+function shows(sign: Sign, { field, stored, planned }: Difference, about: Circumstances): boolean {
   if (sign.field !== undefined && sign.field !== patternOf(field) && sign.field !== anyKey(field)) return false;
   const is = stored === null ? 'missing' : planned === null ? 'extra' : 'other';
   if (sign.is !== undefined && sign.is !== is) return false;
   if (sign.planned !== undefined && sign.planned !== planned) return false;
-  if (sign.problem !== undefined && !problems.some(({ kind }) => kind === sign.problem)) return false;
-  return sign.podEnded !== true || hasEnded(podOf(stored ?? ''));
+  if (sign.without !== undefined && planned?.includes(sign.without) !== false) return false;
+  if (sign.problem !== undefined && !about.problems.some(({ kind }) => kind === sign.problem)) return false;
+  if (sign.writtenByOther === true && (about.writer === '' || CONTROLLER_MANAGERS.has(about.writer))) return false;
+  return sign.podEnded !== true || about.hasEnded(podOf(stored ?? ''));
 }
 
 function anyKey(field: string): string {

@@ -12,6 +12,7 @@ import {
   reasonText,
   seenText,
   unseenText,
+  writerText,
 } from './report-text.ts';
 import { formatCount } from '../lib/figures.ts';
 import type { Entry, Page, Section } from '../page/page.ts';
@@ -56,7 +57,7 @@ function reasonSections({ reasons, different }: Report): Section[] {
             field: `${objectText(unit, one)} ${one.field}`.trim(),
             before: one.stored,
             after: one.planned,
-            note: '',
+            note: writerText(one),
           })),
         };
       }),

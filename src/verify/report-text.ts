@@ -74,6 +74,11 @@ export function objectText({ namespace, service }: DifferentUnit, { kind, name }
   return `${kind} ${namespace}/${name === '' ? `(new, of ${service})` : name}`;
 }
 
+/** Where it says something: a controller's name is what one expects. */
+export function writerText({ writer }: NamedDifference): string {
+  return writer === '' ? '' : `last written by ${writer}`;
+}
+
 /** Those of a unit that have the reason. */
 export function differencesOfReason(unit: DifferentUnit, { reason, listed }: Reason): NamedDifference[] {
   return unit.differences.filter((one) => one.reason === reason && one.listed === listed);
@@ -88,7 +93,10 @@ function reasonLines(reason: Reason, different: readonly DifferentUnit[]): strin
     if (++shown > UNITS_SHOWN) continue;
     for (const difference of differences) {
       const { field, stored, planned } = difference;
-      lines.push(printable(`  ${objectText(unit, difference)}${field === '' ? '' : ` ${field}`}`));
+      const writer = writerText(difference);
+      lines.push(
+        printable(`  ${objectText(unit, difference)} ${field}`.trimEnd() + (writer === '' ? '' : `, ${writer}`)),
+      );
       if (stored !== null) lines.push(`    - ${valueText(stored)}`);
       if (planned !== null) lines.push(`    + ${valueText(planned)}`);
     }

@@ -1,11 +1,13 @@
 /** What a verification has found, as data: the JSON for programs, and what the text and the page are made of. */
 import { reasonOf, type Difference } from './difference.ts';
 import { listedDifference, type Circumstances } from './listed.ts';
+import { objectKey } from './sight.ts';
 import type { Standing, Verification } from './verification.ts';
 import type { ControllerName, ControllerOptions } from '../controller/options.ts';
 import { readiness } from '../controller/reports/health.ts';
 import { getPod, podCount } from '../core/selector-index.ts';
 import { hasEnded } from '../core/pod-endpoint.ts';
+import { serviceKey } from '../kube/key.ts';
 import { percentile } from '../lib/percentile.ts';
 
 export interface Report {
@@ -59,6 +61,8 @@ export interface DifferentUnit {
 }
 
 export interface NamedDifference extends Difference {
+  /** The field manager that has written the object last; '' = there is no object, or it does not tell. */
+  readonly writer: string;
   readonly reason: string;
   readonly listed: string | null;
   /** Of the listed difference. */
@@ -124,10 +128,10 @@ function countServices({ state }: Verification): number {
   return count;
 }
 
-function unitOf({ state }: Verification, standing: Standing, nowMs: number): DifferentUnit {
-  const { controller, namespace, service, plan, problems, sinceMs } = standing;
+function unitOf({ state, problems }: Verification, standing: Standing, nowMs: number): DifferentUnit {
+  const { controller, namespace, service, plan, writers, sinceMs } = standing;
   const circumstances = {
-    problems,
+    problems: problems.get(serviceKey(namespace, service)) ?? [],
     hasEnded(name: string): boolean {
       const pod = getPod(state.index, namespace, name);
       return pod !== undefined && hasEnded(pod);
@@ -141,14 +145,25 @@ function unitOf({ state }: Verification, standing: Standing, nowMs: number): Dif
     writes: plan.writes.length,
     bytes: plan.writes.reduce((sum, { body }) => sum + body.length, 0),
     seconds: Math.round((nowMs - sinceMs) / 1000),
-    differences: differences.slice(0, DIFFERENCES_MAX).map((difference) => named(difference, circumstances)),
+    differences: differences.slice(0, DIFFERENCES_MAX).map((difference) => {
+      const { kind, name } = difference;
+      const writer = writers.get(objectKey(kind === 'Endpoints' ? kind : 'EndpointSlice', name)) ?? '';
+      return named(difference, { ...circumstances, writer });
+    }),
     differencesTotal: differences.length,
   };
 }
 
 function named(difference: Difference, about: Circumstances): NamedDifference {
   const listed = listedDifference(difference, about);
-  return { ...difference, reason: reasonOf(difference), listed: listed?.id ?? null, title: listed?.title ?? '' };
+  const { writer } = about;
+  return {
+    ...difference,
+    writer,
+    reason: reasonOf(difference),
+    listed: listed?.id ?? null,
+    title: listed?.title ?? '',
+  };
 }
 
 function reasonsOf(different: readonly DifferentUnit[]): Reason[] {

@@ -11,12 +11,14 @@ import { getPod, podsOf, servicesOf } from '../core/selector-index.ts';
 import { decodeBare, encodeBare } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';
 import { labelsGet, labelsInclude } from '../kube/labels.ts';
+import { fieldManagers } from '../kube/managed-fields.ts';
 import type { ListPage } from '../kube/list.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { projectMeta, type MetaRecord } from '../kube/object-meta.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { Endpoints, EndpointSlice, KubeObject, Labels } from '../kube/types.ts';
+import { CONTROLLER_MANAGERS } from './listed.ts';
 import type { ListQuery, ListReader, ListResult } from './list-reader.ts';
 
 /** What is read: one service, all of a namespace, or all of the cluster. Empty = all. */
@@ -31,6 +33,8 @@ export interface Sight {
   readonly name: string;
   endpoints: Endpoints | null;
   readonly slices: Map<string, EndpointSlice>;
+  /** The field manager that has written each of them last, by kind and name. */
+  readonly writers: Map<string, string>;
   /** The caches are behind, or are on their way: what is planned says nothing about what was read. */
   unsettled: boolean;
 }
@@ -59,7 +63,14 @@ export function lookAt(
 ): void {
   const sights = new Map<string, Sight>();
   for (const { namespace, service } of services) {
-    const sight = { namespace, name: service, endpoints: null, slices: new Map(), unsettled: false };
+    const sight = {
+      namespace,
+      name: service,
+      endpoints: null,
+      slices: new Map(),
+      writers: new Map(),
+      unsettled: false,
+    };
     sights.set(serviceKey(namespace, service), sight);
   }
   const names = new Set(services.map(({ controller }) => controller));
@@ -146,14 +157,32 @@ function selectorText(selector: Labels | null): string {
 function takeEndpoints(sights: Sights, source: ObjectSource): void {
   const { namespace, name } = projectMeta(source);
   const sight = sights.get(serviceKey(namespace, name));
-  if (sight !== undefined) sight.endpoints = decode(source, 'v1', 'Endpoints') as unknown as Endpoints;
+  if (sight === undefined) return;
+  sight.endpoints = decode(source, 'v1', 'Endpoints') as unknown as Endpoints;
+  sight.writers.set(objectKey('Endpoints', name), lastWriter(source));
 }
 
 function takeSlice(sights: Sights, source: ObjectSource): void {
   const { namespace, name, labels } = projectMeta(source);
   const sight = sights.get(serviceKey(namespace, labelsGet(labels, SERVICE_NAME_LABEL) ?? ''));
-  const slice = decode(source, 'discovery.k8s.io/v1', 'EndpointSlice') as unknown as EndpointSlice;
-  sight?.slices.set(name, slice);
+  if (sight === undefined) return;
+  sight.slices.set(name, decode(source, 'discovery.k8s.io/v1', 'EndpointSlice') as unknown as EndpointSlice);
+  sight.writers.set(objectKey('EndpointSlice', name), lastWriter(source));
+}
+
+/** Among `Sight.writers`. */
+export function objectKey(kind: 'Endpoints' | 'EndpointSlice', name: string): string {
+  return `${kind} ${name}`;
+}
+
+/** Of several in one second not the controllers: those write all the time. '' = managedFields do not tell. */
+function lastWriter(source: ObjectSource): string {
+  const { encoding } = source;
+  const bytes = encoding === 'protobuf' ? source.bytes : Buffer.from(JSON.stringify(source.value), 'utf8');
+  const managers = fieldManagers(encoding, bytes);
+  const newest = Math.max(0, ...managers.map(({ time }) => time));
+  const last = managers.filter(({ time }) => time === newest).map(({ manager }) => manager);
+  return last.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? last[0] ?? '';
 }
 
 /** JSON goes through the protobuf tables, which leave out what has no place there. */

@@ -25,7 +25,7 @@ const LOOKS_MAX = 4;
 /** With more services than this in a namespace, all of it is read at once; with more namespaces, the cluster. */
 const SERVICES_ALONE_MAX = 4;
 const NAMESPACES_ALONE_MAX = 50;
-/** Of one unit. */
+/** Of one service. */
 const PROBLEMS_MAX = 20;
 /** Lags that are kept: a sample of the last ones. */
 const LAGS_MAX = 100_000;
@@ -36,7 +36,8 @@ export interface Standing {
   readonly namespace: string;
   readonly service: string;
   plan: ShadowPlan;
-  readonly problems: Problem[];
+  /** Of its objects, as the last look has seen them (`Sight.writers`). */
+  writers: ReadonlyMap<string, string>;
   /** Monotonic ms, as all times here. */
   readonly sinceMs: number;
   /** It was there when the caches were filled: nobody knows for how long before. */
@@ -60,6 +61,8 @@ export interface Verification {
   readonly standings: Map<string, Standing>;
   /** Units that have differed for a while, and do so no more. */
   readonly settled: Set<string>;
+  /** What planners have told of services; told once, with the first plan of whichever controller. */
+  readonly problems: Map<string, Problem[]>;
   /** Why a unit has no plan, or could not be read. */
   readonly failures: Map<string, string>;
   /** Milliseconds until another writer had written what a change of a pod asked for. */
@@ -81,6 +84,7 @@ export function createVerification(config: VerificationConfig): Verification {
     ...config,
     standings: new Map(),
     settled: new Set(),
+    problems: new Map(),
     failures: new Map(),
     lagsMs: [],
     plans: 0,
@@ -102,6 +106,7 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
   v.plans++;
   const key = unitKey(plan);
   const standing = v.standings.get(key);
+  noteProblems(v, plan);
   if (plan.failure !== null) {
     v.failures.set(key, plan.failure);
     return;
@@ -115,7 +120,6 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
   const writes = plan.writes.map((write) => ({ ...write, body: write.body.slice() }));
   if (standing !== undefined) {
     standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
-    noteProblems(standing.problems, plan.problems);
     // What is to be written now may be for another reason.
     if (standing.state === 'different' && v.closedAtMs === Infinity) reopen(standing, nowMs);
     return;
@@ -126,7 +130,7 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
     namespace,
     service,
     plan: { ...plan, writes },
-    problems: [...plan.problems],
+    writers: new Map(),
     sinceMs: nowMs,
     fromStart: v.plannedAtMs === Infinity,
     state: 'open',
@@ -144,7 +148,11 @@ function reopen(standing: Standing, nowMs: number): void {
   standing.nextLookMs = nowMs + FIRST_LOOK_MS;
 }
 
-function noteProblems(problems: Problem[], more: readonly Problem[]): void {
+function noteProblems(v: Verification, { namespace, service, problems: more }: ShadowPlan): void {
+  if (more.length === 0) return;
+  const key = serviceKey(namespace, service);
+  const problems = v.problems.get(key) ?? [];
+  v.problems.set(key, problems);
   for (const problem of more) {
     if (problems.length < PROBLEMS_MAX && !problems.some((other) => problemsEqual(other, problem)))
       problems.push(problem);
@@ -164,8 +172,10 @@ function settle(v: Verification, key: string, { plan, sinceMs, fromStart }: Stan
 export function advance(v: Verification): boolean {
   const nowMs = v.nowMs();
   if (v.plannedAtMs === Infinity) {
-    if (isLookComplete(v.state)) v.plannedAtMs = nowMs;
-    else return isStuck(v, nowMs);
+    if (!isLookComplete(v.state)) return isStuck(v, nowMs);
+    v.plannedAtMs = nowMs;
+    // All of them together: of many the whole cluster is read, and once is enough.
+    for (const standing of v.standings.values()) standing.nextLookMs = nowMs + FIRST_LOOK_MS;
   }
   if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
   startLooks(v, nowMs);
@@ -240,6 +250,7 @@ function readFailed(v: Verification, standing: Standing, failure: string, nowMs:
 /** Compares what was read with what is planned, and that with what the first look has found. */
 function takeSight(v: Verification, standing: Standing, sight: Sight, nowMs: number): void {
   const found = sight.unsettled ? null : differencesFound(standing, sight);
+  standing.writers = sight.writers;
   if (found === null) {
     standing.nextLookMs = nowMs + AGAIN_MS;
     if (++standing.tries >= TRIES_MAX) startOver(v, standing, null, nowMs);

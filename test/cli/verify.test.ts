@@ -1,7 +1,8 @@
 /** `endpointd verify` as a process: status, outputs, and readers that go away. What it finds: test/verify. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
@@ -15,13 +16,14 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** @param reader takes its end of the pipe away at once */
-async function verify(args: readonly string[], reader: 'reads' | 'is gone' = 'reads'): Promise<Outcome> {
+/** @param gone whose reader takes its end of the pipe away at once */
+async function verify(args: readonly string[], gone: 'nobody' | 'stdout' | 'stderr' = 'nobody'): Promise<Outcome> {
   const child = spawn(execPath, [BIN, 'verify', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { stdout: '', stderr: '' };
-  if (reader === 'is gone') child.stdout.destroy();
-  else child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
+  for (const name of ['stdout', 'stderr'] as const) {
+    if (gone === name) child[name].destroy();
+    else child[name].on('data', (chunk: Buffer) => (texts[name] += chunk.toString()));
+  }
   const [status] = (await once(child, 'close')) as [number];
   return { status, ...texts };
 }
@@ -52,9 +54,23 @@ describe('verify', () => {
   });
 
   it('ends quietly when its reader has gone', async () => {
-    const { status, stderr } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'html'], 'is gone');
+    const { status, stderr } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'html'], 'stdout');
     assert.equal(status, 0);
     assert.ok(!/EPIPE|Error:|\n +at /.test(stderr), stderr);
+  });
+
+  it('gives its report when nobody reads the progress', async () => {
+    const { status, stdout } = await verify([`--kubeconfig=${server.kubeconfig}`], 'stderr');
+    assert.deepEqual([status, stdout.split('\n')[0]], [0, 'same: nothing would be written']);
+  });
+
+  it('ends with 2 when the report cannot be written', async () => {
+    const args = [BIN, 'verify', `--kubeconfig=${server.kubeconfig}`];
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(execPath, args, { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+    closeSync(full);
+    assert.match(stderr, /\nendpointd verify: cannot write the report: ENOSPC/);
+    assert.equal(status, 2);
   });
 
   it('ends with 2 when the server cannot be reached, and says why', async () => {

@@ -43,8 +43,15 @@ function slice(field: string, stored: string | null, planned: string | null): Di
 
 function unitOf(controller: DifferentUnit['controller'], service: string, found: readonly Difference[]): DifferentUnit {
   const differences = found.map((difference): NamedDifference => {
-    const listed = listedDifference(difference, { problems: [], hasEnded: () => false });
-    return { ...difference, reason: reasonOf(difference), listed: listed?.id ?? null, title: listed?.title ?? '' };
+    const listed = listedDifference(difference, { problems: [], writer: '', hasEnded: () => false });
+    const writer = 'kube-controller-manager';
+    return {
+      ...difference,
+      writer,
+      reason: reasonOf(difference),
+      listed: listed?.id ?? null,
+      title: listed?.title ?? '',
+    };
   });
   return {
     controller,

@@ -13,9 +13,15 @@ import { listedDifference } from '../../src/verify/listed.ts';
 
 const AN_ADDRESS = 'ready=true, nodeName=node-1, targetRef=Pod default/web-1 some-uid';
 
-function listed(difference: Partial<Difference>, problems: readonly Problem['kind'][] = [], ended = ''): string | null {
+function listed(
+  difference: Partial<Difference>,
+  problems: readonly Problem['kind'][] = [],
+  ended = '',
+  writer = '',
+): string | null {
   const all = { kind: 'Endpoints', name: 'web', field: '', stored: null, planned: null, ...difference } as const;
   const about = {
+    writer,
     problems: problems.map((kind) => ({ kind, object: '', field: '', message: '' })),
     hasEnded: (pod: string) => pod === ended,
   };
@@ -55,6 +61,20 @@ describe('a listed difference is recognised by', () => {
     assert.equal(listed({ ...zones, stored: 'b' }), null);
     const nodes = { kind: 'EndpointSlice', field: 'endpoints[10.0.0.1].hints.forNodes', stored: 'n' } as const;
     assert.equal(listed(nodes), 'slices-hints-of-nodes');
+  });
+
+  it('a writer that is no controller, unless it says more', () => {
+    const edited = { field: 'metadata.labels[team]', stored: 'x' };
+    assert.equal(listed(edited, [], '', 'kubectl-edit'), 'foreign-edits');
+    assert.equal(listed(edited, [], '', 'kube-controller-manager'), null);
+    assert.equal(listed(edited), null);
+    assert.equal(listed({ field: MANAGED_BY, planned: 'endpoint-controller' }, [], '', 'kubectl'), 'managed-by-label');
+  });
+
+  it('an address without a node', () => {
+    const field = 'subsets.addresses[10.0.0.1]';
+    assert.equal(listed({ field, planned: 'ready=true' }), 'empty-node-name');
+    assert.equal(listed({ field, planned: AN_ADDRESS }), null);
   });
 
   it('a label with an empty value that is missing from a slice', () => {

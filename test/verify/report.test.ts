@@ -18,6 +18,7 @@ function unitOf(service: string, value: string): DifferentUnit {
     reason: 'Endpoints: a label is not to be there',
     listed: null,
     title: '',
+    writer: 'kubectl-edit',
   } as const;
   return {
     controller: 'endpoints',
@@ -62,7 +63,7 @@ describe('the report as text', () => {
       '',
       'Endpoints: a label is not to be there (1 service)',
       '  not a listed difference',
-      '  Endpoints default/web metadata.labels[x]',
+      '  Endpoints default/web metadata.labels[x], last written by kubectl-edit',
       '    - x',
       '',
     ]);
