@@ -92,3 +92,17 @@ test('links of documents lead somewhere', () => {
     'There is no such file, or no such heading in it. An anchor is the heading in small letters, with dashes:',
   );
 });
+
+test('links lead from README.md to every document', () => {
+  const reached = new Set<string>();
+  const follow = (path: string): void => {
+    const document = documents.find((each) => each.path === path);
+    if (document === undefined || reached.has(path)) return;
+    reached.add(path);
+    for (const [, file] of document.text.matchAll(/\]\(([^)#:]+)(?:#[^)]+)?\)/g)) follow(join(path, '..', file!));
+  };
+  follow('README.md');
+  // Linked as a folder: its files are the specification, one for each part of it.
+  const rest = documents.map(({ path }) => path).filter((path) => !reached.has(path) && !path.startsWith('docs/spec/'));
+  assertNone(rest, 'No reader finds these documents. Link them from README.md or from a document that it links:');
+});
