@@ -178,7 +178,7 @@ const MIRRORING_CONTROLLER: readonly Row[] = [
   ['TestSyncEndpoints: with selector', MIRRORING, 'those of a Service that gets a selector'],
   ['TestSyncEndpoints: 1000 addresses', MIRROR, '1,000 addresses are one slice'],
   ['TestSyncEndpoints: 1001 addresses', MIRROR, 'of 1,001 addresses 1,000 are mirrored, and there is one event'],
-  ['TestShouldMirror', MIRROR, 'all is mirrored but skip-mirror "true", to the letter, and leader election'],
+  ['TestShouldMirror', 'core/mirroring/mirrored.test.ts', 'the label counts to the letter'],
   [
     'TestEndpointSlicesMirroredForService',
     'scenarios/slices-ownership.test.ts',

@@ -45,10 +45,10 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'note a change in a journal of 4096': 'c31e185625873b46',
   },
   'shard/codec': {
-    'delta of one pod: encode': '83ceb79f62d71121',
-    'delta of one pod: decode': '83ceb79f62d71121',
-    'snapshot of 5 pods: encode': 'f64401d0fd57ac2e',
-    'snapshot of 5 pods: decode': 'f64401d0fd57ac2e',
+    'delta of one pod: encode': '82fea51f6787ed66',
+    'delta of one pod: decode': '82fea51f6787ed66',
+    'snapshot of 5 pods: encode': 'bcb68ffb5f3990ba',
+    'snapshot of 5 pods: decode': 'bcb68ffb5f3990ba',
   },
   'kube/project': {
     'project a pod in protobuf': '4170ea1d2c2635bb',
