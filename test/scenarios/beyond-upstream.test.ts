@@ -25,7 +25,13 @@ import {
 } from '../support/sim-objects.ts';
 import { asked } from '../support/sim-reports.ts';
 import { createSliceSim, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
-import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
+import {
+  MANAGED_BY_LABEL,
+  MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGED_BY_LABEL,
+  SLICE_MANAGED_BY_VALUE,
+} from '../../src/kube/names.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true } as const;
 const HTTP = [{ name: 'http', port: 8080 }];
@@ -99,6 +105,23 @@ describe('--clean-up-unselected', () => {
     const from = sim.exchanges.length;
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), []);
+  });
+
+  it('Endpoints that somebody gives our label go, be it that a read tells of the label before the watch', () => {
+    const sim = settled(CLEAN_UP);
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);
+    sim.run(5000);
+    sim.lag = ({ path }) => ({ toMs: 0, backMs: path.startsWith('/api/v1/endpoints?watch') ? 8000 : 0 });
+    edit(sim, `${ENDPOINTS}/hand`, { labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } });
+    // Planned anew after the loss of its planner, mirroring reads the Endpoints.
+    for (const shard of [0, 1]) sim.shards!.kill(shard, 'heap limit');
+    const [slice] = slicesOf(sim).filter(({ metadata }) => metadata.labels![SERVICE_NAME_LABEL] === 'hand');
+    deleteObject(sim, `${SLICES}/${slice!.metadata.name}`);
+    const from = sim.exchanges.length;
+    sim.run(20_000);
+    assert.ok(asked(sim, from).includes('GET endpoints 200'));
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
   it('such Endpoints are not mirrored where another program is their controller', () => {

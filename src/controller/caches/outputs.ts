@@ -366,15 +366,21 @@ function takeEndpoints(
       // PR #93030).
       noteDamage(state, unit, output, deedOf(unit, output, event, now), now);
     }
-  } else if (controller?.running === true && controller.hasLeftovers(service, controller.options)) {
-    // Without its Service, say, the object is an orphan, or becomes one. It is looked at in the chores lane.
-    lookLater(ensureUnit(service, controller), now);
+  } else if (!isWritten) {
+    noteLeftovers(state, service, now);
   }
   if (!isMirrored && !isWritten && state.phase === 'running') {
     // Nobody plans from it now. It is read again should that change.
     dropEndpoints(service);
   }
   if (deleted) releaseService(state, service);
+}
+
+/** Endpoints without a Service, say, are orphans, or become ones. They are looked at in the chores lane. */
+export function noteLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
+  const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
+  if (controller?.running !== true || !controller.hasLeftovers(service, controller.options)) return;
+  lookLater(ensureUnit(service, controller), now);
 }
 
 /** Who keeps the object; undefined = nobody here does, or ever did. */

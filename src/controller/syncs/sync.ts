@@ -12,6 +12,7 @@ import {
   compareLabels,
   dropEndpoints,
   forgetSlices,
+  noteLeftovers,
   noteOutrun,
   ownWrite,
   releaseHeld,
@@ -129,7 +130,10 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
   // The watch will bring no news of what is known already.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
-  if (isNews) tellReaders(state, service, unit, now);
+  if (isNews) {
+    tellReaders(state, service, unit, now);
+    noteLeftovers(state, service, now);
+  }
   endpoints.inFlight--;
   // The answer to another read may be older still.
   if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
