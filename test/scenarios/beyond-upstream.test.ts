@@ -116,7 +116,7 @@ describe('--clean-up-unselected', () => {
     edit(sim, `${ENDPOINTS}/hand`, { labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } });
     // Planned anew after the loss of its planner, mirroring reads the Endpoints.
     for (const shard of [0, 1]) sim.shards!.kill(shard, 'heap limit');
-    const [slice] = slicesOf(sim).filter(({ metadata }) => metadata.labels![SERVICE_NAME_LABEL] === 'hand');
+    const slice = slicesOf(sim).find(({ metadata }) => metadata.labels![SERVICE_NAME_LABEL] === 'hand');
     deleteObject(sim, `${SLICES}/${slice!.metadata.name}`);
     const from = sim.exchanges.length;
     sim.run(20_000);

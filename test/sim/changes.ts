@@ -13,6 +13,7 @@ import {
   ZONES,
 } from './cast.ts';
 import { collectionOf, edit, nameOf, objectAt, objectsOf, pick, remove } from './hand.ts';
+import type { Sim } from '../support/sim.ts';
 import type { Deed, Deeds, Run } from './run.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -92,6 +93,15 @@ function find({ sim }: Run, object: KubeObject): KubeObject | undefined {
   return found?.metadata.uid === object.metadata.uid ? found : undefined;
 }
 
+/** Half of the pods of a namespace go at once: what is left stands in slices that are half empty. */
+function scaleDown({ sim }: Run, prng: Prng): string {
+  const namespace = pick(prng, NAMESPACES);
+  const pods = objectsOf(sim, 'pods').filter(({ metadata }) => metadata.namespace === namespace);
+  const gone = pods.filter((_, i) => i % 2 === 0);
+  for (const pod of gone) remove(sim, 'pods', pod);
+  return gone.map(nameOf).join(' ');
+}
+
 function flapPods(run: Run, prng: Prng, forMs: number): string {
   const { sim } = run;
   const pods = objectsOf(sim, 'pods');
@@ -126,15 +136,28 @@ function toggle(object: Record<string, unknown>, field: string, value: unknown):
   else delete object[field];
 }
 
-/** As the namespace controller ends it, in rounds, with all that is in it; then somebody makes it again. */
 function endOne({ sim }: Run, prng: Prng): string {
   const name = pick(prng, NAMESPACES)!;
-  const path = `/api/v1/namespaces/${name}`;
-  const { status } = sim.tryRequest('DELETE', path);
+  const { status } = sim.tryRequest('DELETE', `/api/v1/namespaces/${name}`);
   if (status >= 300) return '';
+  finalize(sim, name, nextInt(prng, 2) === 0);
+  return `namespace ${name}`;
+}
+
+/** The namespace controller starts over with what a restore of etcd has brought back. */
+export function finalizeRestored(sim: Sim): void {
+  for (const { metadata } of objectsOf(sim, 'namespaces')) {
+    if (metadata.deletionTimestamp !== undefined) finalize(sim, metadata.name!, false);
+  }
+}
+
+/**
+ * As the namespace controller ends a namespace, in rounds, with all that is in it.
+ * @param again somebody makes it again then
+ */
+function finalize(sim: Sim, name: string, again: boolean): void {
   const collections = (['services', 'endpoints', 'endpointslices'] as const).map((of) => collectionOf(of, name));
   const talk = endNamespace(name, collections);
-  const again = nextInt(prng, 2) === 0;
   const round = (): void => {
     for (const pod of objectsOf(sim, 'pods')) if (pod.metadata.namespace === name) remove(sim, 'pods', pod);
     for (let next = talk.next(null); next.done !== true;) {
@@ -150,7 +173,6 @@ function endOne({ sim }: Run, prng: Prng): string {
       sim.tryRequest('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   };
   sim.at(sim.nowMs() + 500, round);
-  return `namespace ${name}`;
 }
 
 export const CHANGES = {
@@ -169,6 +191,7 @@ export const CHANGES = {
   'pod-phase': onPod(({ sim }, prng, pod) =>
     setPodStatus(sim, pod, { phase: pick(prng, ['Failed', 'Succeeded', 'Running'])! }),
   ),
+  'scale-down': change(scaleDown),
   'pods-flap': { trouble: 'change', lastsMs: [10, 500], act: flapPods },
   'roll-out': { trouble: 'change', lastsMs: [100, 10_000], act: rollOut },
   'service-create': change(({ sim }, prng) => makeService(sim, prng, pick(prng, NAMESPACES)!, `s${nextInt(prng, 4)}`)),
@@ -180,6 +203,10 @@ export const CHANGES = {
   'service-unselect': onSpec((spec, prng) => toggle(spec, 'selector', drawSelector(prng))),
   'service-ports': onSpec((spec, prng) => {
     spec['ports'] = drawPorts(prng);
+  }),
+  'service-target-port': onSpec((spec) => {
+    const [http, ...others] = spec['ports'] as readonly Spec[];
+    spec['ports'] = [{ ...http, targetPort: http!['targetPort'] === 'http' ? 8080 : 'http' }, ...others];
   }),
   'service-publish': onSpec((spec) => {
     spec['publishNotReadyAddresses'] = spec['publishNotReadyAddresses'] !== true;

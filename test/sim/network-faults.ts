@@ -1,4 +1,5 @@
 /** What happens between the controller and the API server, and what the server refuses or changes. */
+import { finalizeRestored } from './changes.ts';
 import { pick } from './hand.ts';
 import { holdFor, type Deed, type Deeds, type Run } from './run.ts';
 import type { Trouble } from './settle.ts';
@@ -88,6 +89,17 @@ function drawRetryAfter(prng: Prng): { told: string; refusal: Refusal } {
     : turnedAway(seconds);
   const told = `${ofWebhook ? 'a webhook' : 'flow control'} for ${resource}: 429, Retry-After ${seconds}`;
   return { told, refusal: (request) => (isWrite(request) && request.path.includes(resource) ? answer : 0) };
+}
+
+/** Of the writes of one plan some are done and some are not. */
+function drawFlakyWebhook(prng: Prng): { told: string; refusal: Refusal } {
+  const every = 2 + nextInt(prng, 2);
+  const status = makeStatus(500, 'InternalError', 'failed calling webhook "check": connection refused');
+  let seen = 0;
+  return {
+    told: `one write of ${every}: 500`,
+    refusal: (request) => (isWrite(request) && seen++ % every === 0 ? status : 0),
+  };
 }
 
 function drawNoRights(prng: Prng): { told: string; refusal: Refusal } {
@@ -213,6 +225,7 @@ export const NETWORK = {
       sim.at(sim.nowMs() + forMs, () => {
         run.held.set('restored', 1);
         sim.restore(backup, { bump, streams });
+        finalizeRestored(sim);
       });
       return `etcd goes back to here, the version ${bump === 0 ? 'too' : `plus ${bump}`}, streams: ${streams}`;
     },
@@ -241,6 +254,7 @@ export const NETWORK = {
   rejection: refusing('refused', drawRejection),
   quota: refusing('refused', drawQuota),
   'retry-after': refusing('network', drawRetryAfter),
+  'flaky-webhook': refusing('network', drawFlakyWebhook),
   'no-rights': refusing('network', drawNoRights),
   admission: { trouble: 'altered', lastsMs: [100, 20_000], act: admit },
 } as const satisfies Deeds;

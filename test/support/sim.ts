@@ -228,6 +228,8 @@ export interface SimObserver {
   before(request: HttpRequest): void;
   /** It has done or refused it; the answer is not on its way yet. */
   after(request: HttpRequest, status: number): void;
+  /** The controller is about to be told that nobody knows what has become of its request. */
+  lost?(id: number): void;
   /** The controller has taken something in and done all that follows. */
   stepped(): void;
 }
@@ -502,7 +504,9 @@ export function createSim(config: SimConfig = {}): Sim {
       return chance(draws, 0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
     };
     const answer = (id: number, event: TransportEvent): void => {
-      if (alive() && !cancelled.has(id)) deliver([event]);
+      if (!alive() || cancelled.has(id)) return;
+      if (event.type === 'failure' && event.mayHaveArrived) sim.observer.lost?.(id);
+      deliver([event]);
     };
     const fail = (
       id: number,

@@ -1,0 +1,57 @@
+/**
+ * Bugs that were planted once to see whether the simulation finds them: `node test/sim/planted.ts 0` plays stories with the
+ * first of them in place, and prints the first seed that fails.
+ */
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+
+export interface Planted {
+  readonly name: string;
+  /** Below `src`. */
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export const PLANTED: readonly Planted[] = [
+  {
+    name: 'what takes endpoints away is sent though a write before it failed',
+    file: 'controller/syncs/sync.ts',
+    from: 'if (sync.failure !== null) ackNotSent(',
+    to: 'if (sync.failure === undefined) ackNotSent(',
+  },
+  {
+    name: 'a write whose answer was lost is taken for not done',
+    file: 'controller/writes/write-outcome.ts',
+    from: 'uncertain: event.mayHaveArrived,',
+    to: 'uncertain: false,',
+  },
+  {
+    name: 'deletes go beside the updates that take their endpoints in',
+    file: 'core/slices/write-phases.ts',
+    from: 'if (after === null) return 2;',
+    to: 'if (after === null) return 1;',
+  },
+];
+
+const SEEDS_MAX = 300;
+
+if (import.meta.main) {
+  const { file, from, to } = PLANTED[Number(process.argv[2])]!;
+  const at = new URL(`../../src/${file}`, import.meta.url).href;
+  const source = readFileSync(new URL(at), 'utf8');
+  if (source.split(from).length !== 2) throw new Error(`${file} is to have this once: ${from}`);
+  registerHooks({
+    load: (url, context, next) =>
+      url === at
+        ? { format: 'module-typescript', source: source.replace(from, to), shortCircuit: true }
+        : next(url, context),
+  });
+  const { play } = await import('./play.ts');
+  const { makeStory } = await import('./story.ts');
+  let seed = 1;
+  let wrong = null;
+  while (wrong === null && seed <= SEEDS_MAX) ({ wrong } = play(makeStory(seed++)));
+  console.log(wrong === null ? `not found by ${SEEDS_MAX} seeds` : `seed ${seed - 1}: ${wrong}`);
+}
