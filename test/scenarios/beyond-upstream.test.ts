@@ -107,7 +107,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('Endpoints that somebody gives our label go, be it that a read tells of the label before the watch', () => {
+  it('Endpoints with our label go, also if a read tells of it before the watch', () => {
     const sim = settled(CLEAN_UP);
     createService(sim, { name: 'hand', spec: { selector: null } });
     makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);

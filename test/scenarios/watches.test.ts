@@ -181,6 +181,20 @@ describe('an error instead of a stream', () => {
     assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
   });
 
+  it('403 on the start of a watch: tried again from where it was', () => {
+    assert.deepEqual(refusedOnce(403, 'watch'), ['watch 403', 'look 200', 'watch 200']);
+  });
+
+  it('400 on the start of a watch: another list, streamed as the one before', () => {
+    const sim = settled();
+    let refused = 0;
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?watch') && refused++ === 0 ? 400 : 0);
+    const from = sim.exchanges.length;
+    sim.cutWatches();
+    sim.run(5000);
+    assert.deepEqual(podRequests(sim, from), ['watch 400', 'watch-list 200']);
+  });
+
   it('429 with a Retry-After of a day: tried again within minutes', () => {
     let refused = 0;
     const sim = createSim();
@@ -313,6 +327,21 @@ describe('bytes that are no Kubernetes', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(120_000);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('in one object of a page leave out that object; what was known of it stays', () => {
+    const sim = settled({ options: { watchList: false }, answersInJson: true });
+    const spoiled = (bytes: Uint8Array): Buffer =>
+      Buffer.from(Buffer.from(bytes).toString().replace('"podIPs":[{"ip":"10.0.0.1"}]', '"podIPs":{}'));
+    sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods?limit') ? spoiled(bytes) : bytes);
+    let refused = 0;
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?watch') && refused++ === 0 ? 410 : 0);
+    sim.cutWatches();
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(20_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 | 10.0.0.2 : http:8080/TCP']);
+    const errors = samples(sim.metrics!, 'endpointd_decode_errors_total', 0);
+    assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
   });
 
   it('in all that is said of a resource leave what was known as it is', () => {

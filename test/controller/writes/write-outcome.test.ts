@@ -1,0 +1,82 @@
+/** What each answer of the API server to a write means. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { classify, outcomeOf } from '../../../src/controller/writes/write-outcome.ts';
+import { createInterner } from '../../../src/lib/interner.ts';
+import type { TransportEvent } from '../../../src/ports/transport.ts';
+import type { PlannedWrite } from '../../../src/shard/protocol.ts';
+import { answered, failedWith, refusedWith } from '../../support/answers.ts';
+
+/** `class`, and what else is so. */
+function verdictOf(event: TransportEvent, isCreate = false): string {
+  const { failure, uncertain, silent } = classify(event, isCreate);
+  return [failure?.class ?? 'no failure', ...(uncertain ? ['uncertain'] : []), ...(silent ? ['silent'] : [])].join(' ');
+}
+
+describe('a failure', () => {
+  const CASES: readonly (readonly [string, TransportEvent, string, string?])[] = [
+    ['409', refusedWith(409), 'conflict uncertain silent'],
+    ['404: of a create the namespace is missing', refusedWith(404), 'conflict uncertain silent', 'forbidden silent'],
+    ['403', refusedWith(403), 'forbidden'],
+    ['429', refusedWith(429), 'throttled silent'],
+    ['400', refusedWith(400), 'invalid'],
+    ['405', refusedWith(405), 'invalid'],
+    ['406', refusedWith(406), 'invalid'],
+    ['413', refusedWith(413), 'invalid'],
+    ['415', refusedWith(415), 'invalid'],
+    ['422', refusedWith(422), 'invalid'],
+    ['401', refusedWith(401), 'server'],
+    ['500: it may have been done', refusedWith(500), 'server uncertain'],
+    ['504: it may have been done', refusedWith(504), 'server uncertain'],
+    ['503: it was not', refusedWith(503), 'server'],
+    ['500 of etcd for what is too large', refusedWith(500, '', 'etcdserver: request is too large'), 'invalid'],
+    ['refused connection', failedWith('refused', false), 'unreachable silent'],
+    ['cut connection', failedWith('reset', true), 'unreachable uncertain silent'],
+    ['no answer in time', failedWith('timeout', true), 'server uncertain silent'],
+  ];
+  for (const [name, event, ofUpdate, ofCreate = ofUpdate] of CASES) {
+    it(`${name}: ${ofUpdate}`, () => {
+      assert.equal(verdictOf(event), ofUpdate);
+      assert.equal(verdictOf(event, true), ofCreate);
+    });
+  }
+
+  it('without a message is told by its code and reason', () => {
+    const event = answered(500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 500 });
+    assert.match(classify(event).failure!.message, /500/);
+  });
+});
+
+function write(verb: PlannedWrite['verb']): PlannedWrite {
+  return { id: 1, verb, name: 'web', uid: 'u', resourceVersion: '5', phase: 1, body: new Uint8Array(0) };
+}
+
+describe('the answer to a delete', () => {
+  const SUCCESS = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
+  const resultOf = (event: TransportEvent, isOvertaken = false): string => {
+    const { result, uncertain } = outcomeOf(write('delete'), event, isOvertaken, createInterner());
+    return `${result}${uncertain ? ' uncertain' : ''}`;
+  };
+
+  for (const code of [200, 202]) {
+    it(`${code}: it is done`, () => assert.equal(resultOf(answered(code, SUCCESS)), 'applied'));
+    it(`${code} with a page that is not of the API: nobody knows`, () =>
+      assert.notEqual(resultOf(answered(code, 'sign in')), 'applied'));
+  }
+  it('404: the object is gone already', () => assert.equal(resultOf(refusedWith(404, 'NotFound')), 'applied'));
+  it('200 after a list was asked for: nobody knows what there is now', () =>
+    assert.equal(resultOf(answered(200, SUCCESS), true), 'unknown uncertain'));
+});
+
+describe('the answer to a create', () => {
+  it('409: the name is taken, nothing was done, and the object is looked at', () => {
+    const { result, uncertain, isOutrun } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
+    assert.deepEqual([result, uncertain, isOutrun], ['refused', true, true]);
+  });
+
+  it('201 with another object: nobody knows', () => {
+    const other = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'other', namespace: 'a', uid: 'u' } };
+    const { result, uncertain } = outcomeOf(write('create'), answered(201, other), false, createInterner());
+    assert.deepEqual([result, uncertain], ['unknown', true]);
+  });
+});
