@@ -27,7 +27,7 @@ export interface Reading {
   readonly interner: Interner;
   readonly config: ExplainConfig;
   readonly kubeletShutdownIsTermination: boolean;
-  /** Most pods, or Services, that are shown although labels are missing. */
+  /** The most pods, or Services, that are shown although labels are missing. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
   /** What could not be seen, and why; grows. */
@@ -181,7 +181,7 @@ function storedOutput(source: ObjectSource): StoredOutput {
   };
 }
 
-/** Those that are selected, and of the others those that have some of the labels: at most `othersMax` of them. */
+/** The selected pods, and at most `othersMax` of those that have only some of the labels. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
   readonly others: number;
@@ -208,7 +208,7 @@ export async function readPods(
   });
 }
 
-/** Keeps what may concern the Service: of pods that only come near it no more than are shown. */
+/** Keeps what may concern the Service. Of pods that only come near it, no more are kept than are shown. */
 export async function readCandidates(
   reading: Reading,
   service: ServiceRecord,

@@ -17,5 +17,5 @@ setTimeout(refresh,1000);
 setTimeout(refresh,1000);
 `;
 
-/** Each second the page is asked for again, unless nobody looks, and shown in place of the old one. */
+/** The page is asked for again each second, unless nobody looks, and shown in place of the old one. */
 export const LIVE_SCRIPT: LiveScript = { text: SCRIPT, hash: 'sha256-ScmR2yPSEFh3ypvhiYnOKhOC4TQ9igY0TRjk8zXfnhs=' };

@@ -2,7 +2,7 @@ import process from 'node:process';
 
 let listens = false;
 
-/** On stdout; whoever reads it may go away (`| head`): then the process ends, and says nothing. */
+/** Prints on stdout. If its reader goes away (`| head`), the process ends and says nothing. */
 export function print(text: string): void {
   if (!listens) {
     listens = true;

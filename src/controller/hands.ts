@@ -1,4 +1,4 @@
-/** What the parts are given that do not know the whole state: made once, of it. */
+/** What those parts are given that do not know the whole state. It is made once, from the state. */
 import { releaseHeld, settleRead, sliceOf } from './caches/outputs.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
@@ -9,7 +9,7 @@ import { reflectorHands } from './reflectors/reflector-group.ts';
 import type { ControllerState, Hands } from './state.ts';
 import { isMoot, withdraw } from './syncs/sync.ts';
 
-/** @param whole not asked before the first event */
+/** @param whole is not called before the first event */
 export function createHands(
   own: Pick<ControllerState, 'options' | 'outbox' | 'prng' | 'interner' | 'instruments'>,
   whole: () => ControllerState,

@@ -12,7 +12,7 @@ export interface ApiReader {
   /** @throws ReadError */
   readonly get: (path: string) => Promise<ObjectSource>;
   /**
-   * Every object of a collection, in pages, so that only what `take` keeps stays in memory; null = nothing is kept of it.
+   * Reads every object of a collection, in pages. Only what `take` keeps stays in memory; null = nothing is kept of it.
    * @param query such as `labelSelector=app%3Dweb`; '' = none
    * @throws ReadError
    */
@@ -43,7 +43,7 @@ export class ReadError extends Error {
 const PAGE = 500;
 const ANSWER_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 64 * 2 ** 20;
-/** A list that expires between two pages begins anew: so often, then it is given up. */
+/** How often a list that expires between two pages begins anew, before it is given up. */
 const LISTS_MAX = 4;
 const GONE = 410;
 

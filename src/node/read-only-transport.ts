@@ -1,6 +1,9 @@
 import type { HttpRequest, Transport } from '../ports/transport.ts';
 
-/** Lets nothing through but GET: whoever has it can change nothing. @throws Error at anything else, before it is sent */
+/**
+ * Lets only GET through, so whoever has it can change nothing.
+ * @throws Error at anything else, before it is sent
+ */
 export function readOnly<T extends Transport>(transport: T): T {
   return {
     ...transport,

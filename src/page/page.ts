@@ -1,6 +1,6 @@
 /**
- * A report as one self-contained HTML page: plain data in, text out. It asks nobody for anything (its policy forbids it),
- * shows texts of strangers as text, and fits a phone, paper and the dark.
+ * A report as one self-contained HTML page: plain data in, text out. It asks nobody for anything, and its policy
+ * forbids it. It shows foreign text as text, and fits a phone, paper and dark screens.
  */
 import { printable } from '../lib/printable.ts';
 import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from './style.ts';
@@ -15,7 +15,7 @@ export interface Page {
   /** What a reader must know before believing the rest. */
   readonly notices: readonly string[];
   readonly sections: readonly Section[];
-  /** Of a page that is served, and asks its own server for what is new. */
+  /** For a page that is served and asks its own server for what is new. */
   readonly live?: LiveScript;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What makes a page readable and searchable. Both texts are named by their hashes in the page's policy: whoever changes
- * one changes its hash (`test/page/page.test.ts` says to what).
+ * What makes a page readable and searchable. The page's policy names both texts by their hashes, so whoever changes one
+ * changes its hash (`test/page/page.test.ts` says to what).
  */
 export const STYLE = `
 :root{color-scheme:light dark;--line:light-dark(#d0d7de,#3d444d);--dim:light-dark(#59636e,#9198a1);--good:light-dark(#1a7f37,#3fb950);--bad:light-dark(#cf222e,#ff7b72);--unsure:light-dark(#9a6700,#d29922);--minus:light-dark(#ffebe9,#4b1d1f);--plus:light-dark(#dafbe1,#12391f)}

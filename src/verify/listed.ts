@@ -27,7 +27,7 @@ export interface Circumstances {
 /** null = it is on no list, or does not show which one. */
 export function listedDifference(difference: Difference, about: Circumstances): ListedDifference | null {
   const signed = LISTS[difference.kind].filter(({ sign }) => sign !== undefined && shows(sign, difference, about));
-  // Who edits an object may do it as another difference would: that one says more.
+  // An edit may look like another difference: that one says more.
   return signed.find(({ sign }) => sign?.writtenByOther === undefined) ?? signed[0] ?? null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An Endpoints object or an EndpointSlice as values with names, so that two of them can be compared field by field
- * whatever their order: an endpoint is known by its address, a port by its name.
+ * An Endpoints object or an EndpointSlice as values with names, so that two of them can be compared field by field in
+ * any order. An endpoint is known by its address, a port by its name.
  */
 import { TRIGGER_TIME_ANNOTATION } from '../kube/names.ts';
 import type {
@@ -106,7 +106,7 @@ function valuesOf(fields: Readonly<Record<string, string | undefined>>): Values 
   return values;
 }
 
-/** Of the same name the order of what they say decides: it is the same in both objects where they are equal. */
+/** Values of the same name are ordered by what they say, which is the same in both objects where they are equal. */
 function numbered(parts: readonly [string, Values][]): Map<string, Values> {
   const byName = Map.groupBy(parts, ([name]) => name);
   const all = new Map<string, Values>();

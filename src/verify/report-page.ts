@@ -17,7 +17,7 @@ import {
 import { formatCount } from '../lib/figures.ts';
 import type { Entry, Page, Section } from '../page/page.ts';
 
-/** Of one reason, so that a browser opens the page of any cluster. */
+/** The most objects of one reason, so that a browser opens the page of any cluster. */
 const ENTRIES_MAX = 1000;
 
 const TONES = { same: 'good', different: 'bad', unknown: 'unsure' } as const;

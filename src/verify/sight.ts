@@ -175,7 +175,10 @@ export function objectKey(kind: 'Endpoints' | 'EndpointSlice', name: string): st
   return `${kind} ${name}`;
 }
 
-/** Of several in one second not the controllers: those write all the time. '' = managedFields do not tell. */
+/**
+ * Of several writers in one second the controllers do not count, because they write all the time. '' = managedFields do
+ * not tell.
+ */
 function lastWriter(source: ObjectSource): string {
   const { encoding } = source;
   const bytes = encoding === 'protobuf' ? source.bytes : Buffer.from(JSON.stringify(source.value), 'utf8');

@@ -1,7 +1,7 @@
 /**
- * Whether a cluster holds what a controller with the given flags would write. A shadow says what it would write now; what
- * it says of a service counts as different only if it has stood for 5 s and for 30 s, and what the server itself tells at
- * both times gives the same difference. Everything else is moving.
+ * Whether a cluster holds what a controller with the given flags would write. A shadow says what it would write now. A
+ * service counts as different only if the shadow's word has stood for 5 s and for 30 s, and what the server itself
+ * tells at both times gives the same difference. Everything else is moving.
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
 import { isLookComplete, lookProgress } from './initial-look.ts';
@@ -17,7 +17,7 @@ import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 
 const FIRST_LOOK_MS = 5000;
 const SECOND_LOOK_MS = 30_000;
-/** What moves while it is read is read again after this, so often; then it has not stood still. */
+/** What moves while it is read is read again after this time, so many times. After that it has not stood still. */
 const AGAIN_MS = 2000;
 const TRIES_MAX = 5;
 /** Looks at a time. */
@@ -229,7 +229,7 @@ function startLooks(v: Verification, nowMs: number): void {
   }
 }
 
-/** As few reads as may be: a service alone, the namespace of several, the cluster of many. */
+/** As few reads as possible: a service alone, the namespace of several, the cluster of many. */
 function scopesOf(due: readonly Standing[]): { scope: Scope; standings: readonly Standing[] }[] {
   const byNamespace = Map.groupBy(due, ({ namespace }) => namespace);
   if (byNamespace.size > NAMESPACES_ALONE_MAX) return [{ scope: { namespace: '', service: '' }, standings: due }];
@@ -271,7 +271,7 @@ function takeSight(v: Verification, standing: Standing, sight: Sight, nowMs: num
   }
 }
 
-/** It does not stand still: nothing but another half minute can tell whether it ever will. */
+/** It does not stand still: only another half minute can tell whether it ever will. */
 function startOver(v: Verification, standing: Standing, found: readonly Difference[] | null, nowMs: number): void {
   standing.differences = found;
   standing.tries = 0;

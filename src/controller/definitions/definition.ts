@@ -8,7 +8,7 @@ import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 
 /** One controller, as data: all that tells it from the others. */
 export interface Definition<K extends OutputKind = OutputKind> {
-  /** Its output. */
+  /** The output that it plans. */
   readonly kind: K;
   readonly name: ControllerName;
   /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket. */
@@ -26,20 +26,20 @@ export interface Definition<K extends OutputKind = OutputKind> {
 
   /** The caches that it waits for. */
   caches(options: ControllerOptions): readonly Reflector['resource'][];
-  /** The outputs whose objects a planner has to know when it plans: its own, and what it is made from. */
+  /** The outputs whose objects a planner has to know when it plans this one: its own, and what it is made from. */
   readonly reads: readonly OutputKind[];
-  /** Its plans follow the pods of a service. */
+  /** Whether its plans follow the pods of a service. */
   readonly followsPods: boolean;
-  /** Its plans follow the places of these pods: whether their node exists, and its zone. */
+  /** Whether its plans follow the nodes of these pods: whether the node exists, and its zone. */
   readonly followsNodes: boolean;
-  /** A change of the Service concerns it; null = it does not exist. */
+  /** Whether a change of the Service concerns it; null = the Service does not exist. */
   followsService(before: ServiceRecord | null, after: ServiceRecord | null, options: ControllerOptions): boolean;
 
-  /** Whether there is anything to plan; if not, what was written before has a fate. */
+  /** Whether there is anything to plan. If not, `fate` says what becomes of what was written before. */
   wants(service: KnownService, options: ControllerOptions): boolean;
-  /** Of a service that is not wanted: there may be objects of its own that it is to look at. Slices show by themselves. */
+  /** Whether a service that is not wanted may have objects of its own to look at. Slices show by themselves. */
   hasLeftovers(service: KnownService, options: ControllerOptions): boolean;
-  /** Of the objects of a service that is not wanted; `record` null = the Service does not exist. */
+  /** What becomes of the objects of a service that is not wanted; `record` null = the Service does not exist. */
   fate(record: ServiceRecord | null, options: ControllerOptions): Fate;
   /** Milliseconds until it looks at what a deleted Service has left. */
   readonly orphanGraceMs: number;
@@ -50,19 +50,22 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly eventsAbout: 'Service' | 'Endpoints';
   /** Upstream drops the key of a service where it is called stuck here. */
   readonly stuckReason: EventReasonName;
-  /** A write was refused, by that message; null = no event tells so. */
+  /** The event that tells of a refused write, with that message; null = there is none. */
   failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
-  /** How it reports, for as long as it runs. */
+  /** How it reports, as long as it runs. */
   createReport(metrics: MetricStore): OutputReport<K>;
 }
 
-/** What is known of a service when it is decided whose it is; null = there is no such object. */
+/** What is known of a service when it is decided which controller it belongs to; null = there is no such object. */
 export interface KnownService {
   readonly record: ServiceRecord | null;
   readonly endpoints: { readonly record: OutputRecord | null };
 }
 
-/** 'orphaned', of Endpoints alone: gone if the server confirms that there is no Service, and if they are its own. */
+/**
+ * `orphaned` is for Endpoints alone: they go if the server confirms that there is no Service, and if they are this
+ * controller's own.
+ */
 export type Fate = 'stay' | 'go' | 'orphaned';
 
 export interface ControllerPace {
@@ -76,13 +79,16 @@ export interface ControllerPace {
 
 /** What an output tells beside what all outputs tell: its metrics, and events that follow from its plans. */
 export interface OutputReport<K extends OutputKind = OutputKind> {
-  /** For sums over all services: with each plan its facts are added, and those of the plan before taken away. */
+  /** Keeps sums over all services: the facts of each plan are added, and those of the plan before taken away. */
   sum(facts: Facts<K>, sign: 1 | -1): void;
-  /** A unit was planned. `before`: of the plan before; undefined = there was none. Returns what is to be told of it. */
+  /**
+   * A unit was planned. `before`: the facts of the plan before; undefined = there was none. Returns what is to be told
+   * of it.
+   */
   planned(facts: Facts<K>, before: Facts | undefined): readonly PlannedEvent[];
   /** A write was applied. */
   applied(verb: PlannedWrite['verb']): void;
-  /** A sync has ended. `facts`: of its plan; undefined = it failed, or there was none. */
+  /** A sync has ended. `facts`: those of its plan; undefined = it failed, or there was none. */
   synced(isSuccess: boolean, seconds: number, facts: Facts<K> | undefined): void;
   /** For the log. */
   fields(facts: Facts<K>): Readonly<Record<string, number>>;

@@ -35,7 +35,7 @@ export const mirroringDefinition: Definition<'mirror'> = {
   ],
   reads: ['endpoints', 'mirror'],
   followsPods: false,
-  // Which nodes mirrored endpoints are on only their plans tell (`replan.ts`).
+  // Only its plans tell which nodes mirrored endpoints are on (`replan.ts`).
   followsNodes: false,
   followsService,
 

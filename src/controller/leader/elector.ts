@@ -1,9 +1,10 @@
 /**
- * Leader election by a Lease, as client-go does it: the same record, and the same rule of safety: times of the server or
- * of another process are never compared with the own clock. A leader ceases to be one `renewDeadlineMs` after it *sent* the
- * last renewal that was confirmed, by the larger of what its two clocks say; another takes the Lease no sooner than the
- * Lease's duration after it *saw* the record change. Unlike client-go a standby watches the Lease, and tries at the moment
- * at which it runs out.
+ * Leader election by a Lease, as client-go does it: the same record and the same rule of safety. Times of the server or
+ * of another process are never compared with the own clock.
+ *
+ * A leader ceases to be one `renewDeadlineMs` after it *sent* the last renewal that was confirmed, by the larger of
+ * what its two clocks say. Another process takes the Lease no sooner than the Lease's duration after it *saw* the
+ * record change. Unlike client-go a standby watches the Lease, and tries at the moment at which it runs out.
  */
 import { assert, unreachable } from '../../lib/assert.ts';
 import { nextFloat, type Prng } from '../../lib/prng.ts';
@@ -31,13 +32,13 @@ export interface ElectionOptions extends LeaseKey {
   readonly leaseDurationMs: number;
   /** How long the leader acts on its last confirmed renewal. */
   readonly renewDeadlineMs: number;
-  /** Between two renewals, and at least between two tries. */
+  /** Time between two renewals, and the least between two tries. */
   readonly retryPeriodMs: number;
 }
 
 /** What an elector needs of the process around it. */
 export interface ElectorHands {
-  /** Asks for a request; its events come back to `onElectorEvent`, with the id that is returned. */
+  /** Asks for a request. Its events come back to `onElectorEvent`, with the id that is returned. */
   readonly send: (request: Omit<HttpRequest, 'id'>) => number;
   readonly cancel: (id: number) => void;
   readonly log: Log;
@@ -54,11 +55,11 @@ export interface Elector {
   seen: SeenLease | null;
   attempt: Attempt | null;
   watch: LeaseWatch;
-  /** Monotonic ms at which a standby tries next, whatever the watch says; also when the watch is opened again. */
+  /** Monotonic ms at which a standby tries next, whatever the watch says, and opens the watch again. */
   pollAtMs: number;
   /** Why the last request failed; '' = it did not. */
   failing: string;
-  /** Renewals that met another version than was known (`leader_election_slowpath_total`). */
+  /** How many renewals met another version than was known (`leader_election_slowpath_total`). */
   slowPaths: number;
 }
 
@@ -79,7 +80,10 @@ export type ElectorPhase =
 export interface SeenLease {
   readonly lease: Lease;
   readonly sinceMs: number;
-  /** It was missing then for the last time, and has been at every look since `sinceMs`; -Infinity = it is there. */
+  /**
+   * When the Lease was last seen to be missing, having been missing at every look since `sinceMs`; -Infinity = it is
+   * there.
+   */
   readonly missedAtMs: number;
 }
 
@@ -90,7 +94,7 @@ interface Attempt {
   readonly sentAt: Now;
   /** Who held the Lease, as far as it was known then. */
   readonly holderBefore: string;
-  /** It follows a write that met another version. */
+  /** The request follows a write that met another version. */
   readonly isAfterConflict: boolean;
 }
 
@@ -117,7 +121,7 @@ export function isLeader({ phase }: Elector): boolean {
   return phase.name === 'leader';
 }
 
-/** Of another one, or null. */
+/** The record of another holder, or null. */
 export function holderOf({ seen, options }: Elector): string | null {
   const holder = seen?.lease.record.holder ?? '';
   return holder === '' || holder === options.identity ? null : holder;
@@ -156,8 +160,8 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
 }
 
 /**
- * At the end of the process: gives the Lease back, if it is held. Only to be called when every write has been answered:
- * the next leader begins at once.
+ * Gives the Lease back at the end of the process, if it is held. The caller waits until every write has been answered,
+ * because the next leader begins at once.
  */
 export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
   const { phase, seen } = elector;
@@ -180,7 +184,9 @@ export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): v
   );
 }
 
-/** Without giving the Lease back: a write may still be under way, so others have to wait until it runs out. */
+/**
+ * Ends without giving the Lease back: a write may still be under way, so others have to wait until the Lease runs out.
+ */
 export function abandonLease(elector: Elector, hands: ElectorHands, now: Now): void {
   dropRequests(elector, hands);
   if (isLeader(elector)) hands.end(now);
@@ -206,11 +212,11 @@ function dueMs(elector: Elector): number {
   return seen === null ? elector.pollAtMs : Math.min(pollMs, Math.max(freeAtMs(elector, seen), elector.pollAtMs));
 }
 
-/** When the Lease may be taken: at once where nobody holds it, or the elector itself. */
+/** When the Lease may be taken: at once if nobody holds it, or this elector does. */
 function freeAtMs(elector: Elector, { lease, sinceMs, missedAtMs }: SeenLease): number {
   const { identity, leaseDurationMs } = elector.options;
   const { holder, durationSeconds } = lease.record;
-  // Of what is gone nobody knows who held it last, but who leads.
+  // Nobody but a leader knows who last held a Lease that is gone.
   if (missedAtMs > -Infinity)
     return isLeader(elector) ? -Infinity : sinceMs + Math.max(leaseDurationMs, durationSeconds * 1000);
   return holder === '' || holder === identity ? -Infinity : sinceMs + durationSeconds * 1000;
@@ -261,15 +267,15 @@ function write(
 }
 
 /**
- * Somebody has removed the Lease. Who held it may have renewed it since it was seen, and need not have noticed: it is made
- * again when it would have run out, had it been renewed just now. (Two may write where it is removed several times within
- * that time, or before one of them has seen it once.)
+ * Somebody has removed the Lease. Its holder may have renewed it since it was seen, and may not have noticed the
+ * removal. So the Lease is made again when it would have run out, had it been renewed just now. (Two processes may
+ * write if it is removed several times within that time, or before one of them has seen it once.)
  */
 function onMissing(elector: Elector, hands: ElectorHands, now: Now): void {
   const { seen } = elector;
   closeWatch(elector, hands);
   if (seen !== null) {
-    // After a longer time without a look it may have been there meanwhile.
+    // It may have been there meanwhile if nobody has looked for longer.
     const wasMissing = now.nowMs - seen.missedAtMs <= elector.options.renewDeadlineMs / 2;
     elector.seen = { ...seen, sinceMs: wasMissing ? seen.sinceMs : now.nowMs, missedAtMs: now.nowMs };
   }
@@ -294,7 +300,7 @@ function request(
     contentType: body === null ? '' : JSON_TYPE,
     body,
     stream: false,
-    // So that one that is lost leaves time for another before the deadline.
+    // A lost request leaves time for another before the deadline.
     timeoutMs: elector.options.renewDeadlineMs / 2,
   });
   const holderBefore = verb === 'create' ? '' : (elector.seen?.lease.record.holder ?? '');
@@ -335,7 +341,7 @@ type Answer =
   | { readonly type: 'conflict' | 'missing' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What answers a request for a Lease but does not hold one says nothing: it is a proxy's, or a page to sign in. */
+/** An answer to a request for a Lease that holds none says nothing: it is a proxy's, or a page to sign in. */
 function readAnswer(event: TransportEvent, key: LeaseKey): Answer {
   if (event.type === 'failure') return { type: 'failed', message: `${event.kind}: ${event.message}` };
   assert(event.type === 'response', 'elector: an answer');
@@ -353,7 +359,7 @@ function readAnswer(event: TransportEvent, key: LeaseKey): Answer {
   }
 }
 
-/** An outage is told once, and once that it is over. */
+/** An outage is told once when it begins, and once when it is over. */
 function noteFailure(elector: Elector, hands: ElectorHands, err: string): void {
   if (elector.failing !== err)
     hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
@@ -369,7 +375,7 @@ function leaseText({ options }: Elector): string {
   return `${options.namespace}/${options.name}`;
 }
 
-/** Somebody else has written the Lease, or removed it: it is read before it is written again. */
+/** Somebody else has written the Lease or removed it, so it is read before it is written again. */
 function afterConflict(elector: Elector, hands: ElectorHands, { isAfterConflict }: Attempt, now: Now): void {
   if (isLeader(elector)) elector.slowPaths++;
   closeWatch(elector, hands);
@@ -377,11 +383,11 @@ function afterConflict(elector: Elector, hands: ElectorHands, { isAfterConflict 
     read(elector, hands, true, now);
     return;
   }
-  // The second in a row: who meets one at every try must not try without a pause.
+  // This is the second in a row. A process that meets one at every try must not try without a pause.
   tryLater(elector, now);
 }
 
-/** What the Lease is now. Who holds it is news for a log, and for a leader its end. */
+/** Takes the Lease as it is now. A new holder is news for the log, and the end for a leader. */
 function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void {
   const before = elector.seen;
   const isSame = before !== null && isSameRecord(before.lease.record, lease.record);
@@ -418,7 +424,7 @@ function onNews(elector: Elector, hands: ElectorHands, news: LeaseNews, now: Now
   }
 }
 
-/** The server has applied a write of the own record that was sent then. */
+/** The server has applied a write of the own record, which was sent at that time. */
 function confirm(elector: Elector, hands: ElectorHands, { sentAt, holderBefore }: Attempt, now: Now): void {
   const before = elector.phase;
   const renewAtMs = sentAt.nowMs + elector.options.retryPeriodMs;

@@ -1,6 +1,6 @@
 /**
- * What hangs on whether this process leads: which services wait for it, and what each write carries so that none is sent,
- * or done, when another process may lead.
+ * What depends on whether this process leads: which services wait for it, and what each write carries so that none is
+ * sent or done when another process may lead.
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import { addWork } from '../queues/workqueue.ts';
@@ -12,24 +12,27 @@ import type { PlannedWrite } from '../../shard/protocol.ts';
 import { createElector, fenceOf, type ElectionOptions, type Elector } from './elector.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
-  /** cold: who stands by has no caches, and lists when it takes over. */
+  /** cold: a standby has no caches, and lists when it takes over. */
   readonly standby: 'warm' | 'cold';
 }
 
 export interface Leadership {
   readonly elector: Elector;
   readonly standby: 'warm' | 'cold';
-  /** `timeout` of each write: what is sent at the last moment is over before another process leads. */
+  /** The `timeout` of each write: a write that is sent at the last moment is over before another process leads. */
   readonly writeTimeout: string;
-  /** Of one that stands by: units whose last plan had writes, by the monotonic ms of the oldest change behind them. */
+  /** For a standby: units whose last plan had writes, by the monotonic ms of the oldest change behind them. */
   readonly behind: Map<Unit, number>;
-  /** Slices of these units have been listed in this leadership, or need not be: it is older than `LATE_WRITE_MS`. */
+  /**
+   * Units whose slices have been listed in this leadership, or need not be because it is older than `LATE_WRITE_MS`.
+   */
   readonly listed: Set<Unit>;
 }
 
 /**
- * For so long a create that the leader before sent at its last moment may still arrive; it has no precondition, as names of
- * slices are drawn. Above the limit of a minute that a server or proxy may put on a request there is none to be had.
+ * A create that the earlier leader sent at its last moment may arrive for so long. It has no precondition, because
+ * names of slices are drawn. A server or proxy ends requests after a minute at the latest; nothing protects from one
+ * that takes longer.
  */
 const LATE_WRITE_MS = 30_000;
 const WRITE_TIMEOUT_MS_MIN = 1000;
@@ -52,7 +55,7 @@ export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; 
 }
 
 /**
- * Whether the unit's slices have to be listed before these writes, since a late create of the leader before may have made
+ * Whether the unit's slices have to be listed before these writes: a late create of the earlier leader may have made
  * what they make. It says so once for each unit of a leadership.
  */
 export function mustListFirst(
@@ -70,7 +73,10 @@ export function mustListFirst(
   return true;
 }
 
-/** The end of a sync that may have written nothing of what it planned. @param isShadow the process stands by now */
+/**
+ * A sync ends that may have written nothing of what it planned.
+ * @param isShadow the process stands by now
+ */
 export function noteShadowed(leadership: Leadership | null, isShadow: boolean, unit: Unit, sync: Sync, now: Now): void {
   const { shadow } = sync;
   if (leadership === null || shadow === null) return;
@@ -85,7 +91,7 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
   }
 }
 
-/** Of a unit that is forgotten nothing is behind. */
+/** Nothing waits for a unit that is forgotten. */
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
   leadership?.listed.delete(unit);

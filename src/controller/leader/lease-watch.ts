@@ -1,6 +1,6 @@
 /**
- * How a standby follows the Lease: a watch on its name. It is a hint alone: what it misses is found by the read that
- * follows its end, or by the write that is refused because the Lease has another version by then.
+ * How a standby follows the Lease: by a watch on its name. The watch is a hint alone. What it misses is found by the
+ * read that follows its end, or by a write that is refused because the Lease has another version by then.
  */
 import { leaseOf, type Lease, type LeaseKey } from '../../kube/lease.ts';
 import { JSON_TYPE } from '../../kube/media-type.ts';
@@ -37,7 +37,7 @@ export function leaseWatchRequest({ namespace, name }: LeaseKey, version: string
   };
 }
 
-/** Takes an event of the watch's request; the watch as it is then, and what it told, oldest first. */
+/** Takes an event of the watch's request. Returns the watch as it is then, and what it told, oldest first. */
 export function takeWatchEvent(
   watch: Exclude<LeaseWatch, { name: 'closed' }>,
   key: LeaseKey,

@@ -1,6 +1,6 @@
 /**
- * Leadership comes and goes. A process that stands by follows the server and plans as a shadow does (`writes/shadow.ts`), so
- * it knows at any time which services the leader has not put right yet; those it writes first when it takes over, oldest
+ * Leadership comes and goes. A standby follows the server and plans as a shadow does (`writes/shadow.ts`). So it knows
+ * at any time which services the leader has not put right yet. When it takes over it writes those first, the oldest
  * change first, and no others.
  */
 import type { Now } from '../event.ts';
@@ -26,7 +26,7 @@ export function wakeLeadership(state: ControllerState, openCaches: OpenCaches, n
     : wakeElector(leadership.elector, electorHands(state, leadership, openCaches), now);
 }
 
-/** The answer to a request for the Lease, or what its watch brings. */
+/** Takes the answer to a request for the Lease, or what its watch brings. */
 export function onLeaseEvent(state: ControllerState, openCaches: OpenCaches, event: TransportEvent, now: Now): void {
   const leadership = state.leadership!;
   onElectorEvent(leadership.elector, electorHands(state, leadership, openCaches), event, now);
@@ -82,12 +82,12 @@ function end(state: ControllerState, leadership: Leadership, now: Now): void {
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {
     stuck.clear();
-    // What they have not written yet is planned once more, as a shadow.
+    // What these have not written yet is planned once more, as a shadow.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
   }
 }
 
-/** Nobody waits for the answers any more: whether they were done is unknown. */
+/** Nobody waits for the answers any more, so it is unknown whether the writes were done. */
 function abortWrites(state: ControllerState, now: Now): void {
   for (const [id, purpose] of state.outbox.requests) {
     if (purpose.for !== 'write') continue;

@@ -33,7 +33,7 @@ export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder
   return nextEventMs(recorder);
 }
 
-/** Events are best effort, but that none can be recorded, as without the right to, is told once an hour. */
+/** Events are best effort. That none can be recorded, as without the right to, is told once an hour. */
 export function takeEventAnswer(
   { log }: Pick<Outbox<EventPurpose>, 'log'>,
   recorder: EventRecorder,

@@ -30,8 +30,9 @@ export interface PlannerView extends Readonly<Record<OutputKind, ObjectsTold>> {
 
 /**
  * What the planner has of the Service and its pods.
- * - `none`: it does not know the service, or will have forgotten it before it reads the next entry
- * - `outdated`: it knows the service, but by other pods: the next entry is a full snapshot
+ *
+ * - `none`: it does not know the service, or will have forgotten it before it reads the next entry.
+ * - `outdated`: it knows the service, but by other pods: the next entry is a full snapshot.
  */
 export type InputsTold = 'none' | 'outdated' | InputsVersion;
 
@@ -46,12 +47,14 @@ export interface InputsVersion {
 
 /**
  * What the planner knows of the objects of one output.
- * - `told`: what the server is known to hold
- * - `News`: that, once it is told the news
- * - `unknown`: less than what the server is known to hold, whose content was not kept
- * - `uncertain`: the server may hold what nobody has told, for a reply was lost
  *
- * Out of the last two leads a read; out of `unknown` also the content of an object that is the only one of its output.
+ * - `told`: what the server is known to hold.
+ * - `News`: the same, once the planner is told the news.
+ * - `unknown`: less than what the server is known to hold, because content was not kept.
+ * - `uncertain`: the server may hold what nobody has told, because a reply was lost.
+ *
+ * A read leads out of the last two. The content of an object that is the only one of its output leads out of `unknown`
+ * too.
  */
 export type ObjectsTold = 'told' | 'unknown' | 'uncertain' | News;
 

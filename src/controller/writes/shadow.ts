@@ -1,7 +1,7 @@
 /**
- * As a shadow the machine follows the server and plans as ever, and writes nothing: at the door of the write queue each
+ * As a shadow the machine follows the server and plans as ever, but writes nothing. At the door of the write queue each
  * write is told instead of sent. The planner learns that it was not sent, so the next plan of the service is again what
- * would be written then. No event leaves either, and what others write is no fight but what is stored.
+ * would be written then. No event leaves either. What others write is no fight: it is what is stored.
  */
 import type { ControllerName } from '../options.ts';
 import type { Problem } from '../../core/problem.ts';
@@ -14,7 +14,7 @@ export interface ShadowPlan {
   readonly service: string;
   /** In the order in which they would be sent; none = what is stored is right. Bodies are views into a shard's reply. */
   readonly writes: readonly PlannedWrite[];
-  /** Those that arose since the service's last plan, of whichever controller. */
+  /** Problems that arose since the service's last plan, of whichever controller. */
   readonly problems: readonly Problem[];
   /** Why there is no plan; null = there is one. */
   readonly failure: string | null;

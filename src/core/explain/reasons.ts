@@ -1,4 +1,4 @@
-/** Why things are as they are, in words. The decisions are the planner's; here they only get their sentence. */
+/** Why things are as they are, in words. The planner decides; here its decisions only get their sentence. */
 import { ENDPOINTS_ADDRESSES_MAX, SKIP_MIRROR_LABEL } from '../../kube/names.ts';
 import type { MissingLabel } from '../../kube/labels.ts';
 import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
