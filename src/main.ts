@@ -28,6 +28,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/verify.ts')).verify,
     failure: 2,
   },
+  top: {
+    summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
+    load: async () => (await import('./cli/top.ts')).top,
+  },
   serve: {
     summary: 'the embedded API server alone, on loopback',
     load: async () => (await import('./cli/serve.ts')).serve,

@@ -7,6 +7,7 @@ import { parseDemoFlags } from '../src/cli/demo.ts';
 import { parseExplainFlags } from '../src/cli/explain.ts';
 import { parseRunFlags, parseVerifyFlags } from '../src/cli/flags.ts';
 import { parseServeFlags } from '../src/cli/serve.ts';
+import { parseTopFlags } from '../src/cli/top.ts';
 import { EVENT_REASONS } from '../src/controller/reports/event-reasons.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 
@@ -72,9 +73,14 @@ test('metrics that the documents name exist', () => {
 });
 
 test('flags that the documents name exist', () => {
-  const helps = [parseRunFlags, parseServeFlags, parseDemoFlags, parseExplainFlags, parseVerifyFlags].map((parse) =>
-    flagsOf(parse),
-  );
+  const helps = [
+    parseRunFlags,
+    parseServeFlags,
+    parseDemoFlags,
+    parseExplainFlags,
+    parseTopFlags,
+    parseVerifyFlags,
+  ].map((parse) => flagsOf(parse));
   const told = code.flatMap(({ said }) => said.match(/^--[\w-]+(?![\w*-])/) ?? []);
   assert.ok(told.length > 30);
   assert.deepEqual(

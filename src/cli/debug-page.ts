@@ -3,27 +3,14 @@ import type { DebugView } from '../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../controller/reports/journal.ts';
 import { formatTime } from '../kube/time.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
-import { renderPage, type Section } from '../page/page.ts';
+import { renderPage, type Page, type Section } from '../page/page.ts';
 
 export function debugPage(view: DebugView, version: string): string {
-  const { writes, stuckTotal, queues } = view;
-  const waiting = queues.reduce((sum, { fresh, chore }) => sum + fresh + chore, 0);
-  const down = view.watches.filter(({ downMs }) => downMs >= 0).length;
-  const isWell = stuckTotal === 0 && down === 0 && view.phase === 'running';
+  const { writes } = view;
   return renderPage({
     title: 'endpointd',
     live: LIVE_SCRIPT,
-    headline: {
-      figure: isWell
-        ? `${waiting} waiting`
-        : down > 0
-          ? `${down} watches down`
-          : stuckTotal > 0
-            ? `${stuckTotal} stuck`
-            : view.phase,
-      words: `${view.services} Services, ${view.phase}`,
-      tone: isWell ? 'good' : 'bad',
-    },
+    headline: debugHeadline(view),
     facts: [
       { name: 'version', value: version },
       { name: 'now', value: formatTime(Math.floor(view.wallMs / 1000)) },
@@ -33,8 +20,19 @@ export function debugPage(view: DebugView, version: string): string {
       { name: 'pause of all writes', value: writes.pauseMs === 0 ? 'none' : time(writes.pauseMs) },
     ],
     notices: [],
-    sections: sectionsOf(view),
+    sections: debugSections(view),
   });
+}
+
+/** The worst first: a watch that is down, a stuck service, caches that are not filled; else what waits. */
+export function debugHeadline({ queues, watches, stuckTotal, phase, services }: DebugView): Page['headline'] {
+  const words = `${services} Services, ${phase}`;
+  const down = watches.filter(({ downMs }) => downMs >= 0).length;
+  if (down > 0) return { figure: `${down} ${down === 1 ? 'watch' : 'watches'} down`, words, tone: 'bad' };
+  if (stuckTotal > 0) return { figure: `${stuckTotal} stuck`, words, tone: 'bad' };
+  if (phase !== 'running') return { figure: phase, words, tone: 'unsure' };
+  const waiting = queues.reduce((sum, { fresh, chore }) => sum + fresh + chore, 0);
+  return { figure: `${waiting} waiting`, words, tone: 'good' };
 }
 
 /** The same for programs, with the version. */
@@ -42,7 +40,16 @@ export function debugJson(view: DebugView, version: string): string {
   return `${JSON.stringify({ version, ...view })}\n`;
 }
 
-function sectionsOf({ queues, shards, watches, stuck, stuckTotal, stages, busiest, changes }: DebugView): Section[] {
+export function debugSections({
+  queues,
+  shards,
+  watches,
+  stuck,
+  stuckTotal,
+  stages,
+  busiest,
+  changes,
+}: DebugView): Section[] {
   return [
     section(
       'Stuck services',
@@ -143,6 +150,7 @@ function changeCells(entry: JournalEntry): string[] {
 /** Such as `1.2 ms` or `3 s`; '' = there is none. */
 export function time(ms: number): string {
   if (ms < 0) return '';
+  if (ms > 0 && ms < 0.05) return '<0.1 ms';
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   return ms < 120_000 ? `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s` : `${Math.round(ms / 60_000)} min`;
 }

@@ -3,6 +3,7 @@ import type { FlagGroup } from '../../src/cli/flag-table.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
+import { TOP_FLAGS } from '../../src/cli/top.ts';
 import type { Part } from './parts.ts';
 
 const BEYOND = 'Beyond upstream';
@@ -37,6 +38,10 @@ export const EXPLAIN_PARTS: readonly Part[] = [
     marker: '<!-- flags of explain, made by `npm run docs` from src/cli/explain.ts -->',
     text: tableOf(EXPLAIN_FLAGS.groups),
   },
+];
+
+export const TOP_PARTS: readonly Part[] = [
+  { marker: '<!-- flags of top, made by `npm run docs` from src/cli/top.ts -->', text: tableOf(TOP_FLAGS.groups) },
 ];
 
 /** What flags cost has a column where one of them says it. */

@@ -142,6 +142,10 @@ const companions = new WeakMap<object, Child[]>();
 
 export interface ControllerManager {
   readonly pid: number;
+  /** Of its /metrics, for everybody. */
+  readonly metricsUrl: string;
+  /** PEM file that its certificate can be checked with. */
+  readonly caFile: string;
   cpuSeconds(): number;
   /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
   idle(): Promise<boolean>;
@@ -196,6 +200,8 @@ export async function startControllerManager(
   const caFile = join(certDirectory, 'kube-controller-manager.crt');
   return {
     pid: child.pid,
+    metricsUrl,
+    caFile,
     cpuSeconds: () => child.cpuSeconds(),
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);

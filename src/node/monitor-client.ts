@@ -1,0 +1,62 @@
+/** Looks at the port of a running controller: its debug page, or the metrics of any controller. */
+import { Pool } from 'undici';
+import { failureMessage } from './failure.ts';
+
+export interface MonitorConfig {
+  /** Such as http://127.0.0.1:10267; a path belongs to what is asked for. */
+  readonly url: string;
+  /** '' = none. */
+  readonly token: string;
+  /** PEM; null = the system's roots. */
+  readonly ca: string | null;
+  readonly verify: boolean;
+}
+
+export interface Monitor {
+  /** Below the address, with its query. @throws MonitorError for any answer but 200 */
+  readonly get: (path: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+export class MonitorError extends Error {
+  /** 0 = no answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message.replaceAll(/\s+/g, ' ').trim());
+    this.name = 'MonitorError';
+    this.status = status;
+  }
+}
+
+const ANSWER_MS_MAX = 10_000;
+const ANSWER_BYTES_MAX = 64 * 2 ** 20;
+
+export function createMonitor({ url, token, ca, verify }: MonitorConfig): Monitor {
+  const { origin, pathname } = new URL(url);
+  const base = pathname.replace(/\/+$/, '');
+  const connect = { ...(ca === null ? {} : { ca }), rejectUnauthorized: verify };
+  const pool = new Pool(origin, { connections: 2, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX, connect });
+  const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+  return {
+    async get(path) {
+      try {
+        const { statusCode, body } = await pool.request({ method: 'GET', path: base + path, headers });
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          bytes += chunk.length;
+          if (bytes > ANSWER_BYTES_MAX) throw new MonitorError(0, `more than ${ANSWER_BYTES_MAX} bytes`);
+          chunks.push(chunk);
+        }
+        const text = Buffer.concat(chunks).toString();
+        if (statusCode === 200) return text;
+        throw new MonitorError(statusCode, `${base + path}: status ${statusCode}: ${text.slice(0, 200)}`);
+      } catch (error) {
+        if (error instanceof MonitorError) throw error;
+        throw new MonitorError(0, `no answer from ${origin}: ${failureMessage(error)}`);
+      }
+    },
+    close: () => pool.destroy(),
+  };
+}

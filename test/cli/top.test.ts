@@ -1,0 +1,170 @@
+/** `endpointd top` at a terminal, into a pipe, and of sources that are of no use. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { debugJson } from '../../src/cli/debug-page.ts';
+import { parseMetrics, quantileOf, sumOf } from '../../src/cli/metrics-text.ts';
+import { parseTopFlags } from '../../src/cli/top.ts';
+import { metricsSections, sourceOf } from '../../src/cli/top-metrics.ts';
+import type { DebugView } from '../../src/controller/reports/debug-view.ts';
+import { startHttp, type HttpServer } from '../../src/node/http.ts';
+import { atTerminal } from '../support/pty.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+const VIEW: DebugView = {
+  phase: 'running',
+  wallMs: 1_800_000_000_000,
+  services: 7,
+  queues: [],
+  shards: [],
+  writes: { fresh: 0, chore: 0, inFlight: 0, inFlightMax: 64, tokens: 30, burst: 30, pauseMs: 0 },
+  watches: [{ resource: 'pods', phase: 'watching', lastEventMs: 900, openMs: 60_000, downMs: -1 }],
+  stuck: [{ controller: 'endpoints', service: 'shop/web', class: 'invalid', failures: 3, error: 'no\u001B[2J\u202E' }],
+  stuckTotal: 1,
+  stages: [],
+  busiest: [],
+  changes: [],
+};
+
+const METRICS = `# HELP workqueue_depth depth
+workqueue_depth{name="endpoint"} 3
+workqueue_depth{name="other"} 9
+workqueue_adds_total{name="endpoint"} 20
+workqueue_queue_duration_seconds_bucket{name="endpoint",le="0.001"} 50
+workqueue_queue_duration_seconds_bucket{name="endpoint",le="0.01"} 98
+workqueue_queue_duration_seconds_bucket{name="endpoint",le="+Inf"} 100
+rest_client_requests_total{code="200",host="h",method="GET"} 5
+endpoint_slice_controller_num_endpoint_slices 4
+nonsense line
+`;
+
+describe('endpointd top', () => {
+  let server: HttpServer;
+  let withDebug = true;
+  before(async () => {
+    server = await startHttp({
+      host: '127.0.0.1',
+      port: 0,
+      metrics: () => Promise.resolve({ contentType: 'text/plain', body: METRICS }),
+      health: () => ({ ok: true, checks: [] }),
+      debug: {
+        tokenFile: '',
+        page: () => (withDebug ? Promise.resolve(debugJson(VIEW, '1.2.3')) : Promise.reject(new Error('broken'))),
+      },
+      onAcceptError: assert.fail,
+    });
+  });
+  after(() => server.close());
+
+  function command(...flags: string[]): string[] {
+    return [execPath, BIN, 'top', `--source=http://${server.address}`, ...flags];
+  }
+
+  function top(...flags: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+    const [program, ...args] = command(...flags);
+    return new Promise((resolve) => {
+      execFile(program!, args, (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+      });
+    });
+  }
+
+  it('draws the debug page at a terminal, again and again, until q', async () => {
+    const { status, screen } = await atTerminal(command('--interval=100ms'), /1 stuck[^]*1 stuck/, 'q');
+    assert.equal(status, 0);
+    assert.match(screen, /shop\/web {2}endpoints {3}invalid {2}3 {9}no\\u001b\[2J\\u202e/);
+    assert.ok(screen.startsWith('\u001B[?1049h\u001B[?25l'));
+    assert.ok(screen.endsWith('\u001B[?25h\u001B[?1049l'));
+  });
+
+  it('draws the metrics at a terminal, with rates from the second look on', async () => {
+    const { status, screen } = await atTerminal(
+      command(`--source=http://${server.address}/metrics`, '--interval=100ms'),
+      /endpoint +3 +0\.0\/s/,
+      '\u0003',
+    );
+    assert.equal(status, 0);
+    assert.match(screen, /metrics of kube-controller-manager/);
+  });
+
+  it('prints one table into a pipe, and ends', async () => {
+    const { status, stdout, stderr } = await top();
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.deepEqual(stdout.split('\n').slice(0, 3), [
+      `http://${server.address}: /debug/endpointd of endpointd 1.2.3`,
+      '1 stuck: 7 Services, running',
+      '',
+    ]);
+    // eslint-disable-next-line no-control-regex
+    assert.ok(!/[\u0000-\u0009\u000B-\u001F]/.test(stdout));
+  });
+
+  it('falls back to the metrics, and says why', async () => {
+    withDebug = false;
+    const { status, stdout } = await top();
+    withDebug = true;
+    assert.equal(status, 0);
+    assert.match(stdout, /metrics of kube-controller-manager: .*; \/debug\/endpointd\?format=json: status 500: broken/);
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const [program, ...args] = command();
+    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.deepEqual([status, said], [0, '']);
+  });
+
+  it('says in one line that nobody answers, or that there is no such file', async () => {
+    const nobody = await top('--source=127.0.0.1:1');
+    assert.match(nobody.stderr, /^endpointd top: no answer from http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
+    const file = await top('--token-file=/no/such');
+    assert.match(file.stderr, /^endpointd top: cannot read --token-file=\/no\/such: ENOENT.*\n$/);
+    assert.deepEqual([nobody.status, file.status], [1, 1]);
+  });
+
+  it('takes only URLs for a source', () => {
+    assert.throws(() => parseTopFlags(['--source=ftp://x'], () => undefined), /Allowed: an http or https URL/);
+    assert.equal(parseTopFlags(['--source=localhost:1'], () => undefined).source, 'http://localhost:1');
+  });
+});
+
+describe('metrics as text', () => {
+  const metrics = parseMetrics(METRICS);
+
+  it('are samples by name and labels, and lines that are none are passed over', () => {
+    assert.equal(sumOf(metrics, 'workqueue_depth', { name: 'endpoint' }), 3);
+    assert.equal(sumOf(metrics, 'workqueue_depth', { name: 'none' }), null);
+    const escaped = parseMetrics(String.raw`a{b="x\"y\\\n",c="}"} +Inf 17`);
+    assert.deepEqual(escaped.get('a'), [{ labels: { b: 'x"y\\\n', c: '}' }, value: Infinity }]);
+  });
+
+  it('give quantiles, also of what was counted since another look', () => {
+    const name = 'workqueue_queue_duration_seconds';
+    const labels = { name: 'endpoint' };
+    assert.deepEqual(
+      [0.5, 0.98, 0.99].map((share) => quantileOf(metrics, null, name, labels, share)),
+      [0.001, 0.01, Infinity],
+    );
+    const later = parseMetrics(METRICS.replace('"0.01"} 98', '"0.01"} 108').replace('"+Inf"} 100', '"+Inf"} 110'));
+    assert.equal(quantileOf(later, metrics, name, labels, 0.5), 0.01);
+    assert.equal(quantileOf(metrics, metrics, name, labels, 0.5), null);
+  });
+
+  it('of something else are told to be that', () => {
+    const look = { metrics: parseMetrics('up 1\n'), atMs: 0 };
+    assert.match(sourceOf(look), /^metrics of something else/);
+    assert.deepEqual(metricsSections(look, null), []);
+  });
+
+  it('of endpointd name what only its debug page tells', () => {
+    const look = { metrics: parseMetrics('endpointd_build_info{version="1"} 1\n'), atMs: 0 };
+    assert.match(sourceOf(look), /^metrics of endpointd: without shards/);
+  });
+});

@@ -1,0 +1,35 @@
+/** A command at a terminal: `script` of util-linux gives it one. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface AtTerminal {
+  readonly status: number;
+  /** All that came to the screen, escape sequences too. */
+  readonly screen: string;
+}
+
+const SHOWN_MS_MAX = 30_000;
+
+/**
+ * Types `keys` once the screen shows `wanted`.
+ * @throws Error with the screen when it does not in half a minute
+ */
+export async function atTerminal(command: readonly string[], wanted: RegExp, keys: string): Promise<AtTerminal> {
+  const quoted = command.map((part) => `'${part.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty cols 120 rows 40; ${quoted}`, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let screen = '';
+  let typed = false;
+  child.stdout.on('data', (chunk: Buffer) => {
+    screen += chunk.toString();
+    if (typed || !wanted.test(screen)) return;
+    typed = true;
+    child.stdin.write(keys);
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), SHOWN_MS_MAX);
+  const [status] = (await once(child, 'exit')) as [number];
+  clearTimeout(timer);
+  if (!typed) throw new Error(`the screen never shows ${wanted}:\n${screen}`);
+  return { status, screen };
+}
