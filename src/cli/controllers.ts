@@ -1,14 +1,11 @@
-/** Names that `--controllers` knows, with upstream's aliases (docs/spec/wire.md "Controller names"). */
-const KNOWN = [
-  { name: 'endpoints-controller', alias: 'endpoint' },
-  { name: 'endpointslice-controller', alias: 'endpointslice' },
-  { name: 'endpointslice-mirroring-controller', alias: 'endpointslicemirroring' },
-] as const;
+import { DEFINITIONS } from '../controller/definitions/definitions.ts';
+import type { ControllerOption } from '../controller/options.ts';
 
-export type KnownController = (typeof KNOWN)[number]['name'];
+/** Names that `--controllers` knows. */
+const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], option }) => ({ name, alias, option }));
 
 export type EnabledControllers =
-  | { readonly ok: true; readonly names: ReadonlySet<KnownController> }
+  | { readonly ok: true; readonly options: Readonly<Record<ControllerOption, boolean>> }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -16,7 +13,7 @@ export type EnabledControllers =
  * enables the rest, an unknown name is an error. Enabling nothing is an error here, since nothing would run.
  */
 export function enabledControllers(entries: readonly string[]): EnabledControllers {
-  const decided = new Map<KnownController, boolean>();
+  const decided = new Map<ControllerOption, boolean>();
   let star = false;
   for (const entry of entries) {
     if (entry === '*') {
@@ -32,9 +29,11 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
         message: `"${name}" is not a known controller. Allowed: *, ${KNOWN.map((c) => c.name).join(', ')}, each also with a leading -.`,
       };
     }
-    if (!decided.has(known.name)) decided.set(known.name, enable);
+    if (!decided.has(known.option)) decided.set(known.option, enable);
   }
-  const names = new Set(KNOWN.filter((c) => decided.get(c.name) ?? star).map((c) => c.name));
-  if (names.size === 0) return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
-  return { ok: true, names };
+  const enabled = KNOWN.map(({ option }) => [option, decided.get(option) ?? star] as const);
+  if (!enabled.some(([, runs]) => runs)) {
+    return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
+  }
+  return { ok: true, options: Object.fromEntries(enabled) as Record<ControllerOption, boolean> };
 }

@@ -421,9 +421,7 @@ function runOptions(flags: RunFlags): RunOptions {
     throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
   const controller = {
     ...rest,
-    endpoints: enabled.names.has('endpoints-controller'),
-    slices: enabled.names.has('endpointslice-controller'),
-    mirroring: enabled.names.has('endpointslice-mirroring-controller'),
+    ...enabled.options,
   };
   const observation = { metricsBindAddress, debugTokenFile, v, loggingFormat };
   return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation };

@@ -214,6 +214,6 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
 /** As metrics and log lines name them. */
 function enabledNames({ controller }: RunOptions): ControllerName[] {
   return Object.values(DEFINITIONS)
-    .filter((definition) => definition.isEnabled(controller))
+    .filter(({ option }) => controller[option])
     .map(({ name }) => name);
 }

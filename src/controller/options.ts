@@ -1,9 +1,5 @@
 /** What `endpointd run` is told, checked and in plain units. The defaults are in `cli/flags.ts`. */
-export interface ControllerOptions {
-  /** Which controllers run. */
-  readonly endpoints: boolean;
-  readonly slices: boolean;
-  readonly mirroring: boolean;
+export interface ControllerOptions extends Readonly<Record<ControllerOption, boolean>> {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
   readonly concurrentServiceEndpointSyncs: number;
@@ -56,6 +52,9 @@ export interface ControllerOptions {
   /** False = never ask for WatchList streaming, always page. */
   readonly watchList: boolean;
 }
+
+/** Those that say which controllers run. */
+export type ControllerOption = 'endpoints' | 'slices' | 'mirroring';
 
 /** Also the value of the label `controller` in metrics. */
 export type ControllerName = 'endpoints' | 'endpointslice' | 'endpointslice-mirroring';

@@ -1,4 +1,4 @@
-import type { ControllerName, ControllerOptions } from '../options.ts';
+import type { ControllerName, ControllerOption, ControllerOptions } from '../options.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { EventReasonName } from '../reports/event-reasons.ts';
 import type { OutputRecord, ServiceRecord } from '../../kube/types.ts';
@@ -11,10 +11,13 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** The output that it plans. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket. */
+  /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket; null = there is none. */
   readonly queueName: string;
-  readonly tokenUse: MetricName;
-  isEnabled(options: ControllerOptions): boolean;
+  readonly tokenUse: MetricName | null;
+  /** The option that it runs. */
+  readonly option: ControllerOption;
+  /** Its names in `--controllers`: its own and upstream's alias (docs/spec/wire.md "Controller names"). */
+  readonly flagNames: readonly [string, string];
   pace(options: ControllerOptions): ControllerPace;
 
   /** The kind of the objects that it writes. */

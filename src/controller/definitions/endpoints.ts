@@ -12,7 +12,8 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   name: 'endpoints',
   queueName: 'endpoint',
   tokenUse: 'endpoint_controller_rate_limiter_use',
-  isEnabled: ({ endpoints }) => endpoints,
+  option: 'endpoints',
+  flagNames: ['endpoints-controller', 'endpoint'],
   pace: (options) => ({
     concurrent: options.concurrentEndpointSyncs,
     batchPeriodMs: options.endpointUpdatesBatchPeriodMs,

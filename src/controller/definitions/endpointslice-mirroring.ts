@@ -16,7 +16,8 @@ export const mirroringDefinition: Definition<'mirror'> = {
   name: 'endpointslice-mirroring',
   queueName: 'endpoint_slice_mirroring',
   tokenUse: 'endpoint_slice_mirroring_controller_rate_limiter_use',
-  isEnabled: ({ mirroring }) => mirroring,
+  option: 'mirroring',
+  flagNames: ['endpointslice-mirroring-controller', 'endpointslicemirroring'],
   pace: (options) => ({
     concurrent: options.mirroringConcurrentServiceEndpointSyncs,
     batchPeriodMs: 0,

@@ -11,7 +11,8 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   name: 'endpointslice',
   queueName: 'endpoint_slice',
   tokenUse: 'endpoint_slice_controller_rate_limiter_use',
-  isEnabled: ({ slices }) => slices,
+  option: 'slices',
+  flagNames: ['endpointslice-controller', 'endpointslice'],
   pace: (options) => ({
     concurrent: options.concurrentServiceEndpointSyncs,
     batchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,

@@ -17,7 +17,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(
     store,
     state.writes.tokens,
-    state.controllers.map(({ tokenUse }) => tokenUse),
+    state.controllers.flatMap(({ tokenUse }) => tokenUse ?? []),
   );
   exposeEventRecorder(store, state.recorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));

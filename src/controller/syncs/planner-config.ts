@@ -5,7 +5,7 @@ import { OUTPUT_KINDS, type PlannerConfig } from '../../shard/protocol.ts';
 /** What every planner of the process is told. */
 export function plannerConfigOf(options: ControllerOptions): PlannerConfig {
   return {
-    outputs: OUTPUT_KINDS.filter((kind) => DEFINITIONS[kind].isEnabled(options)),
+    outputs: OUTPUT_KINDS.filter((kind) => options[DEFINITIONS[kind].option]),
     tolerateUnreadyEndpointsAnnotation: options.tolerateUnreadyEndpointsAnnotation,
     maxEndpointsPerSlice: options.maxEndpointsPerSlice,
     compactSlices: options.compactSlices,

@@ -15,7 +15,7 @@ suite('the definitions of the controllers', () => {
   });
 
   test('share no name, no queue, no component and no mark of slices', () => {
-    for (const field of ['name', 'queueName', 'component', 'managedBy'] as const) {
+    for (const field of ['name', 'option', 'queueName', 'tokenUse', 'component', 'managedBy'] as const) {
       const values = ALL.map(([, definition]) => definition[field]);
       assert.deepEqual(values, [...new Set(values)], field);
     }
@@ -23,6 +23,25 @@ suite('the definitions of the controllers', () => {
 
   test('of slices have a mark, that of Endpoints has none', () => {
     for (const [kind, { writes, managedBy }] of ALL) assert.equal(managedBy !== '', writes === 'EndpointSlice', kind);
+  });
+
+  test('read what they write, and of the slices of others none', () => {
+    for (const [kind, { reads, writes }] of ALL) {
+      const ownSlices = writes === 'EndpointSlice' ? [kind] : [];
+      assert.deepEqual(
+        reads.filter((one) => one !== 'endpoints'),
+        ownSlices,
+        kind,
+      );
+      if (writes === 'Endpoints') assert.deepEqual(reads, [kind]);
+    }
+  });
+
+  test("of slices leave no orphans: those are the garbage collector's", () => {
+    for (const [kind, definition] of ALL) {
+      const fates = [false, true].map((cleanUpUnselected) => definition.fate(null, { ...OPTIONS, cleanUpUnselected }));
+      assert.equal(fates.includes('orphaned'), definition.writes === 'Endpoints', kind);
+    }
   });
 
   test('wait for the cache of what they write', () => {
