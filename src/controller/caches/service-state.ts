@@ -90,10 +90,6 @@ export interface Sync {
   readonly nodeMoves: number;
   /** `Replan.shares` at the hand-over. */
   readonly shares: CpuShares | null;
-  /** Planned writes of phase 2, while phase 1 runs. */
-  later: PlannedWrite[];
-  /** How many writes are queued or without an answer; while reading, how many reads. */
-  open: number;
   /** The failure that another try may mend soonest, of those that happened so far: it tells what is left. */
   failure: Failure | null;
   /** How many writes were applied. */
@@ -110,7 +106,19 @@ export interface Sync {
   readonly watchInSeconds: number;
 }
 
-export type SyncStage = 'reading' | 'planning' | 'writing' | 'confirming' | 'deleting';
+/** What a sync does now, and what it needs for that and for nothing else. */
+export type SyncStage =
+  /** `open`: how many reads have no answer. */
+  | { readonly name: 'reading'; open: number }
+  | { readonly name: 'planning' }
+  /** `open`: how many writes are queued or without an answer. `later`: planned writes of phase 2, while others are open. */
+  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[] }
+  /** The server is asked whether the Service of an orphan exists. */
+  | { readonly name: 'confirming' }
+  /** What nobody plans any more is deleted. `open`: as of writing. */
+  | { readonly name: 'deleting'; open: number };
+
+export type StageOf<Name extends SyncStage['name']> = Extract<SyncStage, { readonly name: Name }>;
 
 /** Why a sync failed, with what follows from it. */
 export interface Failure {

@@ -55,5 +55,5 @@ export function kindOf({ unit }: OutputState): OutputKind {
 
 /** Whether the planner waits for acks: from the hand-over of a plan to the last answer to its writes. */
 export function awaitsAcks({ sync }: Unit): boolean {
-  return sync !== null && sync.stage === 'writing';
+  return sync !== null && sync.stage.name === 'writing';
 }

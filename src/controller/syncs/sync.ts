@@ -22,7 +22,7 @@ import {
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
 import { ensureSlice, forgetFacts, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
-import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
+import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
@@ -53,6 +53,7 @@ const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_00
 /** The id of writes that no planner has planned, so none waits for their ack. */
 const UNPLANNED = 0;
 const NO_BODY = new Uint8Array(0);
+const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
 /** Takes a unit that its queue has handed out. It is planned, cleaned up, forgotten, or put off while it must wait. */
 export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
@@ -67,14 +68,12 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     controller.instruments.stage('queue').observe((now.nowMs - unit.changedAtMs) / 1000);
   }
   unit.sync = {
-    stage: 'planning',
+    stage: PLANNING,
     startedAtMs: now.nowMs,
     changedAtMs: unit.changedAtMs,
     chore,
     nodeMoves: state.replan.moves,
     shares: state.replan.shares,
-    later: [],
-    open: 0,
     failure: null,
     applied: 0,
     shadow: state.isShadow ? shadowOf(unit) : null,
@@ -107,19 +106,20 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  sync.stage = 'reading';
-  for (const kind of unit.controller.reads) {
-    if (!needsRead(unit.service.view, kind)) continue;
-    sync.open++;
+  const kinds = unit.controller.reads.filter((kind) => needsRead(unit.service.view, kind));
+  if (kinds.length === 0) {
+    sync.stage = PLANNING;
+    queuePlan(state, unit);
+    return;
+  }
+  sync.stage = { name: 'reading', open: kinds.length };
+  for (const kind of kinds) {
     if (kind === 'endpoints') readEndpoints(state.hands.reads, unit);
     else {
       assert(kind === unit.controller.kind, `a unit of ${unit.controller.kind} reads the slices of ${kind}`);
       readSlices(state.hands.reads, unit);
     }
   }
-  if (sync.open > 0) return;
-  sync.stage = 'planning';
-  queuePlan(state, unit);
 }
 
 /** Takes the answer to the GET of the Endpoints object. */
@@ -147,9 +147,11 @@ export function onSlicesRead(state: ControllerState, unit: Unit, event: Transpor
 
 function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now: Now): void {
   const sync = unit.sync!;
-  sync.open--;
+  const { stage } = sync;
+  assert(stage.name === 'reading', `what was read of ${keyOf(unit.service)} comes unasked`);
+  stage.open--;
   sync.failure ??= failure;
-  if (sync.open > 0) return;
+  if (stage.open > 0) return;
   if (sync.failure === null) beginPlan(state, unit, now);
   else finish(state, unit, now);
 }
@@ -192,7 +194,7 @@ export function onPlanned(
 /** Queues the writes of phase 1. Those of phase 2 wait until all of these are applied. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
-  assert(sync !== null && sync.stage === 'planning', `a plan of ${keyOf(service)} comes unasked`);
+  assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   const { writes } = plan;
   if (isWanted(unit) && mustListFirst(state.leadership, unit, writes, now)) {
     for (const write of writes) ackNotSent(unit, write);
@@ -206,7 +208,6 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
   state.reports.planned(unit, before, now);
-  sync.later = [];
   if (!isWanted(unit)) {
     for (const write of writes) ackNotSent(unit, write);
     finish(state, unit, now);
@@ -216,34 +217,39 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     finish(state, unit, now);
     return;
   }
-  sync.stage = 'writing';
-  for (const write of writes) {
-    if (write.phase === 1) openWrite(state, unit, write, now);
-    else sync.later.push(write);
-  }
-  if (sync.open === 0) openLater(state, unit, now);
+  const later = writes.filter(({ phase }) => phase === 2);
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later };
+  sync.stage = stage;
+  for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
+  if (stage.open === 0) openLater(state, unit, stage, now);
 }
 
-function openWrite(state: ControllerState, unit: Unit, write: PlannedWrite, now: Now): void {
+function openWrite(
+  state: ControllerState,
+  unit: Unit,
+  stage: StageOf<'writing' | 'deleting'>,
+  write: PlannedWrite,
+  now: Now,
+): void {
   const sync = unit.sync!;
   const { controller, service } = unit;
   const output = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
-  sync.open++;
+  stage.open++;
   output.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
   queueWrite(state.writes, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
 /** Queues the other updates, then the deletes: what an update adds may be what a delete drops. */
-function openLater(state: ControllerState, unit: Unit, now: Now): void {
-  const sync = unit.sync!;
-  const { later } = sync;
-  const updates = later.some(({ verb }) => verb !== 'delete');
-  sync.later = [];
-  for (const write of later) {
-    if (sync.failure !== null) ackNotSent(unit, write);
-    else if (updates && write.verb === 'delete') sync.later.push(write);
-    else openWrite(state, unit, write, now);
+function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
+  const { failure } = unit.sync!;
+  const { later } = stage;
+  const updates = later.filter(({ verb }) => verb !== 'delete');
+  const isLast = failure !== null || updates.length === 0;
+  stage.later = isLast ? [] : later.filter(({ verb }) => verb === 'delete');
+  for (const write of isLast ? later : updates) {
+    if (failure === null) openWrite(state, unit, stage, write, now);
+    else ackNotSent(unit, write);
   }
 }
 
@@ -256,8 +262,12 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
 export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
   const { unit, output, write } = queued;
   const { service, sync } = unit;
-  assert(sync !== null && sync.open > 0, `an answer to no write of ${keyOf(service)}`);
-  sync.open--;
+  const stage = sync?.stage;
+  assert(
+    sync !== null && (stage?.name === 'writing' || stage?.name === 'deleting') && stage.open > 0,
+    `an answer to no write of ${keyOf(service)}`,
+  );
+  stage.open--;
   output.inFlight--;
   output.sent = null;
   if (queued.sentAtMs >= 0) {
@@ -287,8 +297,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (output.inFlight === 0) releaseHeld(state, output, now);
   releaseSlice(state, output);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
-  if (sync.open === 0 && sync.later.length > 0) openLater(state, unit, now);
-  if (sync.open === 0) finish(state, unit, now);
+  if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
+  if (stage.open === 0) finish(state, unit, now);
 }
 
 /**
@@ -338,7 +348,7 @@ export function fail(state: ControllerState, unit: Unit, failure: Failure, now: 
 export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   const sync = unit.sync!;
-  assert(sync.open === 0, `${keyOf(service)} is finished with open writes`);
+  assert(!('open' in sync.stage) || sync.stage.open === 0, `${keyOf(service)} is finished with open requests`);
   unit.sync = null;
   doneWork(controller.queue, unit.item, now.nowMs);
   state.reports.synced(unit, sync, now);
@@ -400,12 +410,12 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
     case 'Endpoints':
       if (!service.units.some((other) => other !== unit && readsEndpoints(other))) dropEndpoints(service);
       if (fate === 'orphaned') startOrphan(state, unit, now);
-      else if (fate === 'go') removeEndpoints(state, unit, now);
+      else if (fate === 'go') remove(state, unit, ownRecordOf(service), now);
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
       if (fate === 'go') {
-        removeSlices(state, unit, now);
+        remove(state, unit, recordsOf(unit), now);
         return;
       }
       assert(fate === 'stay', `slices of ${controller.name} are ${fate}`);
@@ -417,28 +427,24 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   }
 }
 
-function removeSlices(state: ControllerState, unit: Unit, now: Now): void {
-  const sync = unit.sync!;
-  sync.stage = 'deleting';
-  for (const { name, record } of unit.slices?.values() ?? []) {
-    if (record === null) continue;
-    openWrite(state, unit, unplannedDelete(name, record.uid, record.resourceVersion), now);
+/** Deletes what nobody plans any more. No planner waits for an ack of it. */
+function remove(state: ControllerState, unit: Unit, records: readonly OutputRecord[], now: Now): void {
+  const stage: StageOf<'deleting'> = { name: 'deleting', open: 0 };
+  unit.sync!.stage = stage;
+  for (const { name, uid, resourceVersion } of records) {
+    const write: PlannedWrite = { id: UNPLANNED, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
+    openWrite(state, unit, stage, write, now);
   }
-  if (sync.open === 0) finish(state, unit, now);
+  if (stage.open === 0) finish(state, unit, now);
 }
 
-/** Deletes the objects of a Service that is not to be planned any more. What others have made stays. */
-function removeEndpoints(state: ControllerState, unit: Unit, now: Now): void {
-  const { service } = unit;
-  const { record } = service.endpoints;
-  if (record !== null && isOwnEndpoints(record)) {
-    unit.sync!.stage = 'deleting';
-    openWrite(state, unit, unplannedDelete(service.name, record.uid, record.resourceVersion), now);
-  } else finish(state, unit, now);
+function recordsOf({ slices }: Unit): OutputRecord[] {
+  return [...(slices?.values() ?? [])].flatMap(({ record }) => record ?? []);
 }
 
-function unplannedDelete(name: string, uid: string, resourceVersion: string): PlannedWrite {
-  return { id: UNPLANNED, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
+/** What others have made stays. */
+function ownRecordOf({ endpoints: { record } }: ServiceState): OutputRecord[] {
+  return record !== null && isOwnEndpoints(record) ? [record] : [];
 }
 
 /**
@@ -456,7 +462,7 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  unit.sync!.stage = 'confirming';
+  unit.sync!.stage = { name: 'confirming' };
   confirmOrphan(state.hands.reads, unit);
 }
 
@@ -485,8 +491,7 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
       finish(state, unit, now);
       return;
     }
-    unit.sync!.stage = 'deleting';
-    openWrite(state, unit, unplannedDelete(service.name, record.uid, record.resourceVersion), now);
+    remove(state, unit, [record], now);
   } else {
     fail(state, unit, classify(event).failure!, now);
   }
