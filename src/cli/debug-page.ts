@@ -113,7 +113,7 @@ function section(
 }
 
 /** The columns of `changeCells`. */
-const CHANGE_HEAD = [
+export const CHANGE_HEAD = [
   'ended',
   'service',
   'controller',
@@ -128,7 +128,7 @@ const CHANGE_HEAD = [
   'total',
 ] as const;
 
-function changeCells(entry: JournalEntry): string[] {
+export function changeCells(entry: JournalEntry): string[] {
   return [
     formatTime(Math.floor(entry.endedWallMs / 1000)),
     `${entry.namespace}/${entry.name}`,

@@ -1,4 +1,6 @@
 /** What `explain` reads of a cluster: a part that cannot be seen is named, and the rest goes on. */
+import type { DebugView } from '../controller/reports/debug-view.ts';
+import type { JournalEntry } from '../controller/reports/journal.ts';
 import { type ExplainConfig, explainService, type Seen, type ServiceExplanation } from '../core/explain/service.ts';
 import { currentShares, createNodeTable, type NodeTable, putNode, zoneOf, allNodes } from '../core/node-table.ts';
 import { shareOf } from '../core/slices/zone-shares.ts';
@@ -20,6 +22,7 @@ import type {
 } from '../kube/types.ts';
 import type { Interner } from '../lib/interner.ts';
 import { type ApiReader, ReadError } from '../node/api-reader.ts';
+import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { readObject } from '../shard/read-object.ts';
 
 export interface Reading {
@@ -30,6 +33,8 @@ export interface Reading {
   /** The most pods, or Services, that are shown although labels are missing. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
+  /** A running endpointd, which is asked for the last changes of a Service; null = none is. */
+  readonly endpointd: Monitor | null;
   /** What could not be seen, and why; grows. */
   readonly unseen: string[];
 }
@@ -45,6 +50,8 @@ export interface Told {
   readonly others: number;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorLimit: number;
+  /** The last one of each controller that the running endpointd remembers. */
+  readonly changes: readonly JournalEntry[];
 }
 
 /** An object as it is stored, whoever made it. */
@@ -94,6 +101,25 @@ export function spoilers(nodes: NodeTable): string[] {
     if (spoils !== '') found.push(`node ${node.name}: ${spoils}`);
   }
   return found.sort();
+}
+
+/** The last change of each controller, as the running endpointd has it. */
+export async function readChanges(
+  { endpointd, unseen }: Reading,
+  { namespace, name }: ServiceRecord,
+): Promise<readonly JournalEntry[]> {
+  if (endpointd === null) return [];
+  const query = `format=json&service=${encodeURIComponent(`${namespace}/${name}`)}`;
+  try {
+    const view = JSON.parse(await endpointd.get(`/debug/endpointd?${query}`)) as Partial<DebugView>;
+    const newest = new Map<string, JournalEntry>();
+    for (const entry of view.changes ?? []) if (!newest.has(entry.controller)) newest.set(entry.controller, entry);
+    return [...newest.values()];
+  } catch (error) {
+    if (!(error instanceof MonitorError) && !(error instanceof SyntaxError)) throw error;
+    unseen.push(`changes of ${namespace}/${name} in the running endpointd: ${error.message}`);
+    return [];
+  }
 }
 
 interface Outputs {
@@ -258,6 +284,7 @@ export function tell(
   outputs: Outputs,
   candidates: Candidates | undefined,
   nodes: NodeTable | undefined,
+  changes: readonly JournalEntry[] = [],
 ): Told {
   const { config } = reading;
   const zones = nodes === undefined ? null : zonesOf(nodes, candidates?.pods ?? []);
@@ -282,6 +309,7 @@ export function tell(
     podsSeen: candidates !== undefined,
     others: candidates?.others ?? 0,
     mirrorLimit: config.mirror.endpointsPerSubsetMax,
+    changes,
   };
 }
 

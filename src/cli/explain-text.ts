@@ -9,6 +9,7 @@ import type {
 import { leftOutText } from '../core/explain/reasons.ts';
 import { formatTime } from '../kube/time.ts';
 import { printable } from '../lib/printable.ts';
+import { CHANGE_HEAD, changeCells } from './debug-page.ts';
 import type { Told } from './explain-read.ts';
 import { textTable } from './text-table.ts';
 
@@ -49,7 +50,21 @@ export function serviceLines(told: Told): string[] {
     ]);
     lines.push('', ...textTable(['OBJECT', 'TYPE', 'ADDRESSES', 'MANAGED BY', 'LAST WRITTEN', 'WRITER'], rows));
   }
+  lines.push(...changeLines(told));
   return lines;
+}
+
+/** Where the time of the last change of each controller went. */
+export function changeLines({ changes }: Told): string[] {
+  return changes.length === 0
+    ? []
+    : [
+        '',
+        ...textTable(
+          CHANGE_HEAD.map((head) => head.toUpperCase()),
+          changes.map(changeCells),
+        ),
+      ];
 }
 
 function outputLines({ explanation }: Told): string[] {

@@ -12,6 +12,7 @@ import {
   isNear,
   missing,
   readCandidates,
+  readChanges,
   readNodes,
   readOutputs,
   readPods,
@@ -21,10 +22,11 @@ import {
   tell,
   type Told,
 } from './explain-read.ts';
-import { podLines, serviceLines } from './explain-text.ts';
-import { choice, integer } from './flag-kinds.ts';
+import { changeLines, podLines, serviceLines } from './explain-text.ts';
+import { choice, integer, parsed, text } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { PLANNING_FLAGS, SERVER_FLAGS } from './flags.ts';
+import { monitorOf, monitorUrl } from './monitor.ts';
 import { print } from './print.ts';
 import { createProgress } from './progress.ts';
 import { StartError, UsageError } from './usage.ts';
@@ -43,6 +45,19 @@ const OUTPUT = {
   },
 } as const;
 
+const ENDPOINTD = {
+  endpointd: {
+    kind: parsed('<url>', monitorUrl),
+    default: '',
+    help: 'address of a running endpointd, such as http://127.0.0.1:10267: it is asked where the time of the last changes went',
+  },
+  'token-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'file with the token of its --debug-token-file',
+  },
+} as const;
+
 export const EXPLAIN_FLAGS = {
   command: 'endpointd explain',
   description:
@@ -51,11 +66,12 @@ export const EXPLAIN_FLAGS = {
   groups: [
     { title: 'Output', flags: OUTPUT },
     { title: 'Connection', flags: SERVER_FLAGS },
+    { title: 'Running endpointd', flags: ENDPOINTD },
     { title: 'As the controller is run', flags: PLANNING_FLAGS },
   ],
 } as const satisfies CommandFlags;
 
-type ExplainFlags = OptionsOf<typeof OUTPUT & typeof SERVER_FLAGS & typeof PLANNING_FLAGS>;
+type ExplainFlags = OptionsOf<typeof OUTPUT & typeof SERVER_FLAGS & typeof ENDPOINTD & typeof PLANNING_FLAGS>;
 
 export interface ExplainOptions extends ExplainFlags {
   readonly kind: 'service' | 'pod';
@@ -96,6 +112,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
   });
   const access = await credentials.read('refresh');
+  const endpointd = await monitorOf(options.endpointd, options.tokenFile);
   const reader = createApiReader(access, credentials.read, userAgent());
   const progress = createProgress(process.stderr, () => performance.now());
   const reading: Reading = {
@@ -108,6 +125,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     kubeletShutdownIsTermination: options.kubeletShutdownIsTermination,
     othersMax: options.others,
     progress: process.stderr.isTTY ? progress.show : () => undefined,
+    endpointd,
     unseen: [],
   };
   try {
@@ -119,7 +137,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
     throw error;
   } finally {
-    await reader.close();
+    await Promise.all([reader.close(), endpointd?.close()]);
   }
 }
 
@@ -141,10 +159,14 @@ async function explainOneService(reading: Reading, { namespace, name }: ExplainO
   if (source === undefined) return { status: 1, lines: [], json: { service: `${namespace}/${name}`, unseen } };
   if (source === null) return notFound(what);
   const service = projectService(source, interner);
-  const [outputs, nodes] = await Promise.all([readOutputs(reading, service), readNodes(reading)]);
+  const [outputs, nodes, changes] = await Promise.all([
+    readOutputs(reading, service),
+    readNodes(reading),
+    readChanges(reading, service),
+  ]);
   const candidates =
     service.selector === null ? { pods: [], others: 0 } : await readCandidates(reading, service, outputs);
-  const told = tell(reading, service, outputs, candidates, nodes);
+  const told = tell(reading, service, outputs, candidates, nodes, changes);
   return { status: 0, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
 }
 
@@ -152,8 +174,8 @@ function notFound(what: string): Answer {
   return { status: 1, lines: [`There is no ${printable(what)}.`], json: { error: `there is no ${what}` } };
 }
 
-function toldJson({ explanation, endpoints, slices, others }: Told): object {
-  return { ...explanation, stored: [...endpoints, ...slices], morePods: others };
+function toldJson({ explanation, endpoints, slices, others, changes }: Told): object {
+  return { ...explanation, stored: [...endpoints, ...slices], morePods: others, changes };
 }
 
 async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptions): Promise<Answer> {
@@ -173,7 +195,8 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   const told: Told[] = [];
   for (const service of selecting) {
     const outputs = await readOutputs(reading, service);
-    told.push(tell(reading, service, outputs, { pods, others: 0 }, nodes));
+    const changes = await readChanges(reading, service);
+    told.push(tell(reading, service, outputs, { pods, others: 0 }, nodes, changes));
   }
   const missed: Told[] = [];
   for (const service of near) {
@@ -182,6 +205,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
+  for (const each of told) lines.push(...changeLines(each));
   if (explanations.length === 0 && unseen.length === 0)
     lines.push('No Service of the namespace selects it, or nearly does.');
   if (more > 0) lines.push(`${more} more Services select by labels of which the pod has some (--others shows more).`);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DebugView } from '../controller/reports/debug-view.ts';
@@ -6,17 +5,18 @@ import { printable } from '../lib/printable.ts';
 import { createMonitor, type Monitor, MonitorError } from '../node/monitor-client.ts';
 import type { Section } from '../page/page.ts';
 import { debugHeadline, debugSections } from './debug-page.ts';
-import { bool, duration, parsed, text, ValueError } from './flag-kinds.ts';
+import { bool, duration, parsed, text } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { parseMetrics } from './metrics-text.ts';
+import { monitorUrl, readGiven } from './monitor.ts';
 import { print } from './print.ts';
 import { textTable } from './text-table.ts';
 import { type MetricsLook, metricsSections, sourceOf } from './top-metrics.ts';
-import { starting, StartError } from './usage.ts';
+import { StartError } from './usage.ts';
 
 const FLAGS = {
   source: {
-    kind: parsed('<url>', sourceUrl),
+    kind: parsed('<url>', monitorUrl),
     default: 'http://127.0.0.1:10267',
     help: 'endpointd, or whatever serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is taken as it is',
   },
@@ -47,12 +47,6 @@ export function parseTopFlags(args: readonly string[], out: (text: string) => vo
   return parseFlags(TOP_FLAGS, args, out) as TopOptions;
 }
 
-function sourceUrl(said: string): string {
-  const url = said.includes('://') ? said : `http://${said}`;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new ValueError('Allowed: an http or https URL such as http://127.0.0.1:10267.');
-}
-
 /** `endpointd top`. Gives the exit status. */
 export async function top(args: readonly string[]): Promise<number> {
   const options = parseTopFlags(args, (said) => process.stdout.write(said));
@@ -72,10 +66,8 @@ export async function top(args: readonly string[]): Promise<number> {
 
 async function accessOf(options: TopOptions): Promise<Parameters<typeof createMonitor>[0]> {
   const { source, tokenFile, certificateAuthority, insecureSkipTlsVerify } = options;
-  const read = async (flag: string, path: string): Promise<string> =>
-    path === '' ? '' : await starting(`read --${flag}=${path}`, readFile(path, 'utf8'));
-  const ca = await read('certificate-authority', certificateAuthority);
-  const token = (await read('token-file', tokenFile)).trim();
+  const ca = await readGiven('certificate-authority', certificateAuthority);
+  const token = (await readGiven('token-file', tokenFile)).trim();
   return { url: source.replace(/\/metrics\/?$/, ''), token, ca: ca === '' ? null : ca, verify: !insecureSkipTlsVerify };
 }
 

@@ -164,6 +164,28 @@ describe('endpointd explain', () => {
     assert.match(stderr, /^endpointd explain: no answer from http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
   });
 
+  it('asks a running endpointd where the time of the last changes went', async () => {
+    const times = { watchInMs: 1000, queueMs: 2, batchWaitMs: 0, planMs: 3, throttleMs: 500, writeMs: 7, totalMs: 512 };
+    const change = { namespace: 'shop', name: 'web', result: 'written', writes: 1, endedWallMs: 1.8e12, ...times };
+    const changes = ['endpoints', 'endpointslice', 'endpoints'].map((controller, id) =>
+      Object.assign({ id, controller }, change),
+    );
+    answers = { ...all(), '/debug/endpointd': { changes } };
+    const { status, stdout } = await explain('service', 'shop/web', `--endpointd=${url}`);
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.replaceAll(/ {2,}/g, ' | ').split('\n').slice(-4), [
+      'ENDED | SERVICE | CONTROLLER | RESULT | WRITES | WATCH_IN | QUEUE | BATCH_WAIT | PLAN | THROTTLE | WRITE | TOTAL',
+      '2027-01-15T08:00:00Z | shop/web | endpoints | written | 1 | 1.0 s | 2.0 ms | 0.0 ms | 3.0 ms | 500 ms | 7.0 ms | 512 ms',
+      '2027-01-15T08:00:00Z | shop/web | endpointslice | written | 1 | 1.0 s | 2.0 ms | 0.0 ms | 3.0 ms | 500 ms | 7.0 ms | 512 ms',
+      '',
+    ]);
+    assert.ok(asked.includes('/debug/endpointd?format=json&service=shop%2Fweb'));
+    answers = { ...all(), '/debug/endpointd': 403 };
+    const refused = await explain('pod', 'shop/web-1', `--endpointd=${url}`);
+    assert.equal(refused.status, 0);
+    assert.match(refused.stdout, /Could not be seen: changes of shop\/web in the running endpointd: .*status 403/);
+  });
+
   it('ends quietly when nobody reads on', async () => {
     answers = {
       ...all(),
