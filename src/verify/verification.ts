@@ -217,13 +217,15 @@ function startLooks(v: Verification, nowMs: number): void {
     for (const standing of standings) standing.looking = true;
     lookAt(v.state, v.reader, scope, standings, (sights, failure) => {
       v.looks--;
+      // One time for all: they are looked at together again.
+      const readAtMs = v.nowMs();
       for (const standing of standings) {
         standing.looking = false;
         // Reads end at any time: by then it may be another's turn, or right.
         if (v.standings.get(unitKey(standing)) !== standing) continue;
         const sight = sights.get(serviceKey(standing.namespace, standing.service))!;
-        if (failure === null) takeSight(v, standing, sight, v.nowMs());
-        else readFailed(v, standing, failure, v.nowMs());
+        if (failure === null) takeSight(v, standing, sight, readAtMs);
+        else readFailed(v, standing, failure, readAtMs);
       }
     });
   }
