@@ -5,18 +5,18 @@ import type { Reflector } from '../../src/controller/reflectors/reflector.ts';
 import { readInputs } from '../../src/judge/check-inputs.ts';
 import { oracleSlices, portsKey } from '../../src/judge/slices-oracle.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
-import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
+import type { Endpoint, EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 
 /** Of the resources that the controller watches, as far as it had reached. */
 export type Versions = Partial<Record<Reflector['resource'], number>>;
 
-/** Ready endpoints of a slice of the EndpointSlice controller: family, ports and address. */
+/** Ready endpoints of a slice of the EndpointSlice controller. */
 export function readyKeys(object: KubeObject): Set<string> {
   const keys = new Set<string>();
   const { metadata, addressType, endpoints, ports } = object as unknown as EndpointSlice;
   if (metadata.labels?.[SLICE_MANAGED_BY_LABEL] !== SLICE_MANAGED_BY_VALUE) return keys;
-  for (const { addresses, conditions } of endpoints ?? []) {
-    if (conditions?.ready === true) keys.add(`${addressType} ${portsKey(ports ?? [])} ${addresses[0]}`);
+  for (const endpoint of endpoints ?? []) {
+    if (endpoint.conditions?.ready === true) keys.add(keyOf(addressType, portsKey(ports ?? []), endpoint));
   }
   return keys;
 }
@@ -56,6 +56,11 @@ export function takenAway(
   return moved === undefined ? null : `${moved} of ${namespace}/${service}`;
 }
 
+/** Family, ports, address and pod: two pods may have one address, where one of them has ended. */
+function keyOf(family: string, ports: string, { addresses, targetRef }: Endpoint): string {
+  return `${family} ${ports} ${addresses[0]}/${targetRef?.uid ?? ''}`;
+}
+
 /** Without the ports, which an endpoint may change on its way to another slice. */
 function addressOf(key: string): string {
   return `${key.slice(0, key.indexOf(' '))}${key.slice(key.lastIndexOf(' '))}`;
@@ -74,7 +79,7 @@ function isEnding({ sim }: Run, namespace: string): boolean {
 function touchedByOthers({ sim, ownVersions }: Run, { metadata }: KubeObject, key: string, since: number): boolean {
   const { history, historyStart, droppedRevision } = sim.server.stores.get('endpointslices')!;
   if (droppedRevision > since) return true;
-  const address = key.slice(key.lastIndexOf(' ') + 1);
+  const address = key.slice(key.lastIndexOf(' ') + 1, key.indexOf('/', key.lastIndexOf(' ')));
   return history.slice(historyStart).some(({ revision, record, previous }) => {
     if (revision <= since || ownVersions.has(revision)) return false;
     return [record, previous].some((one) => {
@@ -105,11 +110,12 @@ function knownWanted({ sim }: Run, key: string, view: Versions): Set<string> {
   const versions = new Map([...pods, ...nodes].map((object) => [nameOf(object), version(object)]));
   for (const { family, groups } of expected?.families ?? []) {
     for (const [ports, endpoints] of groups) {
-      for (const { addresses, conditions, targetRef, nodeName } of endpoints) {
+      for (const endpoint of endpoints) {
+        const { conditions, targetRef, nodeName } = endpoint;
         const pod = versions.get(`${targetRef!.namespace}/${targetRef!.name}`) ?? 0;
         const node = versions.get(nodeName ?? '') ?? 0;
         const isKnown = pod <= (view.pods ?? 0) && node <= (view.nodes ?? 0);
-        if (conditions?.ready === true && isKnown) wanted.add(`${family} ${ports} ${addresses[0]}`);
+        if (conditions?.ready === true && isKnown) wanted.add(keyOf(family, ports, endpoint));
       }
     }
   }
