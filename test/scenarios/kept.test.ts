@@ -5,7 +5,7 @@ import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createPod, createService, deleteObject, type Sim } from '../support/sim.ts';
 import { edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/sim-objects.ts';
 import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
-import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
+import { SERVICE_NAME_LABEL, SKIP_MIRROR_LABEL } from '../../src/kube/names.ts';
 
 /** A Service without a selector, and its Endpoints, mirrored in a slice for each family. */
 function mirroredWorld(ips: readonly string[]): Sim {
@@ -38,6 +38,21 @@ describe('nothing is kept', () => {
     sim.run(20_000);
     assert.deepEqual(slicesTable(sim), []);
     checkNothingKept(sim, 'all is gone');
+  });
+
+  it('of Endpoints that nobody plans from, told while slices wait for nodes', () => {
+    const sim = createSliceSim({ options: { endpoints: true, slices: true, mirroring: true } });
+    createService(sim, { name: 'outside', spec: { selector: undefined } });
+    const subsets = [{ addresses: [{ ip: '198.51.100.1' }], ports: [{ port: 8080 }] }];
+    makeEndpoints(sim, 'outside', subsets, { labels: { [SKIP_MIRROR_LABEL]: 'true' } });
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/nodes') ? 500 : 0);
+    sim.start();
+    sim.run(3000);
+    edit(sim, `${ENDPOINTS}/outside`, { annotations: { a: 'b' } });
+    sim.run(3000);
+    sim.refuse = () => 0;
+    sim.run(30_000);
+    checkNothingKept(sim, 'all controllers run');
   });
 });
 

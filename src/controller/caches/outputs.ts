@@ -369,10 +369,9 @@ function takeEndpoints(
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
   }
-  if (!isMirrored && !isWritten && state.phase === 'running') {
-    // Nobody plans from it now. It is read again should that change.
-    dropEndpoints(service);
-  }
+  // Nobody plans from it now. It is read again should that change. A controller that starts looks at all of them.
+  const haveReadersStarted = state.controllers.every(({ reads, running }) => running || !reads.includes('endpoints'));
+  if (!isMirrored && !isWritten && haveReadersStarted) dropEndpoints(service);
   if (deleted) releaseService(state, service);
 }
 
