@@ -160,6 +160,26 @@ describe('a restore while the API server is away', () => {
   });
 });
 
+describe('a restore in the middle of the first list', () => {
+  it('leaves nothing of what the list had told before', () => {
+    const sim = createSim({ options: { ...ALL, minResyncPeriodMs: RESYNC_MS } });
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    const backup = sim.backup();
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+    let pieces = 0;
+    sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') && ++pieces > 2 ? Buffer.from('no') : bytes);
+    sim.start();
+    sim.run(500);
+    assert.ok(pieces > 2, 'both pods were told, and the end of the list was not');
+    sim.restore(backup);
+    sim.tamper = (bytes) => bytes;
+    expectRight(sim, 10_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
 describe('history that goes back', () => {
   it('is told once for each resource, with both versions, and counted', () => {
     const sim = settled();

@@ -32,8 +32,12 @@ export function reflectorOf(reflectors: readonly Reflector[], { unit }: OutputSt
 /** Takes the version of each object that the answer to a write or a read has brought. */
 export function noteAnswered(reflectors: readonly Reflector[], output: OutputState, resourceVersion: string): void {
   const reflector = reflectorOf(reflectors, output);
-  if (reflector === undefined || givesWay(resourceVersion, reflector.answeredVersion)) return;
-  reflector.answeredVersion = resourceVersion;
+  if (reflector !== undefined) noteTold(reflector, resourceVersion);
+}
+
+/** Takes the version of an object of which neither a watch nor a complete list has told. */
+export function noteTold(reflector: Reflector, resourceVersion: string): void {
+  if (!givesWay(resourceVersion, reflector.answeredVersion)) reflector.answeredVersion = resourceVersion;
 }
 
 /** What a reflector has reached of its resource. */

@@ -7,7 +7,7 @@ import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { watchRuns } from './outages.ts';
 import { noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
-import { noteListVersion } from './history.ts';
+import { noteTold, noteListVersion } from './history.ts';
 import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
@@ -270,6 +270,8 @@ function applyInitial(
   const version = record.resourceVersion;
   if (compareResourceVersions(version, target.cachedVersion(record)) >= 0) {
     apply(reflector, underWay, record, source, version, now);
+    // The list may never end, and the object stays in the cache.
+    noteTold(reflector, version);
     return;
   }
   aside.push({ record, source: copyOf(source) });

@@ -148,8 +148,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   /** Where a watch goes on; '' = nowhere. */
   resourceVersion: string;
   /**
-   * The newest version that the answer to a write or a read has told of an object; '' = none. The watch may never tell
-   * it.
+   * The newest version that the answer to a write or a read has told of an object, or a WatchList before its end; '' =
+   * none. The watch may never tell it.
    */
   answeredVersion: string;
   /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
