@@ -29,9 +29,15 @@ export function failureKind(error: unknown): FailureKind {
   return 'other';
 }
 
+/** What undici's parser says is not about a connection. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  HPE_UNEXPECTED_EOF: 'the connection was closed in the middle of an answer',
+};
+
 /** One line; an error without a message (AggregateError of several addresses) is named by its code. */
 export function failureMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const text = error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+  const { code = error.name } = error as NodeJS.ErrnoException;
+  const text = MESSAGES[code] ?? (error.message === '' ? code : error.message);
   return text.replaceAll(/\s+/g, ' ').trim();
 }

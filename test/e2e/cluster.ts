@@ -146,6 +146,9 @@ export interface ControllerManager {
   readonly metricsUrl: string;
   /** PEM file that its certificate can be checked with. */
   readonly caFile: string;
+  readonly logPath: string;
+  /** What it answers at /metrics. */
+  metricsText(): Promise<string>;
   cpuSeconds(): number;
   /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
   idle(): Promise<boolean>;
@@ -202,6 +205,8 @@ export async function startControllerManager(
     pid: child.pid,
     metricsUrl,
     caFile,
+    logPath: log,
+    metricsText: async () => (await answerOf(metricsUrl, caFile)).text,
     cpuSeconds: () => child.cpuSeconds(),
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);

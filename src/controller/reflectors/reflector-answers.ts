@@ -4,7 +4,7 @@
  */
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
-import { watchRuns } from './outages.ts';
+import { tellBack, watchRuns } from './outages.ts';
 import { noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { noteTold, noteListVersion } from './history.ts';
@@ -56,6 +56,7 @@ type Response = TransportEvent & { readonly type: 'response' };
  */
 export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
+  tellBack(hands.outbox.log, hands.outages, reflector, now);
   const { phase } = reflector;
   if (phase.name === 'waiting') {
     if (phase.next === 'list') list(hands, reflector, now);
@@ -301,7 +302,7 @@ function onInitialEnd(
   for (const { record, source } of aside) apply(reflector, underWay, record, source, listVersion, now);
   reflector.resourceVersion = listVersion;
   enter(reflector, { name: 'watching', request, life, reader });
-  watchRuns(hands.outbox.log, hands.outages, reflector, now);
+  watchRuns(hands.outages, reflector, now);
   noteListed(hands, reflector, underWay, now);
 }
 
@@ -348,7 +349,7 @@ function onOpened(
   noteOpened(life, now.nowMs);
   if (underWay === null) {
     enter(reflector, { name: 'watching', request, life, reader });
-    watchRuns(hands.outbox.log, hands.outages, reflector, now);
+    watchRuns(hands.outages, reflector, now);
   } else enter(reflector, { name: 'initial', request, list: underWay, life, reader, aside: [] });
   reflector.failure = '';
 }

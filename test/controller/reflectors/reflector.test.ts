@@ -323,7 +323,7 @@ describe('a watch', () => {
       'watch=true&resourceVersion=10',
       'What the API server sent cannot be decoded',
       'cancel',
-      'List is tried again',
+      // The same reason within a minute is no second warning.
       'limit=500',
     ]);
   });
