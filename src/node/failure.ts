@@ -29,15 +29,14 @@ export function failureKind(error: unknown): FailureKind {
   return 'other';
 }
 
-/** What undici's parser says is not about a connection. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  HPE_UNEXPECTED_EOF: 'the connection was closed in the middle of an answer',
-};
+/** What undici's parser says when a connection is closed in the middle of an answer. */
+const CLOSED_EARLY = 'Invalid EOF state';
 
 /** One line; an error without a message (AggregateError of several addresses) is named by its code. */
 export function failureMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = error.name } = error as NodeJS.ErrnoException;
-  const text = MESSAGES[code] ?? (error.message === '' ? code : error.message);
+  if (error.message.includes(CLOSED_EARLY)) return 'the connection was closed in the middle of an answer';
+  const text = error.message === '' ? code : error.message;
   return text.replaceAll(/\s+/g, ' ').trim();
 }
