@@ -160,7 +160,7 @@ describe('the log of endpointd', () => {
     await endpointd.term();
   });
 
-  it('and its metrics: histograms have the bounds of kube-controller-manager, letter by letter', async () => {
+  it('has metrics with the bounds of kube-controller-manager, letter by letter', async () => {
     const ours = boundsIn(await (await fetch(`http://${endpointd.address}/metrics`)).text());
     const shared = [...ours.keys()].filter((name) => managerBounds.has(name));
     assert.ok(shared.includes('workqueue_queue_duration_seconds') && shared.length >= 6, shared.join());

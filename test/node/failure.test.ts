@@ -8,7 +8,7 @@ test('a connection that is closed in the middle of an answer is called so', () =
   assert.equal(failureMessage(new Error(message)), 'the connection was closed in the middle of an answer');
 });
 
-test('an error without a message is named by its code, and one of many lines is one line', () => {
+test('an error without a message is named by its code, many lines are one', () => {
   assert.equal(failureMessage(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })), 'ECONNREFUSED');
   assert.equal(failureMessage(new Error('first\n  second ')), 'first second');
   assert.equal(failureMessage('text'), 'text');
