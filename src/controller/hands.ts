@@ -1,5 +1,5 @@
 /** What those parts are given that do not know the whole state. It is made once, from the state. */
-import { releaseHeld, settleRead, sliceOf } from './caches/outputs.ts';
+import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { fencedBy } from './leader/leadership.ts';
@@ -29,7 +29,7 @@ export function createHands(
       inFlightMax: options.maxWritesInFlight,
       isMoot: (queued) => whole().isShadow || isMoot(queued),
       withdraw: (queued, now) => withdraw(whole(), queued, now),
-      reachedOf: (output) => reflectorOf(whole().reflectors, output),
+      reachedOf: (object) => reflectorOf(whole().reflectors, object),
       fence: () => fencedBy(whole().leadership),
     },
     reads: {
@@ -37,7 +37,7 @@ export function createHands(
       interner,
       metrics: instruments,
       objects: {
-        settle: (output, record, source, now) => settleRead(whole(), output, record, source, now),
+        settle: (object, record, source, now) => settleRead(whole(), object, record, source, now),
         find: (namespace, name) => getSlice(whole(), namespace, name),
         claim: (unit, record, listVersion, now) => sliceOf(whole(), unit, record, listVersion, now),
         release(slice, listVersion, now) {

@@ -14,7 +14,7 @@ import type { WriteHands, WritePurpose, Writes } from './writes/writes.ts';
 import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
 import type { ReadHands, ReadPurpose } from './syncs/reads.ts';
 import type { Replan } from './caches/replan.ts';
-import type { ServiceState, Controller, OutputState } from './caches/service-state.ts';
+import type { ServiceState, Controller, ObjectState } from './caches/service-state.ts';
 import type { ShardView } from './syncs/planner-view.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
@@ -50,7 +50,7 @@ export interface ControllerState {
   /** Those of them whose Service exists. */
   serviceRecords: number;
   /** namespace -> name -> state, for every EndpointSlice of ours. */
-  readonly slices: Map<string, Map<string, OutputState>>;
+  readonly slices: Map<string, Map<string, ObjectState>>;
   readonly shards: ShardState[];
   nextBatch: number;
   readonly writes: Writes;
@@ -66,7 +66,7 @@ export interface ControllerState {
    * Objects that somebody else has written first (409), by the version that was known of them. They stay until they are
    * seen.
    */
-  readonly outrun: Map<OutputState, string>;
+  readonly outrun: Map<ObjectState, string>;
   /** How many objects have `expected` set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */

@@ -6,7 +6,7 @@
 import type { Event, Now } from './event.ts';
 import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
-import { endpointsTarget, sliceTarget } from './caches/outputs.ts';
+import { endpointsTarget, sliceTarget } from './caches/objects.ts';
 import { hasLeftLease, leaveLease, onLeaseEvent, RELEASE_MS_MAX, wakeLeadership } from './leader/take-over.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';

@@ -23,7 +23,7 @@ export interface ServiceState {
   /** null = the Service does not exist. Its objects may. */
   record: ServiceRecord | null;
   /** The Endpoints object of the same key. */
-  readonly endpoints: OutputState;
+  readonly endpoints: ObjectState;
   /** One unit for each controller that has ever had something to do with the service. */
   units: readonly Unit[];
 
@@ -55,7 +55,7 @@ export interface Unit {
   readonly service: ServiceState;
   readonly item: WorkItem<Unit>;
   /** Its slices by name: those that exist, and those of which an answer or an event is awaited. */
-  slices: Map<string, OutputState> | null;
+  slices: Map<string, ObjectState> | null;
   /** The list of its slices is under way, so their watch events are held. */
   reading: boolean;
 
@@ -128,7 +128,7 @@ export interface Failure {
 }
 
 /** One object that a controller writes. Only its metadata is here; the content lives in the planner. */
-export interface OutputState {
+export interface ObjectState {
   readonly name: string;
   readonly service: ServiceState;
   /**

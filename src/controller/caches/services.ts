@@ -1,5 +1,5 @@
 /** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
-import type { ServiceState, Controller, Unit, OutputState } from './service-state.ts';
+import type { ServiceState, Controller, Unit, ObjectState } from './service-state.ts';
 import { forgetBehind } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { createUnit } from './unit.ts';
@@ -26,7 +26,7 @@ export function ensureService(state: ControllerState, namespace: string, name: s
   return service;
 }
 
-function createOutput(service: ServiceState, unit: Unit | null, name: string): OutputState {
+function createObject(service: ServiceState, unit: Unit | null, name: string): ObjectState {
   return {
     name,
     service,
@@ -59,7 +59,7 @@ function createService(namespace: string, name: string, shard: number): ServiceS
   };
   // Each refers to the other, so one of them is incomplete for a moment.
   const complete = service as unknown as ServiceState;
-  return Object.assign(service, { endpoints: createOutput(complete, null, name) });
+  return Object.assign(service, { endpoints: createObject(complete, null, name) });
 }
 
 export function getUnit(service: ServiceState, kind: OutputKind): Unit | undefined {
@@ -84,53 +84,53 @@ export function hasObjects({ endpoints, units }: ServiceState, kind: OutputKind)
 }
 
 /** Our slice of that name, or what is left of it while an answer or an event is awaited. */
-export function getSlice(state: ControllerState, namespace: string, name: string): OutputState | undefined {
+export function getSlice(state: ControllerState, namespace: string, name: string): ObjectState | undefined {
   return state.slices.get(namespace)?.get(name);
 }
 
-export function ensureSlice(state: ControllerState, unit: Unit, name: string): OutputState {
-  let output = unit.slices?.get(name);
-  if (output === undefined) {
-    output = createOutput(unit.service, unit, name);
-    (unit.slices ??= new Map()).set(name, output);
+export function ensureSlice(state: ControllerState, unit: Unit, name: string): ObjectState {
+  let object = unit.slices?.get(name);
+  if (object === undefined) {
+    object = createObject(unit.service, unit, name);
+    (unit.slices ??= new Map()).set(name, object);
   }
   const { namespace } = unit.service;
   let names = state.slices.get(namespace);
   if (names === undefined) state.slices.set(namespace, (names = new Map()));
   // A slice that another unit has by now is found there.
   const found = names.get(name);
-  if (found === undefined || found.record === null) names.set(name, output);
-  return output;
+  if (found === undefined || found.record === null) names.set(name, object);
+  return object;
 }
 
 /** The slice belongs to the unit from now on, whoever had it before. */
-export function claimSlice(state: ControllerState, unit: Unit, name: string): OutputState {
-  const output = ensureSlice(state, unit, name);
-  state.slices.get(unit.service.namespace)!.set(name, output);
-  return output;
+export function claimSlice(state: ControllerState, unit: Unit, name: string): ObjectState {
+  const object = ensureSlice(state, unit, name);
+  state.slices.get(unit.service.namespace)!.set(name, object);
+  return object;
 }
 
 /** Forgets a slice that does not exist, once nothing more can come of it. */
-export function releaseSlice(state: ControllerState, output: OutputState): void {
-  const { unit, name, record, inFlight, held, deletedUid } = output;
+export function releaseSlice(state: ControllerState, object: ObjectState): void {
+  const { unit, name, record, inFlight, held, deletedUid } = object;
   if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
-  dropExpected(state, output);
-  state.outrun.delete(output);
+  dropExpected(state, object);
+  state.outrun.delete(object);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
   const names = state.slices.get(unit.service.namespace);
-  if (names?.get(name) !== output) return;
+  if (names?.get(name) !== object) return;
   names.delete(name);
   if (names.size === 0) state.slices.delete(unit.service.namespace);
 }
 
-export function dropExpected(state: ControllerState, output: OutputState): void {
-  if (output.expected === null) return;
-  output.expected = null;
+export function dropExpected(state: ControllerState, object: ObjectState): void {
+  if (object.expected === null) return;
+  object.expected = null;
   state.echoesExpected--;
 }
 
 /** Every slice of the three-level tables, including those that do not exist any more. */
-export function* allSlices(state: ControllerState): Iterable<OutputState> {
+export function* allSlices(state: ControllerState): Iterable<ObjectState> {
   for (const names of state.slices.values()) yield* names.values();
 }
 

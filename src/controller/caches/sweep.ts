@@ -1,6 +1,6 @@
 /** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
 import type { Now } from '../event.ts';
-import { dropEndpoints, forgetSlices } from './outputs.ts';
+import { dropEndpoints, forgetSlices } from './objects.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';

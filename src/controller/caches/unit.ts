@@ -1,6 +1,6 @@
 /** Whether there is anything to plan for a unit, and what becomes of its objects if not. */
 import type { Fate } from '../definitions/definition.ts';
-import { isOptedOut, type ServiceState, type Controller, type OutputState, type Unit } from './service-state.ts';
+import { isOptedOut, type ServiceState, type Controller, type ObjectState, type Unit } from './service-state.ts';
 import { createWorkItem } from '../queues/workqueue.ts';
 import { needsRead } from '../syncs/planner-view.ts';
 import type { OutputKind } from '../../shard/protocol.ts';
@@ -49,7 +49,7 @@ export function mustRead(unit: Unit): boolean {
 }
 
 /** The output that the object belongs to. */
-export function kindOf({ unit }: OutputState): OutputKind {
+export function kindOf({ unit }: ObjectState): OutputKind {
   return unit === null ? 'endpoints' : unit.controller.kind;
 }
 

@@ -11,7 +11,7 @@ import {
   keyOf,
   type Controller,
   type Unit,
-  type OutputState,
+  type ObjectState,
   type Fight,
   type Rounds,
   type Damage,
@@ -51,7 +51,7 @@ export function firstRepairMs({ objectBatchPeriodMs }: Controller): number {
 export function noteDamage(
   state: ControllerState,
   unit: Unit,
-  { name, record }: OutputState,
+  { name, record }: ObjectState,
   { damage, writer, message }: Deed,
   now: Now,
 ): void {

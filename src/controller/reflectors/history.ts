@@ -9,7 +9,7 @@
  */
 import type { Now } from '../event.ts';
 import type { Reflector, ReflectorHands } from './reflector.ts';
-import type { OutputState } from '../caches/service-state.ts';
+import type { ObjectState } from '../caches/service-state.ts';
 import { compareResourceVersions } from '../../kube/resource-version.ts';
 
 /** A version older than any that a server gives, and true of no object in a precondition. */
@@ -24,14 +24,14 @@ export function givesWay(cachedVersion: string, upTo: string): boolean {
 }
 
 /** The resource whose lists and watch tell of the object. */
-export function reflectorOf(reflectors: readonly Reflector[], { unit }: OutputState): Reflector | undefined {
+export function reflectorOf(reflectors: readonly Reflector[], { unit }: ObjectState): Reflector | undefined {
   const of = unit === null ? 'endpoints' : 'endpointslices';
   return reflectors.find(({ resource }) => resource === of);
 }
 
 /** Takes the version of each object that the answer to a write or a read has brought. */
-export function noteAnswered(reflectors: readonly Reflector[], output: OutputState, resourceVersion: string): void {
-  const reflector = reflectorOf(reflectors, output);
+export function noteAnswered(reflectors: readonly Reflector[], object: ObjectState, resourceVersion: string): void {
+  const reflector = reflectorOf(reflectors, object);
   if (reflector !== undefined) noteTold(reflector, resourceVersion);
 }
 

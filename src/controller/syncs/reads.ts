@@ -3,7 +3,7 @@ import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
 import { noteRead } from './planner-view.ts';
 import { classify } from '../writes/write-outcome.ts';
-import type { Failure, Unit, OutputState } from '../caches/service-state.ts';
+import type { Failure, Unit, ObjectState } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
@@ -39,16 +39,16 @@ export interface ReadHands {
 /** The cache of what the controllers write, as far as a read concerns it. */
 export interface ReadObjects {
   /** What the server holds of the object; null = it does not exist. Returns its content. */
-  settle(output: OutputState, record: OutputRecord | null, source: ObjectSource | null, now: Now): ObjectBytes | null;
+  settle(object: ObjectState, record: OutputRecord | null, source: ObjectSource | null, now: Now): ObjectBytes | null;
   /** The slice of that name, whoever has it. */
-  find(namespace: string, name: string): OutputState | undefined;
+  find(namespace: string, name: string): ObjectState | undefined;
   /** The slice is the unit's, as a list of that version tells. */
-  claim(unit: Unit, record: OutputRecord, listVersion: string, now: Now): OutputState;
+  claim(unit: Unit, record: OutputRecord, listVersion: string, now: Now): ObjectState;
   /**
    * The list of the slice's unit is answered: its watch events are not held any more.
    * @param listVersion what is not newer is known already; '' = the list could not be taken
    */
-  release(slice: OutputState, listVersion: string, now: Now): void;
+  release(slice: ObjectState, listVersion: string, now: Now): void;
 }
 
 /** Asks for the whole Endpoints object. Its watch events are held meanwhile. */
@@ -61,20 +61,20 @@ export function readEndpoints(hands: ReadHands, unit: Unit): void {
 /** Takes the answer. Returns why it is no answer. */
 export function takeEndpointsRead(
   hands: ReadHands,
-  output: OutputState,
+  object: ObjectState,
   event: TransportEvent,
   now: Now,
 ): Failure | null {
-  assert(output.inFlight > 0, `an answer to no read of endpoints ${output.name}`);
+  assert(object.inFlight > 0, `an answer to no read of endpoints ${object.name}`);
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
-    takeEndpointsObject(hands, output, null, null, now);
+    takeEndpointsObject(hands, object, null, null, now);
     return null;
   }
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = readObject(event.contentType, event.body);
-    takeEndpointsObject(hands, output, projectOutput(source, hands.interner), source, now);
+    takeEndpointsObject(hands, object, projectOutput(source, hands.interner), source, now);
     return null;
   } catch (error) {
     return undecodable(hands, 'endpoints', error);
@@ -83,13 +83,13 @@ export function takeEndpointsRead(
 
 function takeEndpointsObject(
   hands: ReadHands,
-  output: OutputState,
+  object: ObjectState,
   record: OutputRecord | null,
   source: ObjectSource | null,
   now: Now,
 ): void {
-  const content = hands.objects.settle(output, record, source, now);
-  noteRead(output.service.view, 'endpoints', [{ name: output.name, content }]);
+  const content = hands.objects.settle(object, record, source, now);
+  noteRead(object.service.view, 'endpoints', [{ name: object.name, content }]);
 }
 
 /** Asks for all slices of the unit by their labels. Their watch events are held meanwhile. */

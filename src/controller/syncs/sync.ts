@@ -18,7 +18,7 @@ import {
   releaseHeld,
   tellReaders,
   undoneWrite,
-} from '../caches/outputs.ts';
+} from '../caches/objects.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
 import { ensureSlice, forgetFacts, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
@@ -233,11 +233,11 @@ function openWrite(
 ): void {
   const sync = unit.sync!;
   const { controller, service } = unit;
-  const output = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
+  const object = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
-  output.inFlight++;
+  object.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
-  queueWrite(state.writes, { unit, output, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
+  queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
 /** Queues the other updates, then the deletes: what an update adds may be what a delete drops. */
@@ -260,7 +260,7 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
 
 /** Takes the answer to a write, or that it was withdrawn. */
 export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
-  const { unit, output, write } = queued;
+  const { unit, object, write } = queued;
   const { service, sync } = unit;
   const stage = sync?.stage;
   assert(
@@ -268,34 +268,34 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     `an answer to no write of ${keyOf(service)}`,
   );
   stage.open--;
-  output.inFlight--;
-  output.sent = null;
+  object.inFlight--;
+  object.sent = null;
   if (queued.sentAtMs >= 0) {
     sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
     sync.answeredMs = Math.max(sync.answeredMs, now.nowMs - queued.sentAtMs);
   }
   const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
   if (undone) {
-    undoneWrite(state, output, now);
+    undoneWrite(state, object, now);
   } else if (outcome.result === 'applied') {
     // Nothing is left to know after a delete.
-    ownWrite(state, output, outcome.applied, write.body, now);
+    ownWrite(state, object, outcome.applied, write.body, now);
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
-  if (outcome.applied !== null && !undone) compareLabels(state, output, write.body, outcome.applied, now);
+  if (outcome.applied !== null && !undone) compareLabels(state, object, write.body, outcome.applied, now);
   // Its echo is no news. No Service without a selector was known to have Endpoints before.
-  if (output.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
+  if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
   // The namespace goes away, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
-  if (outcome.uncertain) becomeUncertain(output);
-  if (outcome.isOutrun) noteOutrun(state, output);
+  if (outcome.uncertain) becomeUncertain(object);
+  if (outcome.isOutrun) noteOutrun(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
   }
-  if (output.inFlight === 0) releaseHeld(state, output, now);
-  releaseSlice(state, output);
+  if (object.inFlight === 0) releaseHeld(state, object, now);
+  releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
@@ -307,15 +307,15 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
  */
 function noteApplied(
   state: ControllerState,
-  { output, reachedBefore, sentAtMs }: QueuedWrite,
+  { object, reachedBefore, sentAtMs }: QueuedWrite,
   { resourceVersion }: OutputRecord,
   now: Now,
 ): void {
   if (!isWrittenInThePast(resourceVersion, reachedBefore)) return;
-  const reflector = reflectorOf(state.reflectors, output)!;
+  const reflector = reflectorOf(state.reflectors, object)!;
   state.outbox.log('warning', 0, 'An own write shows that history went back: all is listed again', {
     resource: reflector.resource,
-    object: `${output.service.namespace}/${output.name}`,
+    object: `${object.service.namespace}/${object.name}`,
     resourceVersion,
     reached: reachedBefore,
   });

@@ -14,7 +14,7 @@ import {
   type WorkLane,
 } from '../queues/lane-share.ts';
 import { nextTokenMs, tryTakeToken, type TokenBucket } from './rate-limit.ts';
-import { keyOf, type OutputState, type Unit } from '../caches/service-state.ts';
+import { keyOf, type ObjectState, type Unit } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 import { outcomeOf, type WriteOutcome } from './write-outcome.ts';
@@ -31,7 +31,7 @@ const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 
 export interface QueuedWrite {
   readonly unit: Unit;
-  readonly output: OutputState;
+  readonly object: ObjectState;
   readonly write: PlannedWrite;
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
@@ -68,7 +68,7 @@ export interface WriteHands {
   isMoot(queued: QueuedWrite): boolean;
   withdraw(queued: QueuedWrite, now: Now): void;
   /** What has been reached of the resource of the object; undefined = nobody watches it. */
-  reachedOf(output: OutputState): Reached | undefined;
+  reachedOf(object: ObjectState): Reached | undefined;
   /** What keeps a write from being sent, or done, when another process may write. */
   fence(): { readonly notAfter?: Deadline; readonly query: string };
 }
@@ -116,16 +116,16 @@ export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number
 }
 
 function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: Now): void {
-  const { unit, output, write } = queued;
+  const { unit, object, write } = queued;
   const { verb, body } = write;
   const { instruments } = unit.controller;
-  assert(output.sent === null, `two writes of ${output.name} at once`);
+  assert(object.sent === null, `two writes of ${object.name} at once`);
   writes.inFlight++;
   noteWriteSent(writes.pause, queued);
   queued.sentAtMs = now.nowMs;
-  const reached = hands.reachedOf(output);
+  const reached = hands.reachedOf(object);
   queued.reachedBefore = reached === undefined ? '' : reachedVersion(reached);
-  if (verb !== 'delete') output.sent = body;
+  if (verb !== 'delete') object.sent = body;
   const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
   instruments.stage('throttle').observe(throttledSeconds);
   hands.metrics.rateLimiter(METHODS[verb]).observe(throttledSeconds);
@@ -148,12 +148,12 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
 }
 
 /** The path: creates go to the collection, all others to the object. */
-function pathOf({ unit, output, write }: QueuedWrite): string {
+function pathOf({ unit, object, write }: QueuedWrite): string {
   const { namespace } = unit.service;
-  if (output.unit === null) {
-    return write.verb === 'create' ? endpointsPath(namespace) : endpointsPath(namespace, output.name);
+  if (object.unit === null) {
+    return write.verb === 'create' ? endpointsPath(namespace) : endpointsPath(namespace, object.name);
   }
-  return write.verb === 'create' ? slicesPath(namespace) : `${slicesPath(namespace)}/${output.name}`;
+  return write.verb === 'create' ? slicesPath(namespace) : `${slicesPath(namespace)}/${object.name}`;
 }
 
 function deleteOptions(write: PlannedWrite): Uint8Array {
@@ -196,8 +196,8 @@ export function onWriteAnswered(
 }
 
 /** A list was asked for since it was sent. */
-function isOvertaken(hands: WriteHands, { output, sentAtMs }: QueuedWrite): boolean {
-  return (hands.reachedOf(output)?.askedAtMs ?? -Infinity) >= sentAtMs;
+function isOvertaken(hands: WriteHands, { object, sentAtMs }: QueuedWrite): boolean {
+  return (hands.reachedOf(object)?.askedAtMs ?? -Infinity) >= sentAtMs;
 }
 
 /** Takes back every write that was not sent. */

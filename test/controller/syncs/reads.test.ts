@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { createOutbox } from '../../../src/controller/outbox.ts';
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
-import type { OutputState, Unit } from '../../../src/controller/caches/service-state.ts';
+import type { ObjectState, Unit } from '../../../src/controller/caches/service-state.ts';
 import { needsRead, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import {
   confirmOrphan,
@@ -34,7 +34,7 @@ function world() {
   for (const name of ['web-1', 'web-2']) ensureSlice(state, slices, name);
   for (const { controller } of [endpoints, slices]) noteUncertain(service.view, controller.kind);
   const told: string[] = [];
-  const others = new Map<string, OutputState>();
+  const others = new Map<string, ObjectState>();
   const outbox = createOutbox<ReadPurpose>();
   const hands: ReadHands = {
     outbox: { ...outbox, send: (purpose, request) => (told.push(request.path), outbox.send(purpose, request)) },
@@ -151,9 +151,9 @@ describe('a list of slices', () => {
 
   it("leaves out a slice that the watch has shown as another one's since", () => {
     const { hands, slices, told, takeSlices, others } = world();
-    const record = (resourceVersion: string) => ({ resourceVersion }) as OutputState['record'];
-    others.set('newer', { unit: null, record: record('10') } as OutputState);
-    others.set('older', { unit: null, record: record('9') } as OutputState);
+    const record = (resourceVersion: string) => ({ resourceVersion }) as ObjectState['record'];
+    others.set('newer', { unit: null, record: record('10') } as ObjectState);
+    others.set('older', { unit: null, record: record('9') } as ObjectState);
     readSlices(hands, slices);
     takeSlices(listAnswer('9', 'newer@8', 'older@8'));
     assert.deepEqual(

@@ -80,7 +80,7 @@ class World {
     const [uid, resourceVersion] = verb === 'create' ? ['', ''] : [`${name}-uid`, '5'];
     const queued: QueuedWrite = {
       unit: this.#unit,
-      output: ensureSlice(this.#state, this.#unit, name),
+      object: ensureSlice(this.#state, this.#unit, name),
       write: {
         id: 1,
         verb,
@@ -112,7 +112,7 @@ class World {
   answer(name: string, event: TransportEvent): WriteOutcome {
     const queued = this.#queued.get(name)!;
     const outcome = onWriteAnswered(this.writes, this.hands, queued, event, { nowMs: this.nowMs, wallMs: 0 });
-    queued.output.sent = null;
+    queued.object.sent = null;
     return outcome;
   }
 }

@@ -31,7 +31,7 @@ import {
   AS_SENT,
   type ExpectedEcho,
   type HeldEvent,
-  type OutputState,
+  type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { fateOfObjects, isWanted, kindOf } from './unit.ts';
@@ -57,17 +57,17 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
     upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
-      tellOutput(state, endpoints, appeared(endpoints, record, source, upTo), now);
-      // The output and not its record: the reply to a write may put another record in its place before the list ends.
+      tellObject(state, endpoints, appeared(endpoints, record, source, upTo), now);
+      // The object and not its record: the reply to a write may put another record in its place before the list ends.
       return endpoints;
     },
     remove(record, now) {
       const service = getService(state, record.namespace, record.name);
-      if (service !== undefined) tellOutput(state, service.endpoints, vanished(record.resourceVersion), now);
+      if (service !== undefined) tellObject(state, service.endpoints, vanished(record.resourceVersion), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const { endpoints } of allServices(state)) {
-        if (!marks.has(endpoints)) tellOutput(state, endpoints, vanished(resourceVersion), now);
+        if (!marks.has(endpoints)) tellObject(state, endpoints, vanished(resourceVersion), now);
       }
     },
     listing() {
@@ -100,16 +100,16 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
         return record;
       }
       const slice = sliceOf(state, unit, record, upTo, now);
-      tellOutput(state, slice, appeared(slice, record, source, upTo), now);
+      tellObject(state, slice, appeared(slice, record, source, upTo), now);
       return slice;
     },
     remove(record, now) {
       const slice = getSlice(state, record.namespace, record.name);
-      if (slice !== undefined) tellOutput(state, slice, vanished(record.resourceVersion), now);
+      if (slice !== undefined) tellObject(state, slice, vanished(record.resourceVersion), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const slice of allSlices(state)) {
-        if (!marks.has(slice)) tellOutput(state, slice, vanished(resourceVersion), now);
+        if (!marks.has(slice)) tellObject(state, slice, vanished(resourceVersion), now);
       }
     },
     listing() {
@@ -130,25 +130,25 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
 }
 
 /** The newest version that was told of the object, also if it is held. */
-function versionTold(output: OutputState | undefined): string {
-  const known = output?.record?.resourceVersion ?? '';
-  const held = output?.held?.upTo ?? '';
+function versionTold(object: ObjectState | undefined): string {
+  const known = object?.record?.resourceVersion ?? '';
+  const held = object?.held?.upTo ?? '';
   return givesWay(known, held) ? held : known;
 }
 
 /**
  * What comes from now on is of another history: no echo and no answer tells anything about it, and no fight goes on.
  */
-function forgetVersion(state: ControllerState, output: OutputState, now: Now): void {
-  const unit = writerOfObject(output);
-  dropExpected(state, output);
-  output.held = null;
-  output.deletedUid = '';
-  if (output.record !== null) output.record = { ...output.record, resourceVersion: FORGOTTEN_VERSION };
+function forgetVersion(state: ControllerState, object: ObjectState, now: Now): void {
+  const unit = writerOfObject(object);
+  dropExpected(state, object);
+  object.held = null;
+  object.deletedUid = '';
+  if (object.record !== null) object.record = { ...object.record, resourceVersion: FORGOTTEN_VERSION };
   if (unit === undefined) return;
   forgetFight(unit);
-  if (output.inFlight === 0) return;
-  becomeUncertain(output);
+  if (object.inFlight === 0) return;
+  becomeUncertain(object);
   if (unit.controller.running) lookLater(unit, now);
 }
 
@@ -156,7 +156,7 @@ function forgetVersion(state: ControllerState, output: OutputState, now: Now): v
  * Takes a slice of the unit, as a watch or a list tells it. If it was another service's or controller's, it is gone for
  * those (D4).
  */
-export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): OutputState {
+export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): ObjectState {
   leaveOthers(state, unit, record, upTo, now);
   return claimSlice(state, unit, record.name);
 }
@@ -169,7 +169,7 @@ function leaveOthers(
   now: Now,
 ): void {
   const known = getSlice(state, namespace, name);
-  if (known !== undefined && known.unit !== unit) tellOutput(state, known, vanished(upTo), now);
+  if (known !== undefined && known.unit !== unit) tellObject(state, known, vanished(upTo), now);
 }
 
 /** The unit whose slice it is, by its labels; null = nobody's here. */
@@ -189,8 +189,8 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
 }
 
-function appeared(output: OutputState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {
-  const sent = output.sent ?? output.expected?.body;
+function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {
+  const sent = object.sent ?? object.expected?.body;
   const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
   const { resourceVersion } = record;
   return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
@@ -208,23 +208,23 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function tellOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
-  const { inFlight, held, unit } = output;
-  if (inFlight === 0 && unit?.reading !== true) takeOutput(state, output, event, now);
-  else if (held === null || !givesWay(event.upTo, held.upTo)) output.held = event;
+function tellObject(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+  const { inFlight, held, unit } = object;
+  if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, event, now);
+  else if (held === null || !givesWay(event.upTo, held.upTo)) object.held = event;
 }
 
 /**
- * Takes what was held while requests were under way. Their replies have moved `output.record` forward.
+ * Takes what was held while requests were under way. Their replies have moved `object.record` forward.
  * @param readVersion of a list that told all there is: what is not newer is known already
  */
-export function releaseHeld(state: ControllerState, output: OutputState, now: Now, readVersion = ''): void {
-  const { held } = output;
-  output.held = null;
+export function releaseHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
+  const { held } = object;
+  object.held = null;
   // The watch has told of the deletion, even if a list was faster and the event is dropped here.
-  if (held?.record === null) output.deletedUid = '';
+  if (held?.record === null) object.deletedUid = '';
   if (held === null || givesWay(held.upTo, readVersion)) return;
-  takeOutput(state, output, held, now);
+  takeObject(state, object, held, now);
 }
 
 /**
@@ -232,31 +232,31 @@ export function releaseHeld(state: ControllerState, output: OutputState, now: No
  */
 export function ownWrite(
   state: ControllerState,
-  output: OutputState,
+  object: ObjectState,
   record: OutputRecord | null,
   body: Uint8Array,
   now: Now,
 ): void {
-  output.wroteAtSeconds = Math.floor(now.wallMs / 1000);
-  const deletedUid = record === null ? (output.record?.uid ?? '') : '';
-  settle(state, output, record);
-  output.deletedUid = deletedUid;
-  setExpected(state, output, record === null ? null : { resourceVersion: record.resourceVersion, body });
+  object.wroteAtSeconds = Math.floor(now.wallMs / 1000);
+  const deletedUid = record === null ? (object.record?.uid ?? '') : '';
+  settle(state, object, record);
+  object.deletedUid = deletedUid;
+  setExpected(state, object, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
 /** Takes the state that an answer has told. */
-function settle(state: ControllerState, output: OutputState, record: OutputRecord | null): void {
-  output.record = record;
+function settle(state: ControllerState, object: ObjectState, record: OutputRecord | null): void {
+  object.record = record;
   if (record === null) return;
-  output.deletedUid = '';
-  noteAnswered(state.reflectors, output, record.resourceVersion);
+  object.deletedUid = '';
+  noteAnswered(state.reflectors, object, record.resourceVersion);
 }
 
-function setExpected(state: ControllerState, output: OutputState, expected: ExpectedEcho | null): void {
-  dropExpected(state, output);
+function setExpected(state: ControllerState, object: ObjectState, expected: ExpectedEcho | null): void {
+  dropExpected(state, object);
   // While the watch is down no echoes come, so the bodies that wait for them have a bound.
   if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
-  output.expected = expected;
+  object.expected = expected;
   state.echoesExpected++;
 }
 
@@ -264,82 +264,82 @@ function setExpected(state: ControllerState, output: OutputState, expected: Expe
  * Compares what came back with what was sent. A difference is the doing of admission: the planner is told, and the
  * repair waits, longer each time, so that two writers never chase each other.
  */
-function compareEcho(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
-  const { expected } = output;
+function compareEcho(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+  const { expected } = object;
   if (expected === null) return;
   if (!givesWay(expected.resourceVersion, event.upTo)) return;
-  dropExpected(state, output);
+  dropExpected(state, object);
   const { content } = event;
   if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
   if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
-  noteObserved(output.service.view, kindOf(output), output.name, content);
-  noteAltered(state, output, 'What was written came back changed', now);
+  noteObserved(object.service.view, kindOf(object), object.name, content);
+  noteAltered(state, object, 'What was written came back changed', now);
 }
 
 /** Takes the server's answer to what it holds; null = the object does not exist. Returns its content. */
 export function settleRead(
   state: ControllerState,
-  output: OutputState,
+  object: ObjectState,
   record: OutputRecord | null,
   source: ObjectSource | null,
   now: Now,
 ): ObjectBytes | null {
   const content = source === null ? null : contentOf(source);
-  dropExpected(state, output);
-  settle(state, output, record);
-  noteWhoOutran(state, output, content, now);
+  dropExpected(state, object);
+  settle(state, object, record);
+  noteWhoOutran(state, object, content, now);
   return content;
 }
 
 /** Takes a state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
-function takeOutput(state: ControllerState, output: OutputState, event: HeldEvent, now: Now): void {
-  const known = output.record;
+function takeObject(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+  const known = object.record;
   const deleted = event.record === null;
-  compareEcho(state, output, event, now);
+  compareEcho(state, object, event, now);
   if (known !== null) {
     if (!givesWay(known.resourceVersion, event.upTo)) return;
     // After a restore another object may be given the same version.
     const sameObject = event.record === null || event.record.uid === known.uid;
     if (sameObject && known.resourceVersion === event.resourceVersion) return;
   }
-  if (known === null && output.deletedUid !== '' && event.record?.uid === output.deletedUid) return;
-  output.deletedUid = '';
+  if (known === null && object.deletedUid !== '' && event.record?.uid === object.deletedUid) return;
+  object.deletedUid = '';
   if (known === null && deleted) {
-    releaseSlice(state, output);
-    releaseService(state, output.service);
+    releaseSlice(state, object);
+    releaseService(state, object.service);
     return;
   }
-  output.record = event.record;
+  object.record = event.record;
   if (event.content !== AS_SENT) {
-    noteObserved(output.service.view, kindOf(output), output.name, event.content);
-    noteWhoOutran(state, output, event.content, now);
+    noteObserved(object.service.view, kindOf(object), object.name, event.content);
+    noteWhoOutran(state, object, event.content, now);
   }
-  if (output.unit === null) takeEndpoints(state, output.service, known, event, now);
-  else takeSlice(state, output, output.unit, known, event, now);
+  if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
+  else takeSlice(state, object, object.unit, known, event, now);
   // Somebody else has changed its metadata since. Only the server knows how.
-  if (event.content === AS_SENT) becomeUncertain(output);
-  releaseSlice(state, output);
+  if (event.content === AS_SENT) becomeUncertain(object);
+  releaseSlice(state, object);
 }
 
 /** A write was refused with 409: somebody else was faster. What the object is now will tell who it was. */
-export function noteOutrun(state: ControllerState, output: OutputState): void {
-  state.outrun.set(output, output.record?.resourceVersion ?? '');
+export function noteOutrun(state: ControllerState, object: ObjectState): void {
+  state.outrun.set(object, object.record?.resourceVersion ?? '');
 }
 
-function noteWhoOutran(state: ControllerState, output: OutputState, content: ObjectBytes | null, now: Now): void {
-  const version = state.outrun.get(output);
+function noteWhoOutran(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+  const version = state.outrun.get(object);
   if (version === undefined) return;
-  state.outrun.delete(output);
-  const unit = writerOfObject(output);
+  state.outrun.delete(object);
+  const unit = writerOfObject(object);
   // A state of the same version was told, and counted, before the write was sent.
-  if (output.record === null || output.record.resourceVersion === version || unit === undefined || !isWanted(unit))
+  if (object.record === null || object.record.resourceVersion === version || unit === undefined || !isWanted(unit))
     return;
-  state.reports.otherWriter(unit, writerOf(content, output.wroteAtSeconds, now.wallMs), 1, now);
+  state.reports.otherWriter(unit, writerOf(content, object.wroteAtSeconds, now.wallMs), 1, now);
 }
 
 /** The server may hold something that nobody has told us: the next plan begins with a look at it. */
-export function becomeUncertain(output: OutputState): void {
-  noteUncertain(output.service.view, kindOf(output));
+export function becomeUncertain(object: ObjectState): void {
+  noteUncertain(object.service.view, kindOf(object));
 }
 
 function takeEndpoints(
@@ -349,7 +349,7 @@ function takeEndpoints(
   event: HeldEvent,
   now: Now,
 ): void {
-  const { endpoints: output } = service;
+  const { endpoints: object } = service;
   const deleted = event.record === null;
   const isMirrored = tellReaders(state, service, null, now);
   const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
@@ -358,13 +358,13 @@ function takeEndpoints(
     const unit = ensureUnit(service, controller);
     // Where a reply was lost it may be our own doing. The next try begins with a look at the object.
     const isUncertain = service.view.endpoints === 'uncertain';
-    if (isUncertain || isOfThePast(known, output)) {
+    if (isUncertain || isOfThePast(known, object)) {
       if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
       else if (!isUncertain) lookLater(unit, now);
     } else {
       // An object is made again that somebody removed, or the API server while the Service was re-created (upstream
       // PR #93030).
-      noteDamage(state, unit, output, deedOf(unit, output, event, now), now);
+      noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
     }
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
@@ -383,12 +383,12 @@ export function noteLeftovers(state: ControllerState, service: ServiceState, now
 }
 
 /** Who keeps the object; undefined = nobody here does, or ever did. */
-function writerOfObject({ unit, service }: OutputState): Unit | undefined {
+function writerOfObject({ unit, service }: ObjectState): Unit | undefined {
   return unit ?? service.units.find(({ controller }) => controller.writes === 'Endpoints');
 }
 
 /** What is told is not newer than what was known: nobody has written, but history went back. */
-function isOfThePast(known: OutputRecord | null, { record }: OutputState): boolean {
+function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boolean {
   if (known === null) return false;
   if (known.resourceVersion === FORGOTTEN_VERSION) return true;
   return record !== null && givesWay(record.resourceVersion, known.resourceVersion);
@@ -420,7 +420,7 @@ export function dropEndpoints(service: ServiceState): void {
 
 function takeSlice(
   state: ControllerState,
-  output: OutputState,
+  object: ObjectState,
   unit: Unit,
   known: OutputRecord | null,
   event: HeldEvent,
@@ -433,15 +433,15 @@ function takeSlice(
     if (unit.sync === null) forgetSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
-  } else if (needsRead(unit.service.view, controller.kind) || isOfThePast(known, output)) {
+  } else if (needsRead(unit.service.view, controller.kind) || isOfThePast(known, object)) {
     // Where a reply or the planner was lost, it is not known whose doing it is: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
-  } else noteDamage(state, unit, output, deedOf(unit, output, event, now), now);
+  } else noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
 }
 
 /** What has become of the object, as the event tells. */
-function deedOf({ controller }: Unit, { wroteAtSeconds }: OutputState, { record, content }: HeldEvent, now: Now): Deed {
+function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldEvent, now: Now): Deed {
   const writer = writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
     ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }
@@ -456,8 +456,8 @@ export function forgetSlices(state: ControllerState, unit: Unit): void {
 }
 
 /** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
-export function undoneWrite(state: ControllerState, output: OutputState, now: Now): void {
-  noteAltered(state, output, 'An update changed nothing on the server', now);
+export function undoneWrite(state: ControllerState, object: ObjectState, now: Now): void {
+  noteAltered(state, object, 'An update changed nothing on the server', now);
 }
 
 /**
@@ -466,20 +466,20 @@ export function undoneWrite(state: ControllerState, output: OutputState, now: No
  */
 export function compareLabels(
   state: ControllerState,
-  output: OutputState,
+  object: ObjectState,
   body: Uint8Array,
   applied: OutputRecord,
   now: Now,
 ): void {
   const sent = projectMeta(readObject(PROTOBUF, body));
   if (labelsEqual(sent.labels, applied.labels)) return;
-  becomeUncertain(output);
-  noteAltered(state, output, 'What was written was given other labels', now);
+  becomeUncertain(object);
+  noteAltered(state, object, 'What was written was given other labels', now);
 }
 
-function noteAltered(state: ControllerState, output: OutputState, message: string, now: Now): void {
-  const unit = writerOfObject(output);
-  if (unit !== undefined) noteDamage(state, unit, output, { damage: 'altered', writer: ADMISSION, message }, now);
+function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {
+  const unit = writerOfObject(object);
+  if (unit !== undefined) noteDamage(state, unit, object, { damage: 'altered', writer: ADMISSION, message }, now);
 }
 
 /** An object that somebody else made, or of which nobody knows who did: it is looked at, not repaired. */
