@@ -42,6 +42,8 @@ export interface Standing {
   readonly sinceMs: number;
   /** It was there when the caches were filled: nobody knows for how long before. */
   readonly fromStart: boolean;
+  /** It has begun before the end: what begins later is not looked at. */
+  readonly awaited: boolean;
   state: 'open' | 'different' | 'moving';
   /** What was seen by the first look, then what the second one saw of it; null = not looked at. */
   differences: readonly Difference[] | null;
@@ -111,7 +113,7 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
     v.failures.set(key, plan.failure);
     return;
   }
-  v.failures.delete(key);
+  const couldNotTell = v.failures.delete(key);
   if (plan.writes.length === 0) {
     if (standing !== undefined) settle(v, key, standing, nowMs);
     return;
@@ -133,6 +135,7 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
     writers: new Map(),
     sinceMs: nowMs,
     fromStart: v.plannedAtMs === Infinity,
+    awaited: v.closedAtMs === Infinity || couldNotTell,
     state: 'open',
     differences: null,
     nextLookMs: nowMs + FIRST_LOOK_MS,
@@ -180,7 +183,9 @@ export function advance(v: Verification): boolean {
   if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
   startLooks(v, nowMs);
   if (v.closedAtMs === Infinity) return false;
-  for (const { state, sinceMs } of v.standings.values()) if (state === 'open' && sinceMs <= v.closedAtMs) return false;
+  // What could not be planned is tried again meanwhile.
+  if (v.failures.size > 0 && nowMs < v.closedAtMs + SECOND_LOOK_MS) return false;
+  for (const { state, awaited } of v.standings.values()) if (state === 'open' && awaited) return false;
   return true;
 }
 
@@ -208,8 +213,8 @@ function startLooks(v: Verification, nowMs: number): void {
   if (v.looks >= LOOKS_MAX) return;
   const due: Standing[] = [];
   for (const standing of v.standings.values()) {
-    const { state, looking, nextLookMs, sinceMs } = standing;
-    if (state === 'open' && !looking && nextLookMs <= nowMs && sinceMs <= v.closedAtMs) due.push(standing);
+    const { state, looking, nextLookMs, awaited } = standing;
+    if (state === 'open' && !looking && nextLookMs <= nowMs && awaited) due.push(standing);
   }
   for (const { scope, standings } of scopesOf(due)) {
     if (v.looks >= LOOKS_MAX) return;

@@ -1,8 +1,16 @@
 /** What counts as a difference, what is moving, and what could not be told. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import { createNode, edit, ENDPOINTS, PODS } from '../support/sim-objects.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  setPodStatus,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
 import { differenceLines, startVerify } from '../support/sim-verify.ts';
 
 const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
@@ -92,6 +100,31 @@ describe('a difference', () => {
     assert.equal(report.verdict, 'same');
     assert.equal(report.moving.count, 1);
   });
+
+  for (const { what, happens } of [
+    { what: 'a pod has changed', happens: (sim: Sim) => setPodStatus(sim, { name: 'web-1', ready: false }) },
+    { what: 'there is a pod', happens: (sim: Sim) => createPod(sim, { name: 'web-3', ip: '10.0.0.3' }) },
+    { what: 'a pod is gone', happens: (sim: Sim) => deleteObject(sim, `${PODS}/web-2`) },
+    {
+      what: 'the Service has changed',
+      happens: (sim: Sim) => void edit(sim, `${SERVICES}/web`, { annotations: { a: 'b' } }),
+    },
+    {
+      what: 'the object has changed',
+      happens: (sim: Sim) => void edit(sim, `${ENDPOINTS}/web`, { annotations: { a: 'b' } }),
+    },
+  ]) {
+    it(`is not told of a service of which no watch has told that ${what}`, () => {
+      const sim = cluster();
+      dropLabel(sim);
+      const verify = startVerify(sim);
+      sim.run(1000);
+      sim.muteWatches = true;
+      happens(sim);
+      const report = verify.report();
+      assert.deepEqual([report.verdict, report.moving.count], ['same', 1]);
+    });
+  }
 
   it('costs the writes and bytes of a switch, at the rate of the flags', () => {
     const sim = cluster({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
@@ -198,6 +231,17 @@ describe('what cannot be seen', () => {
     assert.equal(report.verdict, 'unknown');
     assert.match(report.failed[0]!.unit, /^endpoint(s|slice) default\/web$/);
     assert.match(report.failed[0]!.reason, /over --max-batch-bytes=200/);
+  });
+
+  it('a service that cannot be planned for a moment is waited for', () => {
+    const sim = cluster();
+    let answers = 0;
+    // Whether its Service is really gone only the server can say.
+    sim.refuse = ({ path, method }) => (method === 'GET' && path.endsWith('/orphan') && answers++ < 3 ? 500 : 0);
+    makeEndpoints(sim, 'orphan', [], { labels: managedBy });
+    const report = startVerify(sim).report();
+    assert.equal(answers > 3, true);
+    assert.deepEqual([report.verdict, report.failed], ['different', []]);
   });
 
   it('a watch that has been away at the end leaves no answer', () => {
