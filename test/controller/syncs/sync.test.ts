@@ -1,0 +1,440 @@
+/** One sync, driven stage by stage: what each answer leads to, what is sent, and how it ends. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { serviceTarget } from '../../../src/controller/caches/inputs.ts';
+import type { Unit } from '../../../src/controller/caches/service-state.ts';
+import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
+import { createState } from '../../../src/controller/initial-state.ts';
+import { takeWork } from '../../../src/controller/queues/workqueue.ts';
+import { noteAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
+import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
+import {
+  isMoot,
+  onEndpointsRead,
+  onOrphanConfirmed,
+  onPlanned,
+  onSlicesRead,
+  onWriteDone,
+  startSync,
+} from '../../../src/controller/syncs/sync.ts';
+import { outcomeOf } from '../../../src/controller/writes/write-outcome.ts';
+import { encodeObject } from '../../../src/kube/codec.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../../src/kube/names.ts';
+import type { KubeObject, OutputRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import { createMetricStore } from '../../../src/metrics/store.ts';
+import type { TransportEvent } from '../../../src/ports/transport.ts';
+import type { Facts, OutputKind, PlannedWrite, ServiceResult } from '../../../src/shard/protocol.ts';
+import { answered, failedWith, refusedWith } from '../../support/answers.ts';
+import { serviceRecord } from '../../support/batches.ts';
+import { DEFAULT_OPTIONS } from '../../support/sim.ts';
+
+const NO_SELECTOR = { selector: null };
+
+/** The Service shop/web, its units, and what a sync of them asks for. */
+interface World {
+  readonly units: Readonly<Record<OutputKind, Unit>>;
+  /** The unit is handed out, whatever it is that makes it due. */
+  start(unit: Unit): void;
+  /** Stage, and what is open in it; 'ended' = there is no sync. */
+  stage(unit: Unit): string;
+  /** GETs since the last look. */
+  reads(): string[];
+  /** Writes that wait for a token, as `<verb> <name>`. */
+  writes(): string[];
+  readEndpoints(unit: Unit, event: TransportEvent): void;
+  readSlices(unit: Unit, event: TransportEvent): void;
+  confirm(event: TransportEvent): void;
+  /** What was asked for goes to the planner. */
+  post(): void;
+  /** The planner answers what it was asked, posted or not. */
+  plan(result: Partial<ServiceResult>): void;
+  /** The oldest write that waits is sent, and answered. */
+  answer(event: TransportEvent): void;
+  /** The same write is answered once more. */
+  answerAgain(event: TransportEvent): void;
+  /** The Service is there, with these fields; null = it goes. */
+  service(change: Partial<ServiceRecord> | null): void;
+  /** The unit has had the slice for long. */
+  slice(kind: OutputKind, name: string): void;
+  nowMs: number;
+}
+
+function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
+  const state = createState(
+    {
+      options: { ...DEFAULT_OPTIONS, slices: true, mirroring: true, ...options },
+      metrics: createMetricStore(),
+      host: 'test',
+    },
+    1,
+    1,
+  );
+  for (const controller of state.controllers) controller.running = true;
+  const service = ensureService(state, 'shop', 'web');
+  const units = Object.fromEntries(
+    state.controllers.map((controller) => [controller.kind, ensureUnit(service, controller)]),
+  ) as Record<OutputKind, Unit>;
+  const target = serviceTarget(state, () => {});
+  let version = 1;
+  let last: (typeof state.writes.fresh)[number] | undefined;
+  const now = (): { nowMs: number; wallMs: number } => ({ nowMs: world.nowMs, wallMs: world.nowMs });
+  const done = (event: TransportEvent): void => {
+    const { write } = last!;
+    onWriteDone(state, last!, outcomeOf(write, event, false, state.interner), now());
+  };
+  const world: World = {
+    units,
+    start(unit) {
+      const { queue } = unit.controller;
+      let item = takeWork(queue, world.nowMs);
+      while (item !== null && item.key !== unit) item = takeWork(queue, world.nowMs);
+      assert.ok(item !== null, 'the unit is not due');
+      startSync(state, unit, item.processing === 'chore', now());
+    },
+    stage({ sync }) {
+      if (sync === null) return 'ended';
+      return 'open' in sync.stage ? `${sync.stage.name} ${sync.stage.open}` : sync.stage.name;
+    },
+    reads() {
+      const effects = state.outbox.effects.splice(0);
+      return effects.flatMap((effect) => (effect.type === 'http' ? effect.request.path : []));
+    },
+    writes: () => [...state.writes.fresh, ...state.writes.chore].map(({ write: { verb, name } }) => `${verb} ${name}`),
+    readEndpoints: (unit, event) => onEndpointsRead(state, unit, event, now()),
+    readSlices: (unit, event) => onSlicesRead(state, unit, event, now()),
+    confirm: (event) => onOrphanConfirmed(state, units.endpoints, event, now()),
+    post: () => assert.deepEqual(flushShards(state, now()), []),
+    plan(result) {
+      world.post();
+      const kinds = service.view.planning;
+      noteAnswered(service.view, kinds);
+      const nothing = { service: 'shop/web', needFull: false, plans: [], failures: [], problems: [], error: null };
+      onPlanned(state, service, kinds, { ...nothing, ...result }, now());
+    },
+    answer(event) {
+      last = state.writes.fresh.shift() ?? state.writes.chore.shift();
+      done(event);
+    },
+    answerAgain: done,
+    slice(kind, name) {
+      ensureSlice(state, units[kind], name).record = record(name);
+    },
+    service(change) {
+      const record = { ...serviceRecord(change ?? {}), resourceVersion: `${++version}` };
+      if (change === null) target.remove(record, now());
+      else
+        target.upsert(
+          record,
+          { encoding: 'json', kind: 'Service', apiVersion: 'v1', value: {} },
+          record.resourceVersion,
+          now(),
+        );
+    },
+    nowMs: 1000,
+  };
+  return world;
+}
+
+describe('a sync of what is to be planned', () => {
+  it('asks for its plan at once if the planner knows the objects', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    assert.deepEqual([w.stage(w.units.slices), w.reads()], ['planning', []]);
+    w.plan({ plans: [slicesPlan()] });
+    assert.equal(w.stage(w.units.slices), 'ended');
+  });
+
+  it('reads first what only the server knows', () => {
+    const w = world();
+    w.service({});
+    noteUncertain(w.units.slices.service.view, 'slices');
+    w.start(w.units.slices);
+    assert.equal(w.stage(w.units.slices), 'reading 1');
+    assert.match(w.reads().join(), /^\/apis\/discovery.k8s.io\/v1\/namespaces\/shop\/endpointslices\?labelSelector=/);
+    w.readSlices(w.units.slices, listOf());
+    assert.equal(w.stage(w.units.slices), 'planning');
+  });
+
+  it('reads all that its plan needs before it asks', () => {
+    const w = world();
+    w.service(NO_SELECTOR);
+    const { mirror } = w.units;
+    mirror.service.endpoints.record = record('web');
+    noteUncertain(mirror.service.view, 'endpoints');
+    noteUncertain(mirror.service.view, 'mirror');
+    w.start(mirror);
+    assert.deepEqual([w.stage(mirror), w.reads().length], ['reading 2', 2]);
+    w.readSlices(mirror, listOf());
+    assert.equal(w.stage(mirror), 'reading 1');
+    w.readEndpoints(mirror, answered(200, endpointsObject('5')));
+    assert.equal(w.stage(mirror), 'planning');
+  });
+
+  it('ends when a read fails, once all of them are answered', () => {
+    const w = world();
+    w.service(NO_SELECTOR);
+    const { mirror } = w.units;
+    mirror.service.endpoints.record = record('web');
+    noteUncertain(mirror.service.view, 'endpoints');
+    noteUncertain(mirror.service.view, 'mirror');
+    w.start(mirror);
+    w.readSlices(mirror, refusedWith(500));
+    assert.equal(w.stage(mirror), 'reading 1');
+    w.readEndpoints(mirror, answered(200, endpointsObject('5')));
+    assert.deepEqual([w.stage(mirror), mirror.failures], ['ended', 1]);
+  });
+
+  it('ends without a plan if its Service went away while it read', () => {
+    const w = world();
+    w.service({});
+    noteUncertain(w.units.slices.service.view, 'slices');
+    w.start(w.units.slices);
+    w.service(null);
+    w.readSlices(w.units.slices, listOf());
+    assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 0]);
+  });
+
+  it('awaits a read only while it reads', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    assert.throws(() => w.readSlices(w.units.slices, listOf()), /an answer to no list of slices of web/);
+  });
+
+  it('begins no sooner than the last failure allows', () => {
+    const w = world();
+    w.service({});
+    w.units.slices.notBeforeMs = 3000;
+    w.start(w.units.slices);
+    assert.equal(w.stage(w.units.slices), 'ended');
+    w.nowMs = 3000;
+    w.start(w.units.slices);
+    assert.equal(w.stage(w.units.slices), 'planning');
+  });
+});
+
+describe('the answer of a planner', () => {
+  it('makes a sync start over that it has nothing to build on for', () => {
+    const w = world();
+    w.service({});
+    w.slice('slices', 'web-a');
+    w.start(w.units.slices);
+    w.plan({ needFull: true });
+    assert.equal(w.stage(w.units.slices), 'reading 1');
+  });
+
+  it('that is a failure of one output leaves the other its plan', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    w.start(w.units.endpoints);
+    w.plan({
+      plans: [slicesPlan(write(1, 'create', 'web-a'))],
+      failures: [{ output: 'endpoints', message: 'simulated' }],
+    });
+    assert.deepEqual([w.stage(w.units.slices), w.stage(w.units.endpoints)], ['writing 1', 'ended']);
+    assert.equal(w.units.endpoints.controller.stuck.get(w.units.endpoints)?.message, 'simulated');
+  });
+
+  it('that is an error ends all that had asked', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    w.start(w.units.endpoints);
+    w.plan({ error: 'simulated' });
+    assert.deepEqual([w.stage(w.units.slices), w.stage(w.units.endpoints)], ['ended', 'ended']);
+    assert.deepEqual([w.units.slices.failures, w.units.endpoints.failures], [1, 1]);
+  });
+
+  it('that comes unasked is a fault of the program', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    assert.throws(() => w.plan({ plans: [slicesPlan(), slicesPlan()] }), /a plan of slices of shop\/web comes unasked/);
+  });
+
+  it('to a Service that it is not wanted for any more is not sent', () => {
+    const w = world();
+    w.service({});
+    const { slices } = w.units;
+    w.start(slices);
+    w.post();
+    w.service(NO_SELECTOR);
+    w.plan({ plans: [slicesPlan(write(1, 'create', 'web-a'))] });
+    assert.deepEqual([w.stage(slices), w.writes()], ['ended', []]);
+    assert.deepEqual(slices.service.view.acks, [{ write: 1, result: 'not-sent', uid: '', resourceVersion: '' }]);
+  });
+});
+
+describe('writes', () => {
+  it('go out in three turns: the first phase, then updates, then deletes', () => {
+    const w = world();
+    w.service({});
+    for (const name of ['web-a', 'web-b', 'web-c']) w.slice('slices', name);
+    w.start(w.units.slices);
+    w.plan({
+      plans: [
+        slicesPlan(
+          write(1, 'create', 'web-d'),
+          write(2, 'delete', 'web-a', 2),
+          write(3, 'update', 'web-b', 2),
+          write(4, 'update', 'web-c', 2),
+        ),
+      ],
+    });
+    assert.deepEqual(w.writes(), ['create web-d']);
+    w.answer(answered(201, sliceObject('web-d', '20')));
+    assert.deepEqual(w.writes(), ['update web-b', 'update web-c']);
+    w.answer(answered(200, sliceObject('web-b', '21')));
+    assert.deepEqual([w.stage(w.units.slices), w.writes()], ['writing 1', ['update web-c']]);
+    w.answer(answered(200, sliceObject('web-c', '22')));
+    assert.deepEqual(w.writes(), ['delete web-a']);
+    w.answer(answered(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' }));
+    assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 0]);
+  });
+
+  it('of later turns are not sent once one has failed, and the planner is told so', () => {
+    const w = world();
+    w.service({});
+    w.slice('slices', 'web-a');
+    w.start(w.units.slices);
+    w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'), write(2, 'delete', 'web-a', 2))] });
+    w.answer(refusedWith(403));
+    assert.deepEqual([w.stage(w.units.slices), w.writes()], ['ended', []]);
+    const { acks } = w.units.slices.service.view;
+    assert.deepEqual(
+      acks!.map(({ write: id, result }) => [id, result]),
+      [
+        [1, 'refused'],
+        [2, 'not-sent'],
+      ],
+    );
+  });
+
+  it('whose reply was lost make the next sync begin with a read', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'))] });
+    w.answer(failedWith('reset', true));
+    assert.deepEqual([w.stage(w.units.slices), w.units.slices.service.view.slices], ['ended', 'uncertain']);
+    w.nowMs = 60_000;
+    w.start(w.units.slices);
+    assert.equal(w.stage(w.units.slices), 'reading 1');
+  });
+
+  it('are answered once', () => {
+    const w = world();
+    w.service({});
+    w.start(w.units.slices);
+    w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'))] });
+    w.answer(answered(201, sliceObject('web-d', '20')));
+    assert.throws(() => w.answerAgain(answered(201, sliceObject('web-d', '20'))), /an answer to no write of shop\/web/);
+  });
+});
+
+describe('a sync of what is not to be planned', () => {
+  it('deletes Endpoints without a Service if the server confirms that there is none', () => {
+    const w = world();
+    const { endpoints } = w.units;
+    w.service({});
+    w.service(null);
+    endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
+    w.nowMs = 5000;
+    w.start(endpoints);
+    assert.deepEqual([w.stage(endpoints), w.reads()], ['confirming', ['/api/v1/namespaces/shop/services/web']]);
+    w.confirm(refusedWith(404, 'NotFound'));
+    assert.deepEqual([w.stage(endpoints), w.writes()], ['deleting 1', ['delete web']]);
+    w.answer(answered(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' }));
+    assert.equal(w.stage(endpoints), 'ended');
+  });
+
+  it('leaves them if there is a Service, and tries again if nobody can tell', () => {
+    for (const [event, failures] of [
+      [answered(200, { kind: 'Service', apiVersion: 'v1', metadata: { name: 'web' } }), 0],
+      [refusedWith(500), 1],
+    ] as const) {
+      const w = world();
+      const { endpoints } = w.units;
+      w.service({});
+      w.service(null);
+      endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
+      w.nowMs = 5000;
+      w.start(endpoints);
+      w.confirm(event);
+      assert.deepEqual([w.stage(endpoints), w.writes(), endpoints.failures], ['ended', [], failures]);
+    }
+  });
+
+  it('deletes what mirrored Endpoints that are gone, all of it at once', () => {
+    const w = world();
+    const { mirror } = w.units;
+    w.service(NO_SELECTOR);
+    for (const name of ['web-m', 'web-n']) w.slice('mirror', name);
+    w.start(mirror);
+    assert.deepEqual([w.stage(mirror), w.writes()], ['deleting 2', ['delete web-m', 'delete web-n']]);
+  });
+
+  it('takes a delete back that is to stay, or to be planned, by now', () => {
+    const w = world();
+    const { mirror } = w.units;
+    w.service(NO_SELECTOR);
+    w.slice('mirror', 'web-m');
+    w.start(mirror);
+    const queued = { unit: mirror, object: mirror.slices!.get('web-m')!, write: write(0, 'delete', 'web-m') };
+    const waits = { ...queued, lane: 'fresh', queuedAtMs: 0, sentAtMs: -1, reachedBefore: '' } as const;
+    assert.equal(isMoot(waits), false);
+    mirror.service.endpoints.record = record('web');
+    assert.equal(isMoot(waits), true);
+  });
+});
+
+function write(id: number, verb: PlannedWrite['verb'], name: string, phase: 1 | 2 = 1): PlannedWrite {
+  const body = verb === 'delete' ? new Uint8Array(0) : encodeObject(sliceObject(name, ''));
+  return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, body };
+}
+
+function slicesPlan(...writes: readonly PlannedWrite[]): ServiceResult['plans'][number] {
+  const facts: Facts<'slices'> = {
+    kind: 'slices',
+    families: [],
+    topology: false,
+    trafficDistribution: '',
+    waitingForNode: 0,
+  };
+  return { facts, writes };
+}
+
+function sliceObject(name: string, resourceVersion: string): KubeObject {
+  const metadata = {
+    name,
+    namespace: 'shop',
+    ...(resourceVersion === '' ? {} : { uid: `${name}-uid`, resourceVersion }),
+  };
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata,
+    addressType: 'IPv4',
+    endpoints: [],
+    ports: [],
+  };
+}
+
+function endpointsObject(resourceVersion: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion },
+  };
+}
+
+function listOf(...items: readonly KubeObject[]): TransportEvent {
+  const apiVersion = 'discovery.k8s.io/v1';
+  return answered(200, { kind: 'EndpointSliceList', apiVersion, metadata: { resourceVersion: '30' }, items });
+}
+
+function record(name: string, labels: readonly string[] = []): OutputRecord {
+  return { namespace: 'shop', name, uid: `${name}-uid`, resourceVersion: '9', labels, leaderElection: false };
+}
