@@ -31,8 +31,7 @@ export interface Leadership {
 
 /**
  * A create that the earlier leader sent at its last moment may arrive for so long. It has no precondition, because
- * names of slices are drawn. A server or proxy ends requests after a minute at the latest; nothing protects from one
- * that takes longer.
+ * names of slices are drawn. This is no certain bound: a server or proxy may hold a request for up to a minute.
  */
 const LATE_WRITE_MS = 30_000;
 const WRITE_TIMEOUT_MS_MIN = 1000;
