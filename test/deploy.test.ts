@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { leadershipOf } from './support/election-world.ts';
-import { createPod, createService, createSim, deleteObject, setPodStatus, type Exchange } from './support/sim.ts';
+import { createPod, createService, createSim, deleteObject, setPodStatus } from './support/sim.ts';
+import type { Exchange } from './support/sim-network.ts';
 import { edit, ENDPOINTS, makeEndpoints, SERVICES } from './support/sim-objects.ts';
 import { createSliceSim } from './support/sim-slices.ts';
 

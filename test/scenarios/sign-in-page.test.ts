@@ -1,7 +1,8 @@
 /** A proxy, or a page to sign in to the network, answers in place of the API server: its word is not taken for anything. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, createSim, deleteObject, endpointsTable, type Refuse } from '../support/sim.ts';
+import { createPod, createService, createSim, deleteObject, endpointsTable } from '../support/sim.ts';
+import type { Refuse } from '../support/sim-network.ts';
 import { ENDPOINTS, makeEndpoints } from '../support/sim-objects.ts';
 import { createSliceSim, slicesTable } from '../support/sim-slices.ts';
 import { settled } from '../support/settled.ts';

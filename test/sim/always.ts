@@ -2,7 +2,7 @@
 import { watchLostAnswers } from './lost-answers.ts';
 import { readyKeys, takenAway, type Versions } from './ready-endpoints.ts';
 import { isHeld, type Run } from './run.ts';
-import type { SimObserver } from '../support/sim.ts';
+import type { SimObserver } from '../support/sim-network.ts';
 import type { Sync } from '../../src/controller/caches/service-state.ts';
 import type { ControllerState } from '../../src/controller/state.ts';
 import {

@@ -1,6 +1,6 @@
 /** A write whose answer was lost is looked up before its object is written again. */
 import type { Run } from './run.ts';
-import type { SimObserver } from '../support/sim.ts';
+import type { SimObserver } from '../support/sim-network.ts';
 import type { ObjectState } from '../../src/controller/caches/service-state.ts';
 import type { Purpose } from '../../src/controller/state.ts';
 

@@ -4,20 +4,21 @@
  */
 import { createSimTime, type SimTask, type SimTime } from './sim-time.ts';
 import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
+import {
+  NO_LAG,
+  NOBODY,
+  PAGE_BYTES_MAX,
+  simTransport,
+  type Exchange,
+  type Lag,
+  type Network,
+  type NetworkSettings,
+  type Refuse,
+} from './sim-network.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
-import { tooLargeResourceVersion } from '../../src/apiserver/api-error.ts';
-import { faultReply, NO_FAULTS, turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
-import {
-  apply,
-  closeWatches,
-  compact,
-  createApiServer,
-  tick,
-  type ApiReply,
-  type ApiServer,
-  type Watch,
-} from '../../src/apiserver/server.ts';
+import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
+import { apply, closeWatches, compact, createApiServer, tick, type ApiServer } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
@@ -25,8 +26,7 @@ import type { ControllerOptions } from '../../src/controller/options.ts';
 import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
 import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
-import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
-import type { KubeObject, Status } from '../../src/kube/types.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
 import { fnv1a32 } from '../../src/lib/hash.ts';
 import { createPrng, nextFloat, nextInt, nextUint32, type Prng } from '../../src/lib/prng.ts';
 import { createMetricStore, type MetricStore } from '../../src/metrics/store.ts';
@@ -66,15 +66,6 @@ export const DEFAULT_OPTIONS: ControllerOptions = {
   confirmMassRemoval: true,
   watchList: true,
 };
-
-/** Milliseconds on top of the usual latency, on the way to the server and back; of a stream: of each of its pieces. */
-export interface Lag {
-  readonly toMs: number;
-  readonly backMs: number;
-}
-
-const NO_LAG: Lag = { toMs: 0, backMs: 0 };
-const LAG_MS_MAX = 20_000;
 
 export interface SimConfig {
   /** A further process before the same API server, in the same time. Its network, and what it asks for, is its own. */
@@ -118,45 +109,12 @@ export interface RestoreOptions {
   readonly streams?: StreamFate | ((path: string) => StreamFate);
 }
 
-/**
- * 0 lets the request through. Any other number is answered in plain text, as proxies do it (429 with Retry-After: 1); a
- * Status as the API server does.
- */
-export type Refuse = (request: HttpRequest) => number | Status | FaultReply;
-
-/** One exchange with the API server as it happened, for tests that count. */
-export interface Exchange {
-  readonly atMs: number;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-}
-
-export interface Sim {
+export interface Sim extends NetworkSettings {
   readonly server: ApiServer;
-  readonly faults: FaultChances;
-  /** May be changed as the story goes. */
-  refuse: Refuse;
-  /** May be changed as the story goes. */
-  lag: (request: HttpRequest) => Lag;
-  /** Changes bytes of a watch or a list on their way. */
-  tamper: (bytes: Uint8Array, request: HttpRequest) => Uint8Array;
-  /** Watches that have something to say meanwhile stay open, and nothing ever comes through them again. */
-  muteWatches: boolean;
-  /** Bytes of watches come one by one, a second apart, from the next frame on. */
-  trickleWatches: boolean;
-  /** The ends of watches never arrive: the server has closed them, and the connection stays. */
-  keepEndsBack: boolean;
-  /** Most bytes of the answer to a list; a bigger one is a failure of kind too-big. */
-  pageBytesMax: (request: HttpRequest) => number;
   /** The server ends every watch cleanly. */
   cutWatches(): void;
-  /** What the controller asked, in order of arrival, watches and lists too. */
-  readonly exchanges: Exchange[];
   readonly logLines: LogEffect[];
   readonly time: SimTime;
-  /** Tells watches of a change. */
-  readonly changed: () => void;
   nowMs(): number;
   /** Those of the process, for what is done beside its loop. */
   readonly clocks: Pick<Clock, 'nowMs' | 'wallMs'>;
@@ -193,8 +151,6 @@ export interface Sim {
   planner(shard: number): Planner;
   /** Calls `act` when virtual time gets there. */
   at(atMs: number, act: () => void): void;
-  /** Answers in place of the API server, or loses the connection, or never answers. */
-  script: ((request: HttpRequest) => ApiReply | 'reset' | 'hang') | null;
   /** The network alone, without a controller. */
   transport(deliver: (events: readonly TransportEvent[]) => void): Transport;
   /** SIGSTOP: the controller does nothing and takes nothing in; the world goes on without it. */
@@ -203,58 +159,23 @@ export interface Sim {
   thaw(clockStood?: boolean): void;
   /** Of a controller that starts as a shadow; null = it writes. */
   onShadowPlan: ((plan: ShadowPlan) => void) | null;
-  /** What admission on the server makes of each object that the controller writes; null = nothing. */
-  admission: ((object: KubeObject) => void) | null;
   /** Added to the controller's wall clock, as somebody sets it. */
   wallShiftMs: number;
-  /** Looks on at all times. */
-  observer: SimObserver;
   /** Streams of the controller that are open, with the virtual ms of their opening. */
   streams(): { readonly path: string; readonly openedAtMs: number }[];
 }
 
-/** A stream between the server and the controller, as the network has it. */
-interface OpenStream {
-  readonly path: string;
-  /** Ends with an error. */
-  reset(): void;
-  /** The server has gone, and nobody tells. */
-  mute(): void;
-}
-
-/** Sees what the controller does, while it does it. */
-export interface SimObserver {
-  /** The API server is about to do what the controller asks. */
-  before(request: HttpRequest): void;
-  /** It has done or refused it; the answer is not on its way yet. */
-  after(request: HttpRequest, status: number): void;
-  /** The controller is about to be told that nobody knows what has become of its request. */
-  lost?(id: number): void;
-  /** The controller has taken something in and done all that follows. */
-  stepped(): void;
-}
-
-const NOBODY: SimObserver = { before() {}, after() {}, stepped() {} };
-
 const START_WALL_MS = Date.UTC(2026, 0, 1);
 /** So that the lag of servers does not hang on what else a seed draws. */
 const SERVERS_SEED = 2_000_000;
-/** A server waits this long for its cache to reach the version that a watch starts from. */
-const REACH_MS_MAX = 3000;
-const LATENCY_MS = 1;
-const TRICKLE_MS = 1000;
 /** Far above what is lost where milliseconds of hours are added. */
 const ROUNDING_MS = 0.001;
-/** As the real transport. */
-const PAGE_BYTES_MAX = 64 * 2 ** 20;
-
 export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
   const faults: FaultChances = { ...NO_FAULTS, ...config.faults };
   let options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
   const time = config.beside?.time ?? createSimTime();
   const { at } = time;
-  let isDown = false;
   let generation = 0;
 
   const wallMs = (): number => START_WALL_MS + time.now;
@@ -280,7 +201,6 @@ export function createSim(config: SimConfig = {}): Sim {
   const exchanges: Exchange[] = [];
   const logLines: LogEffect[] = [];
   const planners: Planner[] = [];
-  const streams = new Set<OpenStream>();
   const servers: Servers | null =
     config.servers === undefined ? null : createServers(config.servers, (config.seed ?? 1) + SERVERS_SEED);
   const changed =
@@ -302,7 +222,6 @@ export function createSim(config: SimConfig = {}): Sim {
   let frozenAtMs = 0;
   /** How much its monotonic clock has stood still. */
   let clockStoodMs = 0;
-  let openStreams = new Map<number, { readonly path: string; readonly openedAtMs: number }>();
 
   /** Those of the process, for what is done beside its loop. */
   const clocks = { nowMs: (): number => time.now - clockStoodMs, wallMs: (): number => wallMs() + sim.wallShiftMs };
@@ -319,7 +238,7 @@ export function createSim(config: SimConfig = {}): Sim {
     script: null as Sim['script'],
     onShadowPlan: null as Sim['onShadowPlan'],
     transport: (deliver: (events: readonly TransportEvent[]) => void): Transport =>
-      simTransport(() => true, clocks, deliver),
+      simTransport(network, () => true, clocks, deliver),
     keepEndsBack: false,
     pageBytesMax: (_request: HttpRequest): number => PAGE_BYTES_MAX,
     exchanges,
@@ -341,7 +260,7 @@ export function createSim(config: SimConfig = {}): Sim {
       const mine = generation;
       sim.stopped = false;
       frozen = null;
-      openStreams = new Map();
+      network.opened = new Map();
       const alive = (): boolean => mine === generation;
       /** A process that is stopped does nothing, nor do its threads: it goes on with what came meanwhile, in order. */
       const whenAwake = (run: () => void): void => {
@@ -359,7 +278,7 @@ export function createSim(config: SimConfig = {}): Sim {
         options,
         clock,
         random: { uint32: () => nextUint32(prng) },
-        transport: (deliver) => simTransport(alive, clock, (events) => enter(() => deliver(events))),
+        transport: (deliver) => simTransport(network, alive, clock, (events) => enter(() => deliver(events))),
         shards: (deliver): Shards => {
           const plannerConfig = plannerConfigOf(options);
           const shardOptions = {
@@ -395,13 +314,13 @@ export function createSim(config: SimConfig = {}): Sim {
     kill() {
       generation++;
       frozen = null;
-      openStreams = new Map();
+      network.opened = new Map();
       sim.loop = null;
     },
     admission: config.mutateEndpoints === true ? addAddress : (null as Sim['admission']),
     wallShiftMs: 0,
     observer: NOBODY,
-    streams: () => [...openStreams.values()],
+    streams: () => [...network.opened.values()],
     freeze() {
       if (frozen !== null || sim.loop === null) return;
       frozen = [];
@@ -440,11 +359,11 @@ export function createSim(config: SimConfig = {}): Sim {
       closeWatches(server);
     },
     down() {
-      isDown = true;
+      network.isDown = true;
       closeWatches(server);
     },
     up() {
-      isDown = false;
+      network.isDown = false;
     },
     compact() {
       compact(server);
@@ -452,7 +371,7 @@ export function createSim(config: SimConfig = {}): Sim {
     },
     backup: () => takeBackup(server),
     restore(backup: Backup, { bump = 0, streams: fate = 'cut' }: RestoreOptions = {}) {
-      for (const open of streams) {
+      for (const open of network.streams) {
         if ((typeof fate === 'string' ? fate : fate(open.path)) === 'mute') open.mute();
         else open.reset();
       }
@@ -489,251 +408,19 @@ export function createSim(config: SimConfig = {}): Sim {
     return clock;
   }
 
-  function simTransport(
-    alive: () => boolean,
-    clock: Pick<Clock, 'nowMs' | 'wallMs'>,
-    deliver: (events: readonly TransportEvent[]) => void,
-  ): Transport {
-    const cancelled = new Set<number>();
-    const watches = new Map<number, Watch>();
-    const delay = (draws: Prng): number => LATENCY_MS + nextFloat(draws) * LATENCY_MS;
-    const chance = (draws: Prng, p: number): boolean => p > 0 && nextFloat(draws) < p;
-    const lagOf = (request: HttpRequest, draws: Prng): Lag => {
-      if (!chance(draws, faults.lag)) return sim.lag(request);
-      const ms = nextFloat(draws) * LAG_MS_MAX;
-      return chance(draws, 0.5) ? { toMs: ms, backMs: 0 } : { toMs: 0, backMs: ms };
-    };
-    const answer = (id: number, event: TransportEvent): void => {
-      if (!alive() || cancelled.has(id)) return;
-      if (event.type === 'failure' && event.mayHaveArrived) sim.observer.lost?.(id);
-      deliver([event]);
-    };
-    const fail = (
-      id: number,
-      kind: (TransportEvent & { type: 'failure' })['kind'],
-      mayHaveArrived: boolean,
-      afterMs: number,
-      message = 'simulated',
-    ): void => {
-      at(time.now + afterMs, () => answer(id, { type: 'failure', id, kind, message, mayHaveArrived }));
-    };
-
-    function askServer(request: HttpRequest): ApiReply {
-      return apply(server, wallMs(), {
-        method: request.method,
-        path: request.path,
-        headers: {
-          accept: config.answersInJson === true ? JSON_TYPE : request.accept,
-          contentType: request.contentType,
-        },
-        body: sim.admission === null ? request.body : mutated(request, sim.admission),
-      });
-    }
-
-    function arrive(request: HttpRequest, backMs: number, draws: Prng): void {
-      const { id } = request;
-      const delayMs = delay(draws);
-      if (isDown) return fail(id, 'refused', false, delayMs);
-      if (chance(draws, faults.loseRequest)) return fail(id, 'reset', true, delayMs);
-      if (chance(draws, faults.serverError)) return respond(id, textReply(500), delayMs);
-      if (chance(draws, faults.tooMany)) return respond(id, turnedAway(1), delayMs);
-      const reads = request.stream || request.lane === 'list';
-      if (reads && chance(draws, faults.gone)) {
-        return respond(
-          id,
-          faultReply('gone', () => nextFloat(draws)),
-          delayMs,
-        );
-      }
-      const refused = sim.refuse(request);
-      if (refused !== 0) {
-        const reply = replyOf(refused);
-        exchanges.push({ atMs: time.now, method: request.method, path: request.path, status: reply.status });
-        return respond(id, reply, delayMs + backMs);
-      }
-      const from = servers === null || !request.stream ? null : reachOn(servers, request);
-      if (from !== null && from.waitMs > REACH_MS_MAX) {
-        const { status } = tooLargeResourceVersion(from.wanted, from.reached);
-        return respond(id, replyOf(status), REACH_MS_MAX);
-      }
-      const scripted = sim.script?.(request) ?? null;
-      if (scripted === 'reset') return fail(id, 'reset', true, delayMs);
-      if (scripted === 'hang') return fail(id, 'timeout', true, request.timeoutMs);
-      sim.observer.before(request);
-      const reply = scripted ?? askServer(request);
-      changed();
-      exchanges.push({ atMs: time.now, method: request.method, path: request.path, status: reply.status });
-      sim.observer.after(request, reply.status);
-      if ('watch' in reply) return stream(request, reply, from?.server ?? 0, draws);
-      if (chance(draws, faults.loseReply)) return fail(id, 'timeout', true, request.timeoutMs);
-      const bytesMax = request.lane === 'list' ? sim.pageBytesMax(request) : Infinity;
-      if (reply.body.byteLength > bytesMax) {
-        const message = `answer to ${request.method} ${request.path} is bigger than ${bytesMax} bytes`;
-        return fail(id, 'too-big', true, delayMs + backMs, message);
-      }
-      const body = request.lane === 'list' ? sim.tamper(reply.body, request) : reply.body;
-      respond(id, { ...reply, body }, delayMs + backMs);
-    }
-
-    function respond(id: number, reply: Answer, afterMs: number): void {
-      const { status, headers, body } = reply;
-      at(time.now + afterMs, () =>
-        answer(id, {
-          type: 'response',
-          id,
-          status,
-          contentType: headers['content-type'] ?? '',
-          retryAfterSeconds: Number(headers['retry-after'] ?? -1),
-          priorityLevel: headers['x-kubernetes-pf-prioritylevel-uid'] ?? '',
-          body: typeof body === 'string' ? Buffer.from(body) : body,
-        }),
-      );
-    }
-
-    function stream(request: HttpRequest, reply: ApiReply & { watch: Watch }, from: number, draws: Prng): void {
-      const { id } = request;
-      const { watch } = reply;
-      const openedAfterMs = delay(draws) + lagOf(request, draws).backMs;
-      if (openedAfterMs > request.timeoutMs) {
-        watch.close();
-        return fail(id, 'timeout', true, request.timeoutMs);
-      }
-      watches.set(id, watch);
-      // In order, as on one connection: nothing overtakes what was sent before.
-      let lastAtMs = time.now + openedAfterMs;
-      const inOrder = (run: () => void): void => {
-        const behindMs = servers?.lagMs(from, time.now) ?? 0;
-        lastAtMs = Math.max(lastAtMs, time.now + delay(draws) + behindMs + lagOf(request, draws).backMs);
-        at(lastAtMs, run);
-      };
-      at(lastAtMs, () => {
-        if (alive() && !cancelled.has(id) && !ended) openStreams.set(id, { path: request.path, openedAtMs: time.now });
-        answer(id, {
-          type: 'response',
-          id,
-          status: 200,
-          contentType: reply.headers['content-type'] ?? '',
-          retryAfterSeconds: -1,
-          priorityLevel: '',
-          body: new Uint8Array(0),
-        });
-      });
-      let ended = false;
-      let dead = false;
-      const end = (error: string | null): void => {
-        if (ended) return;
-        ended = true;
-        streams.delete(open);
-        watches.delete(id);
-        if (alive()) openStreams.delete(id);
-        inOrder(() => answer(id, { type: 'ended', id, error }));
-      };
-      const open: OpenStream = {
-        path: request.path,
-        reset() {
-          watch.close();
-          end('simulated reset');
-        },
-        mute: () => watch.close(),
-      };
-      streams.add(open);
-      const send = (bytes: Uint8Array): void => {
-        if (!sim.trickleWatches) {
-          inOrder(() => answer(id, { type: 'chunk', id, bytes }));
-          return;
-        }
-        for (const byte of bytes) {
-          lastAtMs += TRICKLE_MS;
-          inOrder(() => answer(id, { type: 'chunk', id, bytes: Uint8Array.of(byte) }));
-        }
-      };
-      const pump = (): void => {
-        if (ended) return;
-        for (const taken of watch.take()) {
-          dead ||= sim.muteWatches;
-          if (dead) continue;
-          const bytes = sim.tamper(taken, request);
-          send(bytes);
-          if (chance(draws, faults.cutWatch)) {
-            watch.close();
-            return end('simulated reset');
-          }
-        }
-        if (watch.ended && !sim.keepEndsBack) end(null);
-      };
-      watch.onReady = () => at(time.now, pump);
-      pump();
-    }
-
-    /** The server that a stream reaches, and how long its cache needs to get where the stream is to start. */
-    function reachOn(
-      all: Servers,
-      request: HttpRequest,
-    ): { server: number; wanted: number; reached: number; waitMs: number } {
-      const chosen = all.pick();
-      const wanted = Number(new URLSearchParams(request.path.split('?')[1]).get('resourceVersion') ?? '');
-      const reached = all.reached(chosen, time.now);
-      return { server: chosen, wanted, reached, waitMs: wanted > reached ? all.lagMs(chosen, time.now) : 0 };
-    }
-
-    return {
-      send(request) {
-        cancelled.delete(request.id);
-        const { notAfter } = request;
-        if (notAfter !== undefined && (clock.nowMs() >= notAfter.nowMs || clock.wallMs() >= notAfter.wallMs)) {
-          return fail(request.id, 'late', false, LATENCY_MS);
-        }
-        const draws = drawsOf(request);
-        const { toMs, backMs } = request.stream ? NO_LAG : lagOf(request, draws);
-        // The server does what it is asked even if nobody waits for the answer any more.
-        if (toMs + backMs > request.timeoutMs) {
-          at(time.now + request.timeoutMs, () => {
-            answer(request.id, {
-              type: 'failure',
-              id: request.id,
-              kind: 'timeout',
-              message: 'simulated',
-              mayHaveArrived: true,
-            });
-            cancelled.add(request.id);
-          });
-        }
-        at(time.now + delay(draws) + toMs, () => {
-          if (alive() || toMs > 0) arrive(request, backMs, draws);
-        });
-      },
-      cancel(id) {
-        cancelled.add(id);
-        openStreams.delete(id);
-        watches.get(id)?.close();
-        watches.delete(id);
-      },
-    };
-  }
-
+  const network: Network = {
+    settings: sim,
+    time,
+    server,
+    servers,
+    answersInJson: config.answersInJson ?? false,
+    wallMs,
+    drawsOf,
+    isDown: false,
+    streams: new Set(),
+    opened: new Map(),
+  };
   return sim;
-}
-
-/** The headers in lower case. */
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
-}
-
-function replyOf(refused: number | Status | FaultReply): Answer {
-  if (typeof refused === 'number') return textReply(refused);
-  if ('headers' in refused) return refused;
-  const retryAfter = refused.details?.retryAfterSeconds;
-  const headers: Record<string, string> = { 'content-type': JSON_TYPE };
-  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
-  return { status: refused.code, headers, body: JSON.stringify(refused) };
-}
-
-function textReply(status: number): Answer {
-  const headers: Record<string, string> = { 'content-type': 'text/plain' };
-  if (status === 429) headers['retry-after'] = '1';
-  return { status, headers, body: 'simulated fault' };
 }
 
 /** What an admission webhook may do to a write. */
@@ -741,13 +428,6 @@ export function addAddress(object: KubeObject): void {
   for (const subset of (object['subsets'] ?? []) as { addresses?: object[] }[]) {
     subset.addresses = [...(subset.addresses ?? []), { ip: '192.168.0.1' }];
   }
-}
-
-function mutated(request: HttpRequest, admission: (object: KubeObject) => void): Uint8Array | null {
-  if (request.body === null || request.lane !== 'write' || request.method === 'DELETE') return request.body;
-  const object = decodeObject(request.body);
-  admission(object);
-  return encodeObject(object);
 }
 
 /** The server refuses a request of a script. */
