@@ -15,6 +15,7 @@ import {
   type Passage,
   type WatchFaults,
 } from './fault-gate.ts';
+import { inTurn } from './in-turn.ts';
 import { readRequestBody } from './request-body.ts';
 import type { TlsIdentity } from './self-signed.ts';
 
@@ -42,7 +43,7 @@ export interface ApiServerHttp {
 export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {}): Promise<ApiServerHttp> {
   const { host = '127.0.0.1', port = 0, token = '', tls, faults } = options;
   const ticker = createTicker(api);
-  const listener: RequestListener = (request, response) => {
+  const listener: RequestListener = inTurn((request, response) => {
     const refusal = refusalOf(request, token);
     if (refusal !== null) {
       request.resume();
@@ -59,12 +60,11 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
         answer(api, ticker, request, response, body, passage);
       });
     });
-  };
+  });
   const limits = { maxHeaderSize: HEADER_BYTES_MAX };
   const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...limits, ...tls }, listener);
   server.on('clientError', refuseClient);
-  // Clients keep their connections; an idle one costs next to nothing.
-  server.keepAliveTimeout = 0;
+  server.keepAliveTimeout = IDLE_MS_MAX;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -86,6 +86,9 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
 
 /** As in Go's server, which the real one uses; Node's own limit is 16 KiB. */
 const HEADER_BYTES_MAX = 1024 * 1024;
+
+/** As the real one. */
+const IDLE_MS_MAX = 90_000;
 
 /** What is no HTTP request, answered in the words of Go's server. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {

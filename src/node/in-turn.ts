@@ -1,0 +1,32 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests of one connection that wait; one more ends the connection. */
+const WAITING_MAX = 100;
+
+type Exchange = readonly [IncomingMessage, ServerResponse];
+
+/**
+ * Takes requests that a client has sent without waiting for answers one after another: each sees what the one before it
+ * has done. node:http alone sees to the order of the answers only.
+ */
+export function inTurn(listener: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, Exchange[]>();
+  const take = (socket: Socket, [request, response]: Exchange): void => {
+    response.once('close', () => {
+      const next = waiting.get(socket)?.shift();
+      if (next === undefined || socket.destroyed) waiting.delete(socket);
+      else take(socket, next);
+    });
+    listener(request, response);
+  };
+  return (request, response) => {
+    const { socket } = request;
+    const behind = waiting.get(socket);
+    if (behind === undefined) {
+      waiting.set(socket, []);
+      take(socket, [request, response]);
+    } else if (behind.length < WAITING_MAX) behind.push([request, response]);
+    else socket.destroy();
+  };
+}
