@@ -1,0 +1,79 @@
+/** The brake alone: what is to become of objects that a list has missed. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import {
+  createBrake,
+  judgeRemovals,
+  noteListBegins,
+  type BrakeHands,
+} from '../../../src/controller/reflectors/brake.ts';
+import type { Reflector } from '../../../src/controller/reflectors/reflector.ts';
+import { createInstruments } from '../../../src/controller/reports/instruments.ts';
+import { createMetricStore } from '../../../src/metrics/store.ts';
+
+const REMOVAL = { marks: new Set<object>(), upTo: '10' };
+
+/** Reflectors of pods and Services, and 1,000 ready endpoints of which `lost` would go. */
+function world(isOn = true) {
+  const reflectorOf = (resource: Reflector['resource']): Reflector => ({ resource }) as Reflector;
+  const [pods, services] = [reflectorOf('pods'), reflectorOf('services')];
+  const brake = createBrake(isOn);
+  const lines: string[] = [];
+  const self = { brake, pods, services, lines, lost: 0, begin, end };
+  const hands: BrakeHands = {
+    reflectors: () => [pods, services, reflectorOf('nodes')],
+    countPublished: () => ({ ready: 1000, lost: self.lost }),
+    metrics: createInstruments(createMetricStore(), 'test'),
+    log: (_level, _v, message) => lines.push(message),
+  };
+  function begin(reflector: Reflector): void {
+    noteListBegins(brake, hands, reflector);
+  }
+  /** A list that has missed so many endpoints ends. */
+  function end(reflector: Reflector, lost: number): string {
+    self.lost = lost;
+    if (lost > 0) brake.removals.set(reflector, REMOVAL);
+    return judgeRemovals(brake, hands, reflector);
+  }
+  return self;
+}
+
+it('half of the ready endpoints, or a hundred of them, go at once', () => {
+  const { pods, begin, end, lines } = world();
+  for (const lost of [0, 100, 500]) {
+    begin(pods);
+    assert.equal(end(pods, lost), 'remove', `${lost}`);
+  }
+  assert.deepEqual(lines, []);
+});
+
+it('more of them go only after second lists of pods and Services have said the same', () => {
+  const { pods, services, begin, end, lines } = world();
+  begin(pods);
+  assert.equal(end(pods, 501), 'list-again');
+  begin(pods);
+  begin(services);
+  assert.equal(end(pods, 501), 'wait');
+  assert.equal(end(services, 501), 'remove');
+  assert.equal(lines.length, 2);
+  assert.match(lines[0]!, /^A list would take away most ready endpoints/);
+  assert.match(lines[1]!, /^Second lists say the same/);
+});
+
+it('they stay where second lists have them again', () => {
+  const { brake, pods, services, begin, end, lines } = world();
+  begin(services);
+  end(services, 900);
+  begin(services);
+  begin(pods);
+  assert.equal(brake.removals.size, 0, 'a list that begins takes back what the one before has missed');
+  assert.deepEqual([end(services, 0), end(pods, 0)], ['wait', 'remove']);
+  assert.match(lines[1]!, /^Second lists do not say the same/);
+});
+
+it('what has come since the list began does not make up for what it takes away', () => {
+  const { brake, pods, begin, end } = world();
+  begin(pods);
+  brake.readyBefore = 300;
+  assert.equal(end(pods, 151), 'list-again');
+});
