@@ -15,6 +15,9 @@ import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { clientOf } from './client.ts';
 import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
+import { differenceLines } from '../support/difference-lines.ts';
+import { createDamageWorld, DAMAGES, doAllDamage, saidOf, type Api } from '../suites/verify-damage.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
 import { DUAL_STACK, SCRIPT } from './script.ts';
 import { createZoneNodes, SLICES_SCRIPT } from './slices-script.ts';
 import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
@@ -233,4 +236,44 @@ describe('verify on what kube-controller-manager has left of the scripts', () =>
       assert.ok(met.has(listed), `${listed} of ${[...met].join()}`);
     }
   });
+});
+
+describe('verify names damage on a real server', () => {
+  let cluster: Cluster;
+  let client: ApiClient;
+  let report: Report;
+
+  before(async () => {
+    cluster = await startCluster();
+    client = clientOf(cluster);
+    const api: Api = {
+      send: async (method, path, body) =>
+        (await client.send({ method, path, ...(body === undefined ? {} : { body }) })) as KubeObject,
+    };
+    const labels = { 'topology.kubernetes.io/zone': 'zone-a' };
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1', labels } };
+    await api.send('POST', '/api/v1/nodes', node);
+    const manager = await startControllerManager(cluster, CONTROLLERS, RATES);
+    await createDamageWorld(api);
+    await settledOf(manager);
+    await manager.stop();
+    await doAllDamage(api);
+    ({ report } = await verify(cluster.kubeconfigPath));
+  });
+
+  after(async () => {
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  for (const damage of DAMAGES) {
+    it(damage.title, () => {
+      const said = saidOf(damage, (service) => differenceLines(report, service));
+      // Here managedFields tell that it was somebody else.
+      assert.deepEqual(
+        said.map((line) => line.replace(' (foreign-edits)', '')),
+        damage.expected,
+      );
+    });
+  }
 });

@@ -1,7 +1,7 @@
 /** `endpointd verify` in the simulated world: the real machine as a shadow, the real second looks, in virtual time. */
 import type { Sim } from './sim.ts';
 import { createListReader } from '../../src/verify/list-reader.ts';
-import { reportOf, type NamedDifference, type Report } from '../../src/verify/report.ts';
+import { reportOf, type Report } from '../../src/verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../../src/verify/verification.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -36,17 +36,4 @@ export function startVerify(sim: Sim, { watchMs = 0, timeoutMs = 60_000, qps = 6
       return reportOf(verification, { server: 'https://simulated', startedAt: '2026-01-01T00:00:00Z', startedMs });
     },
   };
-}
-
-/** A line for each difference: `kind name field: stored -> planned (listed)`; ends of drawn names are `*`. */
-export function differenceLines({ different }: Report, service?: string): string[] {
-  return different
-    .filter((unit) => service === undefined || unit.service === service)
-    .flatMap(({ differences }) => differences.map(lineOf));
-}
-
-function lineOf({ kind, name, field, stored, planned, listed }: NamedDifference): string {
-  const object = name === '' ? 'new' : name.replace(/-[a-z0-9]{5}$/, '-*');
-  const sides = `${stored ?? '(none)'} -> ${planned ?? '(none)'}`;
-  return `${kind} ${object}${field === '' ? '' : ` ${field}`}: ${sides}${listed === null ? '' : ` (${listed})`}`;
 }

@@ -11,7 +11,8 @@ import {
   type SimConfig,
 } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
-import { differenceLines, startVerify } from '../support/sim-verify.ts';
+import { differenceLines } from '../support/difference-lines.ts';
+import { startVerify } from '../support/sim-verify.ts';
 
 const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
 
