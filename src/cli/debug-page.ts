@@ -24,7 +24,7 @@ export function debugPage(view: DebugView, version: string): string {
   });
 }
 
-/** The worst first: a watch that is down, a stuck service, caches that are not filled; else what waits. */
+/** The worst comes first: a watch that is down, a stuck service, caches that are not filled. Else it is what waits. */
 export function debugHeadline({ queues, watches, stuckTotal, phase, services }: DebugView): Page['headline'] {
   const words = `${services} Services, ${phase}`;
   const down = watches.filter(({ downMs }) => downMs >= 0).length;

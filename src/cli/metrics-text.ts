@@ -32,7 +32,7 @@ export function parseMetrics(text: string): Metrics {
   return metrics;
 }
 
-/** The samples that have these labels. */
+/** The samples with these labels. */
 export function samplesOf(metrics: Metrics, name: string, labels: Sample['labels'] = {}): readonly Sample[] {
   const wanted = Object.entries(labels);
   return (metrics.get(name) ?? []).filter((sample) => wanted.every(([key, value]) => sample.labels[key] === value));

@@ -72,7 +72,7 @@ async function accessOf(options: TopOptions): Promise<Parameters<typeof createMo
 }
 
 interface Look {
-  /** Whose word it is, and what it does not tell. */
+  /** Who says it, and what it does not tell. */
   readonly source: string;
   readonly headline: string;
   readonly sections: readonly Section[];
@@ -122,7 +122,7 @@ const HOME = '\u001B[H';
 const CLEAR_REST = '\u001B[J';
 const CLEAR_LINE = '\u001B[K';
 
-/** Until q or Ctrl-C, or until the terminal is gone; the screen is as it was afterwards. */
+/** Runs until q or Ctrl-C, or until the terminal is gone. Afterwards the screen is as it was. */
 async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOptions): Promise<number> {
   const stop = new AbortController();
   const end = (): void => stop.abort();
@@ -147,7 +147,7 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
   return 0;
 }
 
-/** A source that is away is shown as that, and asked again. */
+/** A source that is away is shown as such, and asked again. */
 async function linesNow(look: () => Promise<Look>, source: string): Promise<string[]> {
   try {
     return linesOf(await look(), source);
@@ -157,7 +157,7 @@ async function linesNow(look: () => Promise<Look>, source: string): Promise<stri
   }
 }
 
-/** As much as fits: no line wraps, and nothing scrolls. */
+/** Shows as much as fits: no line wraps, and nothing scrolls. */
 function screenOf(lines: readonly string[], columns: number, rows: number): string {
   const shown = lines.slice(0, rows - 1).map((line) => line.slice(0, columns - 1) + CLEAR_LINE);
   return HOME + shown.join('\r\n') + CLEAR_REST;

@@ -53,7 +53,7 @@ export interface ControllerOptions extends Readonly<Record<ControllerOption, boo
   readonly watchList: boolean;
 }
 
-/** Those that say which controllers run. */
+/** The flags that say which controllers run. */
 export type ControllerOption = 'endpoints' | 'slices' | 'mirroring';
 
 /** Also the value of the label `controller` in metrics. */

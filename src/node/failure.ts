@@ -29,7 +29,7 @@ export function failureKind(error: unknown): FailureKind {
   return 'other';
 }
 
-/** What undici's parser says when a connection is closed in the middle of an answer. */
+/** The words of undici's parser when a connection is closed in the middle of an answer. */
 const CLOSED_EARLY = 'Invalid EOF state';
 
 /** One line; an error without a message (AggregateError of several addresses) is named by its code. */

@@ -1,14 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that wait; one more ends the connection. */
+/** The most requests of one connection that wait. One more ends the connection. */
 const WAITING_MAX = 100;
 
 type Exchange = readonly [IncomingMessage, ServerResponse];
 
 /**
- * Takes requests that a client has sent without waiting for answers one after another: each sees what the one before it
- * has done. node:http alone sees to the order of the answers only.
+ * Takes requests one after another that a client has sent without waiting for answers: each sees what the one before it
+ * has done. node:http sees only to the order of the answers.
  */
 export function inTurn(listener: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, Exchange[]>();

@@ -42,7 +42,7 @@ export interface Standing {
   readonly sinceMs: number;
   /** It was there when the caches were filled: nobody knows for how long before. */
   readonly fromStart: boolean;
-  /** It has begun before the end: what begins later is not looked at. */
+  /** It began before the end. What begins later is not looked at. */
   readonly awaited: boolean;
   state: 'open' | 'different' | 'moving';
   /** What was seen by the first look, then what the second one saw of it; null = not looked at. */
@@ -222,7 +222,7 @@ function startLooks(v: Verification, nowMs: number): void {
     for (const standing of standings) standing.looking = true;
     lookAt(v.state, v.reader, scope, standings, (sights, failure) => {
       v.looks--;
-      // One time for all: they are looked at together again.
+      // One time for all, so that they are looked at together again.
       const readAtMs = v.nowMs();
       for (const standing of standings) {
         standing.looking = false;

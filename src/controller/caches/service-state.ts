@@ -115,7 +115,7 @@ export type SyncStage =
   | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
-  /** What nobody plans any more is deleted. `open`: as of writing. */
+  /** What nobody plans any more is deleted. `open`: as in writing. */
   | { readonly name: 'deleting'; open: number };
 
 export type StageOf<Name extends SyncStage['name']> = Extract<SyncStage, { readonly name: Name }>;

@@ -14,7 +14,7 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket; null = there is none. */
   readonly queueName: string;
   readonly tokenUse: MetricName | null;
-  /** The option that it runs. */
+  /** The option that switches it on. */
   readonly option: ControllerOption;
   /** Its names in `--controllers`: its own and upstream's alias (docs/spec/wire.md "Controller names"). */
   readonly flagNames: readonly [string, string];

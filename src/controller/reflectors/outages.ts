@@ -4,16 +4,16 @@ import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
 
 /** What is told of a reflector. */
-/** Of a reflector what is told. */
+/** What is told of a reflector. */
 export interface Watch {
   readonly resource: string;
   /** Monotonic ms; -1 = it runs, 0 = it was never there. */
   downSinceMs: number;
-  /** Monotonic ms when `tellBack` is to be asked, at the latest. */
+  /** Monotonic ms when `tellBack` has to be called, at the latest. */
   wakeAtMs: number;
 }
 
-/** Those of all watches of this process. */
+/** The outages of all watches of this process. */
 export interface Outages {
   readonly losses: Map<Watch, Loss>;
   /** Since the first of them was lost: monotonic ms. */
@@ -78,7 +78,10 @@ export function watchRuns(outages: Outages, watch: Watch, now: Now): void {
   watch.wakeAtMs = Math.min(watch.wakeAtMs, now.nowMs + SETTLED_MS);
 }
 
-/** To be asked as time goes by. A watch that was begun anew at once was no outage, nor is the first one back. */
+/**
+ * Called as time goes by. A watch that was begun anew at once was no outage, and neither is the first one that comes
+ * back.
+ */
 export function tellBack(log: Log, outages: Outages, watch: Watch, now: Now): void {
   const { losses } = outages;
   const loss = losses.get(watch);
