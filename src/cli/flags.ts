@@ -211,6 +211,16 @@ const OBSERVATION = {
     default: '4096',
     help: 'last changes of which is kept where their time went, for /debug/endpointd and `explain`; 0 turns it off',
   },
+  trace: {
+    kind: text('<path>'),
+    default: '',
+    help: 'file to write a trace of the first --trace-for to, in the format of Chrome tracing and Perfetto',
+  },
+  'trace-for': {
+    kind: duration(100),
+    default: '30s',
+    help: 'how long to trace; the file is written then, or when endpointd stops before',
+  },
   'debug-token-file': {
     kind: text('<path>'),
     default: '',
@@ -329,6 +339,8 @@ export interface RunOptions extends Pick<
   | 'shardHeapLimitMb'
   | 'metricsBindAddress'
   | 'debugTokenFile'
+  | 'trace'
+  | 'traceForMs'
   | 'v'
   | 'loggingFormat'
 > {
@@ -393,6 +405,8 @@ export function parseRunFlags(args: readonly string[], print: (text: string) => 
 function runOptions(flags: RunFlags): RunOptions {
   const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, debugTokenFile, ...others } = flags;
   const {
+    trace,
+    traceForMs,
     v,
     loggingFormat,
     controllers,
@@ -423,7 +437,7 @@ function runOptions(flags: RunFlags): RunOptions {
     ...rest,
     ...enabled.options,
   };
-  const observation = { metricsBindAddress, debugTokenFile, v, loggingFormat };
+  const observation = { metricsBindAddress, debugTokenFile, trace, traceForMs, v, loggingFormat };
   return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation };
 }
 

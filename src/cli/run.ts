@@ -5,7 +5,7 @@ import { createLoop, type Loop } from '../controller/loop.ts';
 import { debugView } from '../controller/reports/debug-view.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
-import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
+import { createCredentials, type Credentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
 import { endNow, looksUpNames } from '../node/end-process.ts';
 import { startHttp, type Health, type HealthPath, type HttpServer } from '../node/http.ts';
 import { createLog, type Log } from '../node/log.ts';
@@ -18,6 +18,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { shardsFactory } from './shards.ts';
+import { openTrace } from './trace-file.ts';
 import { starting } from './usage.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
@@ -37,14 +38,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const signals = listenForStop();
   gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
 
-  const { env } = process;
-  const { kubeconfig, master, election } = options;
-  const credentials = createCredentials({
-    kubeconfig,
-    master,
-    env,
-    serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
-  });
+  const { election, trace: tracePath } = options;
+  const credentials = credentialsOf(options);
   const access = await credentials.read('refresh');
   const createShards = await shardsFactory(options);
   const clock = createClock();
@@ -52,7 +47,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const closers: Closer[] = [];
   let onStopped = (): void => undefined;
   const stopped = new Promise<void>((resolve) => (onStopped = resolve));
-  const loop = createLoop({
+  const trace = await openTrace(tracePath, options.traceForMs, clock, () => loop.state.journal, log);
+  const loop: Loop = createLoop({
+    ...(trace === null ? {} : { onStep: trace.onStep }),
     options: options.controller,
     leadership: election === null ? null : { ...election, identity: `${hostname()}_${randomUUID()}` },
     clock,
@@ -93,12 +90,18 @@ export async function run(args: readonly string[]): Promise<number> {
   log.write({ level: 'info', v: 0, message: 'Stopping: planning nothing more, draining writes', fields: { signal } });
   const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => http?.close()]);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
+  await trace?.finish();
   const flushed = await log.flush(FLUSH_MS_MAX);
   signals.off();
   const status = drained ? 0 : 1;
   // Node's thread pool reads files and looks up names; both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
   return idle ? status : endNow(status);
+}
+
+function credentialsOf({ kubeconfig, master }: RunOptions): Credentials {
+  const { env } = process;
+  return createCredentials({ kubeconfig, master, env, serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY });
 }
 
 /** The log, its counters, and its last lines however the process ends. */

@@ -36,6 +36,8 @@ export interface LoopConfig {
   readonly leadership?: LeadershipOptions | null;
   /** Makes it a shadow, and takes each of its plans, those without a write too. */
   readonly onShadowPlan?: (plan: ShadowPlan) => void;
+  /** Is shown each step: what came in, what it asks of the world, and when it began and ended. */
+  readonly onStep?: (events: readonly Event[], effects: readonly Effect[], fromMs: number, toMs: number) => void;
   /** Called when the syncs under way have ended after `stop`. Nothing more will happen. */
   readonly onStopped: () => void;
 }
@@ -63,9 +65,11 @@ export function createLoop(config: LoopConfig): Loop {
   function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();
     const wakeAtMs = step(state, events, { nowMs, wallMs: clock.wallMs() });
-    stepSeconds.observe((clock.nowMs() - nowMs) / 1000);
+    const endedMs = clock.nowMs();
+    stepSeconds.observe((endedMs - nowMs) / 1000);
     const { effects } = state.outbox;
     state.outbox.effects = [];
+    config.onStep?.(events, effects, nowMs, endedMs);
     for (const effect of effects) perform(effect);
     if (wakeAtMs === Infinity || wakeAtMs === wakeAskedMs) return;
     wakeAskedMs = wakeAtMs;

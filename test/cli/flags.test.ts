@@ -54,6 +54,8 @@ test('without flags: the defaults of kube-controller-manager', () => {
     master: '',
     shardHeapLimitMb: 512,
     debugTokenFile: '',
+    trace: '',
+    traceForMs: 30_000,
     metricsBindAddress: { host: '127.0.0.1', port: 10_267 },
     v: 0,
     loggingFormat: 'text',

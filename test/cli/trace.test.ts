@@ -1,0 +1,106 @@
+/** `run --trace`: a file that Chrome's tracing and Perfetto read. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { createTrace, noteStep, traceJson, type TraceEvent } from '../../src/controller/reports/trace.ts';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+interface TraceText {
+  readonly traceEvents: readonly TraceEvent[];
+  readonly otherData: { readonly dropped: number };
+}
+
+describe('endpointd run --trace', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-trace-'));
+  const file = join(directory, 'trace.json');
+  let server: ServeProcess;
+  before(async () => {
+    server = await startServe(['--profile=tiny', '--port=0', '--life=false']);
+  });
+  after(async () => {
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  function run(...flags: string[]): ReturnType<typeof spawn> {
+    const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--metrics-bind-address=0', '--shards=1', ...flags];
+    return spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  }
+
+  it('has steps, reflectors, queues, shards and requests in one picture', async () => {
+    const child = run(`--trace=${file}`, '--trace-for=3s');
+    for (let log = ''; !log.includes('Trace is written');) {
+      const [chunk] = (await once(child.stderr!, 'data')) as [Buffer];
+      log += chunk.toString();
+    }
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    const { traceEvents, otherData } = JSON.parse(readFileSync(file, 'utf8')) as TraceText;
+    assert.equal(otherData.dropped, 0);
+    const kinds = new Set(traceEvents.map(({ cat, name }) => `${cat}: ${name}`));
+    for (const kind of [
+      'reflector: watch pods',
+      'shard: shard 0',
+      'write: POST endpoints',
+      'write: POST endpointslices',
+    ]) {
+      assert.ok(kinds.has(kind), `${kind} is in ${[...kinds].join(', ')}`);
+    }
+    assert.ok(traceEvents.some(({ cat, ph }) => cat === 'step' && ph === 'X'));
+    assert.ok(traceEvents.some(({ cat, name }) => cat === 'change' && name === 'tiny-000/app-0000'));
+    expectWhole(traceEvents);
+  });
+
+  it('is refused at the start where the file cannot be written', async () => {
+    const child = run('--trace=/no/such/directory/trace.json');
+    let said = '';
+    child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    assert.deepEqual(await once(child, 'exit'), [1, null]);
+    assert.match(said, /^endpointd run: cannot write --trace=\/no\/such\/directory\/trace\.json: ENOENT/);
+  });
+});
+
+/** Times go forward from the start, and what begins ends. */
+function expectWhole(events: readonly TraceEvent[]): void {
+  const open = new Map<string, number>();
+  let before = 0;
+  for (const { ph, ts, cat, id = '', name, dur = 0 } of events) {
+    assert.ok(ts >= before && dur >= 0, `${name} at ${ts}`);
+    before = ts;
+    const key = `${cat} ${id} ${name}`;
+    if (ph === 'b') open.set(key, (open.get(key) ?? 0) + 1);
+    else if (ph === 'e') open.set(key, (open.get(key) ?? 0) - 1);
+  }
+  assert.deepEqual(
+    [...open].filter(([, count]) => count !== 0),
+    [],
+  );
+}
+
+describe('a trace', () => {
+  it('draws a batch from its post to its plan, in microseconds from the start', () => {
+    const trace = createTrace(100, 1000);
+    const bytes = new Uint8Array(7);
+    noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batch: 5, bytes }], 1001, 1002.5);
+    noteStep(trace, [{ type: 'shard.planned', shard: 1, batch: 5, bytes }], [], 1004, 1004.25);
+    const { traceEvents } = JSON.parse(traceJson(trace, [])) as TraceText;
+    assert.deepEqual(
+      traceEvents.filter(({ ph }) => ph !== 'M').map(({ name, ph, ts, dur = 0 }) => `${name} ${ph} ${ts} ${dur}`),
+      ['wake X 1000 1500', 'shard 1 b 2500 0', 'shard.planned X 4000 250', 'shard 1 e 4000 0'],
+    );
+  });
+
+  it('has a bound, and says what found no room', () => {
+    const trace = createTrace(2, 0);
+    for (let i = 0; i < 5; i++) noteStep(trace, [{ type: 'wake' }], [], i, i + 1);
+    const { traceEvents, otherData } = JSON.parse(traceJson(trace, [])) as TraceText;
+    assert.deepEqual([traceEvents.filter(({ ph }) => ph === 'X').length, otherData.dropped], [2, 3]);
+  });
+});
