@@ -18,8 +18,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'what takes endpoints away is sent though a write before it failed',
     file: 'controller/syncs/sync.ts',
-    from: 'if (sync.failure !== null) ackNotSent(',
-    to: 'if (sync.failure === undefined) ackNotSent(',
+    from: 'if (failure === null) openWrite(',
+    to: 'if (failure !== undefined) openWrite(',
   },
   {
     name: 'a write whose answer was lost is taken for not done',
