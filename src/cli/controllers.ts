@@ -1,5 +1,6 @@
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerOption } from '../controller/options.ts';
+import { FOREIGN_ALIASES, FOREIGN_CONTROLLERS } from './kube-controller-manager.ts';
 
 /** Names that `--controllers` knows. */
 const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], option }) => ({ name, alias, option }));
@@ -10,7 +11,8 @@ export type EnabledControllers =
 
 /**
  * What kube-controller-manager makes of `--controllers`: the first entry that names a controller decides about it, `*`
- * enables the rest, an unknown name is an error. Enabling nothing is an error here, since nothing would run.
+ * enables the rest, an unknown name is an error. Its other controllers are no concern here. Enabling nothing is an error,
+ * since nothing would run.
  */
 export function enabledControllers(entries: readonly string[]): EnabledControllers {
   const decided = new Map<ControllerOption, boolean>();
@@ -23,6 +25,7 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
     const enable = !entry.startsWith('-');
     const name = enable ? entry : entry.slice(1);
     const known = KNOWN.find((controller) => controller.name === name || controller.alias === name);
+    if (known === undefined && (FOREIGN_CONTROLLERS.includes(name) || FOREIGN_ALIASES.includes(name))) continue;
     if (known === undefined) {
       return {
         ok: false,

@@ -54,6 +54,7 @@ export const bool: Kind<boolean> = {
 };
 
 const WHOLE = /^[+-]?\d+$/;
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number): Kind<number> {
@@ -97,7 +98,7 @@ export function number(min: number, max: number): Kind<number> {
     unit: '',
     allowed: `${min} to ${max}`,
     parse(said) {
-      const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(said) ? Number(said) : Number.NaN;
+      const value = DECIMAL.test(said) ? Number(said) : Number.NaN;
       if (value >= min && value <= max) return value;
       throw new ValueError(`Allowed: a number from ${min} to ${max}.`);
     },
@@ -118,24 +119,39 @@ export function duration(minMs: number): Kind<number, 'Ms'> {
   };
 }
 
-/** What `kind` takes, and these spellings of a value outside its range that has a meaning of its own. */
-export function or<Unit extends string>(
-  spellings: readonly string[],
-  value: number,
-  meaning: string,
-  kind: Kind<number, Unit>,
-): Kind<number, Unit> {
+/**
+ * As client-go reads a rate: 0 is its own default. Below 0 stands for `below`, or is refused where that is null.
+ * @returns -1 for what is below 0
+ */
+export function rate(kind: Kind<number>, byDefault: number, below: string | null): Kind<number> {
+  const meanings = `0 for client-go's default of ${byDefault}${below === null ? '' : `, below 0 for ${below}`}`;
   return {
     ...kind,
-    allowed: `${kind.allowed}, or ${spellings[0]} for ${meaning}`,
+    allowed: `${kind.allowed}, ${meanings}`,
     parse(said) {
-      if (spellings.includes(said)) return value;
+      const value = DECIMAL.test(said) ? Number(said) : Number.NaN;
+      if (value === 0) return byDefault;
+      if (value < 0 && below !== null) return -1;
       try {
         return kind.parse(said);
       } catch (error) {
         if (!(error instanceof ValueError)) throw error;
-        throw new ValueError(`${error.message.replace(/\.$/, '')}, or ${spellings[0]} for ${meaning}.`);
+        throw new ValueError(`${error.message.replace(/\.$/, '')}, ${meanings}.`);
       }
+    },
+  };
+}
+
+/** As kube-controller-manager reads a period: below 0 is 0, and what is above it is `leastMs` at least. */
+export function period(minMs: 0, leastMs: number): Kind<number, 'Ms'> {
+  const kind = duration(minMs);
+  return {
+    ...kind,
+    allowed: leastMs === 0 ? kind.allowed : `0, or at least ${formatDuration(leastMs)}`,
+    parse(said) {
+      const ms = parseDuration(said);
+      if (ms !== null && ms <= 0) return 0;
+      return Math.max(kind.parse(said), leastMs);
     },
   };
 }

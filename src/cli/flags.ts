@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { ElectionOptions } from '../controller/leader/elector.ts';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
+import { takeForeignFlags } from './drop-in.ts';
 import {
   bool,
   choice,
@@ -10,7 +11,8 @@ import {
   list,
   mebibytes,
   number,
-  or,
+  period,
+  rate,
   parsed,
   text,
   ValueError,
@@ -47,12 +49,12 @@ const CONNECTION = {
     help: "address of the API server; overrides the kubeconfig's",
   },
   'kube-api-qps': {
-    kind: or(['-1'], -1, 'no limit', number(0.001, 1e6)),
+    kind: rate(number(0.001, 1e6), 5, 'no limit'),
     default: '20',
     help: 'requests a second to the API server, for each enabled controller, in one bucket for all of them',
   },
   'kube-api-burst': {
-    kind: integer(1, 1e6),
+    kind: rate(integer(1, 1e6), 10, null),
     default: '30',
     help: 'requests that may be sent at once above --kube-api-qps, for each enabled controller',
   },
@@ -81,7 +83,7 @@ const CONTROLLERS = {
     help: 'services whose Endpoints are synced at the same time: from planning to the answer of the last write',
   },
   'endpoint-updates-batch-period': {
-    kind: duration(0),
+    kind: period(0, 0),
     default: '0s',
     help: 'how long pod changes of a service are collected before its Endpoints are synced',
   },
@@ -91,7 +93,7 @@ const CONTROLLERS = {
     help: 'services whose EndpointSlices are synced at the same time',
   },
   'endpointslice-updates-batch-period': {
-    kind: duration(0),
+    kind: period(0, 0),
     default: '0s',
     help: 'how long pod changes of a service are collected before its EndpointSlices are synced',
   },
@@ -106,7 +108,7 @@ const CONTROLLERS = {
     help: 'Endpoints mirrored at the same time',
   },
   'mirroring-endpointslice-updates-batch-period': {
-    kind: duration(0),
+    kind: period(0, 0),
     default: '0s',
     help: 'how long changes of mirrored EndpointSlices by others are collected before they are put right',
   },
@@ -116,9 +118,9 @@ const CONTROLLERS = {
     help: 'most addresses that are mirrored of one subset, both families together; further ones are left out',
   },
   'min-resync-period': {
-    kind: or(['0', '0s'], 0, 'never', duration(1000)),
+    kind: period(0, 1000),
     default: '12h',
-    help: 'every service is planned again after once to twice this time',
+    help: 'every service is planned again after once to twice this time; 0 for never',
   },
 } as const;
 
@@ -227,7 +229,7 @@ const OBSERVATION = {
     help: 'file with the bearer token that /debug/endpointd asks for; without it only this machine may see that page',
   },
   v: {
-    kind: integer(0, 10),
+    kind: integer(0, 100),
     default: '0',
     help: 'verbosity of the log: 0 = what an operator must know, 2 = each sync, 4 = each write',
     short: 'v',
@@ -345,6 +347,8 @@ export interface RunOptions extends Pick<
   | 'loggingFormat'
 > {
   readonly controller: ControllerOptions;
+  /** Flags of kube-controller-manager that have no meaning here, with their dashes. */
+  readonly ignoredFlags: readonly string[];
   /** null = the process writes without asking anybody. */
   readonly election: (Omit<ElectionOptions, 'identity'> & { readonly standby: 'warm' | 'cold' }) | null;
 }
@@ -388,9 +392,10 @@ export interface VerifyOptions extends RunOptions {
  * @throws UsageError or HelpShown
  */
 export function parseVerifyFlags(args: readonly string[], print: (text: string) => void): VerifyOptions {
-  const { output, watchMs, timeoutMs, ...flags } = parseFlags(VERIFY_FLAGS, args, print) as RunFlags &
+  const { args: own, ignored } = takeForeignFlags(args, VERIFY_FLAGS.groups);
+  const { output, watchMs, timeoutMs, ...flags } = parseFlags(VERIFY_FLAGS, own, print) as RunFlags &
     OptionsOf<typeof VERIFICATION>;
-  return { ...runOptions(flags), output, watchMs, timeoutMs };
+  return { ...runOptions(flags, ignored), output, watchMs, timeoutMs };
 }
 
 /**
@@ -399,10 +404,11 @@ export function parseVerifyFlags(args: readonly string[], print: (text: string) 
  * @throws UsageError or HelpShown
  */
 export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
-  return runOptions(parseFlags(RUN_FLAGS, args, print) as RunFlags);
+  const { args: own, ignored } = takeForeignFlags(args, RUN_FLAGS.groups);
+  return runOptions(parseFlags(RUN_FLAGS, own, print) as RunFlags, ignored);
 }
 
-function runOptions(flags: RunFlags): RunOptions {
+function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOptions {
   const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, debugTokenFile, ...others } = flags;
   const {
     trace,
@@ -438,7 +444,7 @@ function runOptions(flags: RunFlags): RunOptions {
     ...enabled.options,
   };
   const observation = { metricsBindAddress, debugTokenFile, trace, traceForMs, v, loggingFormat };
-  return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation };
+  return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation, ignoredFlags };
 }
 
 /** By client-go's rules for the three times (docs/spec/wire.md "Leases"). @throws UsageError */

@@ -200,6 +200,13 @@ async function stop(loop: Loop, drained: Promise<void>, closers: readonly Closer
   return done;
 }
 
+/** Who starts with kube-controller-manager's own command line is told once what of it does nothing. */
+function logIgnored(log: Log, { ignoredFlags }: RunOptions): void {
+  if (ignoredFlags.length === 0) return;
+  const message = 'Flags of kube-controller-manager without a meaning here are ignored';
+  log.write({ level: 'warning', v: 0, message, fields: { flags: ignoredFlags.join(',') } });
+}
+
 function logStart(log: Log, options: RunOptions, server: string, http: HttpServer | null): void {
   const fields = {
     version: version(),
@@ -212,6 +219,7 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
     metrics: http?.address ?? 'off',
   };
   log.write({ level: 'info', v: 0, message: 'Starting endpointd', fields });
+  logIgnored(log, options);
 }
 
 /** As metrics and log lines name them. */

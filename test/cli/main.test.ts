@@ -59,7 +59,7 @@ const refused: [args: string[], status: number, line: string][] = [
   [
     ['run', '--no-such-flag=1'],
     2,
-    "endpointd run: unknown option '--no-such-flag=1'. Allowed: the flags that --help lists.",
+    'endpointd run: unknown flags, here and in kube-controller-manager: --no-such-flag. Allowed: the flags that --help lists.',
   ],
   [['demo', '--rate=0'], 2, "endpointd demo: option '--rate <n>' argument '0' is invalid. Allowed: a whole number"],
   [['serve', '--port=x'], 2, "endpointd serve: option '--port <n>' argument 'x' is invalid."],

@@ -1,0 +1,68 @@
+/** The command lines that installers give kube-controller-manager start endpointd. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseRunFlags, type RunOptions } from '../../src/cli/flags.ts';
+import { UsageError } from '../../src/cli/usage.ts';
+import { KUBEADM_LINE } from '../support/kubeadm-line.ts';
+
+/** Of the kind that large clusters set by hand: values behind a space, underscores, switches that stand alone. */
+const BY_HAND = [
+  '--profiling',
+  '--cluster_cidr',
+  '10.0.0.0/8',
+  '--concurrent-service-endpoint-syncs=15',
+  '--feature-gates=A=true,B=false',
+  '--kube-api-qps',
+  '500',
+  '--horizontal-pod-autoscaler-sync-period=10s',
+  '--v=2',
+];
+
+function parse(args: readonly string[]): RunOptions {
+  return parseRunFlags(args, () => undefined);
+}
+
+function refusal(...args: string[]): string {
+  try {
+    parse(args);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('a command line of kube-controller-manager', () => {
+  it('of kubeadm starts all three controllers with its kubeconfig and a Lease', () => {
+    const { controller, kubeconfig, election, ignoredFlags } = parse(KUBEADM_LINE);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
+    assert.equal(kubeconfig, '/etc/kubernetes/controller-manager.conf');
+    assert.equal(election?.name, 'endpointd');
+    assert.equal(ignoredFlags.length, KUBEADM_LINE.length - 3);
+  });
+
+  it('keeps what means something here, and names the rest once', () => {
+    const { controller, v, ignoredFlags } = parse([...BY_HAND, '--profiling=false']);
+    assert.deepEqual([controller.concurrentServiceEndpointSyncs, controller.kubeApiQps, v], [15, 500, 2]);
+    assert.deepEqual(ignoredFlags, [
+      '--profiling',
+      '--cluster-cidr',
+      '--feature-gates',
+      '--horizontal-pod-autoscaler-sync-period',
+    ]);
+  });
+
+  it('with flags that neither program has is refused, all at once', () => {
+    assert.equal(
+      refusal('--kube-api-qqs=5', '--profiling', '--xyzzy', '--concurrent-endpoints-syncs=3'),
+      'unknown flags, here and in kube-controller-manager: --kube-api-qqs (nearest: --kube-api-qps), --xyzzy, --concurrent-endpoints-syncs (nearest: --concurrent-endpoint-syncs). Allowed: the flags that --help lists.',
+    );
+  });
+
+  it('that switches all three controllers off, or never works there, is refused', () => {
+    assert.match(refusal('--controllers=deployment-controller'), /--controllers: it enables nothing/);
+    assert.match(refusal('--concurrent-endpoint-syncs=0'), /from 1 to 10000/);
+    assert.match(refusal('--kube-api-burst=-1'), /from 1 to 1000000, 0 for client-go's default of 10\.$/);
+    assert.match(refusal('--controllers=no-such-controller'), /"no-such-controller" is not a known controller/);
+  });
+});
