@@ -176,6 +176,8 @@ export function noteUncertain(view: PlannerView, kind: OutputKind): void {
 export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, ack: Ack, exists: boolean): void {
   const told = view[kind];
   if (ack.result === 'applied' && typeof told === 'object') forgetNews(view, kind, told, name);
+  // A planner plans nothing from an object of whose write it knows no outcome.
+  if (ack.result === 'unknown') noteUncertain(view, kind);
   if (!isInPlanner(view)) {
     loseObjects(view, kind, exists);
     return;

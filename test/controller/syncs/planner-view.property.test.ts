@@ -254,12 +254,18 @@ function checkBelief(world: World): void {
   if (answers.some(({ needFull, error }) => needFull || error !== null)) return;
   if (isSnapshotDue(view) && busy.length > 0) return;
   for (const service of shard.toForget) plan(planner, encodeBatch(batchOf(batchEntry({ service, spec: null }))));
-  const [result] = decodeReply(plan(planner, encodeBatch(batchOf({ ...entryOf(world, busy), outputs: [] })))).results;
+  const entry = entryOf(world, busy);
+  const [result] = decodeReply(plan(planner, encodeBatch(batchOf({ ...entry, outputs: [] })))).results;
   assert.deepEqual([result!.needFull, result!.error], [false, null]);
   for (const kind of OUTPUT_KINDS) {
     if (needsRead(view, kind) || (busy.includes(kind) && typeof view[kind] === 'object')) continue;
     assert.deepEqual(storedIn(planner, kind), recordsOf(world, kind), `${kind} are ${JSON.stringify(view[kind])}`);
   }
+  // And it can plan from that. Of Endpoints it cannot where the story says so.
+  const outputs = OUTPUT_KINDS.filter((kind) => kind !== 'endpoints' && !busy.includes(kind) && !needsRead(view, kind));
+  const asked = batchEntry({ base: entry.version, version: entry.version + 1, outputs });
+  const [planned] = decodeReply(plan(planner, encodeBatch(batchOf(asked)))).results;
+  assert.deepEqual([planned!.failures, planned!.error], [[], null]);
 }
 
 /** All that is under way ends, and what is to be planned is, until nothing is left to do. */
@@ -383,8 +389,8 @@ function answerOne(world: World, kind: OutputKind, choice: number, outcome: Outc
   } else if (outcome.startsWith('unknown')) ack = { ...ack, result: 'unknown' };
   else if (outcome === 'not-sent') ack = { ...ack, result: 'not-sent' };
   noteOutcome(view, kind, write.name, ack, hasObjects(world, kind));
-  // A lost reply, and a conflict: only the server knows what it holds.
-  if (ack.result === 'unknown' || (mayApply && !isApplied)) noteUncertain(view, kind);
+  // A conflict: only the server knows what it holds.
+  if (outcome === 'applied' && !isApplied) noteUncertain(view, kind);
 }
 
 /** Returns whether the server lets the write happen. */

@@ -221,6 +221,13 @@ describe('outcomes of writes', () => {
     assert.deepEqual(observedNext(view), ['endpoints web a']);
   });
 
+  it('that nobody knows leave the objects uncertain, also if the planner is gone', () => {
+    for (const view of [toldView(), createPlannerView()]) {
+      noteOutcome(view, 'slices', 'web-a', ackOf(7, 'unknown'), true);
+      assert.equal(view.slices, 'uncertain');
+    }
+  });
+
   it('whose planner is gone make the objects unknown: nobody is told', () => {
     const view = toldView();
     noteLost(view, () => false);
