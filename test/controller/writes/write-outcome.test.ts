@@ -13,11 +13,21 @@ function verdictOf(event: TransportEvent, isCreate = false): string {
   return [failure?.class ?? 'no failure', ...(uncertain ? ['uncertain'] : []), ...(silent ? ['silent'] : [])].join(' ');
 }
 
+const ENDING = answered(403, {
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  code: 403,
+  reason: 'Forbidden',
+  details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace a is being terminated' }] },
+});
+
 describe('a failure', () => {
   const CASES: readonly (readonly [string, TransportEvent, string, string?])[] = [
     ['409', refusedWith(409), 'conflict uncertain silent'],
     ['404: of a create the namespace is missing', refusedWith(404), 'conflict uncertain silent', 'forbidden silent'],
     ['403', refusedWith(403), 'forbidden'],
+    ['403 in a namespace that ends: no create is missed', ENDING, 'forbidden', 'no failure silent'],
     ['429', refusedWith(429), 'throttled silent'],
     ['400', refusedWith(400), 'invalid'],
     ['405', refusedWith(405), 'invalid'],
