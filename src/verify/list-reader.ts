@@ -5,11 +5,11 @@ import { ACCEPT, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { readStatus } from '../kube/status.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Transport, TransportEvent } from '../ports/transport.ts';
+import type { HttpRequest, Transport, TransportEvent } from '../ports/transport.ts';
 
 const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const ACCEPT_METADATA_LIST = `${PROTOBUF};${AS_PARTIAL_LIST},${JSON_TYPE};${AS_PARTIAL_LIST},${ACCEPT}`;
-const PAGE_ITEMS = 500;
+const PAGE_ITEMS_MAX = 500;
 const TIMEOUT_MS = 60_000;
 
 export interface ListQuery {
@@ -39,6 +39,8 @@ interface Reading {
   readonly onPage: (page: ListPage) => void;
   readonly onDone: (result: ListResult) => void;
   continueToken: string;
+  /** Halved when a page is too big. */
+  pageItems: number;
 }
 
 export function createListReader(
@@ -65,24 +67,18 @@ export function createListReader(
   }
 
   function request(reading: Reading): void {
-    const { path, metadata } = reading.query;
     const id = nextId++;
     sent.set(id, reading);
-    transport.send({
-      id,
-      lane: 'list',
-      method: 'GET',
-      path: `${path}?${queryText(reading)}`,
-      accept: metadata ? ACCEPT_METADATA_LIST : ACCEPT,
-      contentType: '',
-      body: null,
-      stream: false,
-      timeoutMs: TIMEOUT_MS,
-    });
+    transport.send({ id, ...requestOf(reading) });
   }
 
   function take(reading: Reading, event: TransportEvent): void {
     const { onPage, onDone } = reading;
+    if (event.type === 'failure' && event.kind === 'too-big' && reading.pageItems > 1) {
+      reading.pageItems = Math.floor(reading.pageItems / 2);
+      waiting.push(reading);
+      return;
+    }
     if (event.type !== 'response' || event.status !== 200) {
       onDone({ failure: failureOf(event) });
       return;
@@ -103,15 +99,29 @@ export function createListReader(
 
   return {
     read(query, onPage, onDone) {
-      waiting.push({ query, onPage, onDone, continueToken: '' });
+      waiting.push({ query, onPage, onDone, continueToken: '', pageItems: PAGE_ITEMS_MAX });
       flush();
     },
     wake: flush,
   };
 }
 
-function queryText({ query: { fieldSelector, labelSelector }, continueToken }: Reading): string {
-  const query = new URLSearchParams({ limit: String(PAGE_ITEMS) });
+function requestOf(reading: Reading): Omit<HttpRequest, 'id'> {
+  const { path, metadata } = reading.query;
+  return {
+    lane: 'list',
+    method: 'GET',
+    path: `${path}?${queryText(reading)}`,
+    accept: metadata ? ACCEPT_METADATA_LIST : ACCEPT,
+    contentType: '',
+    body: null,
+    stream: false,
+    timeoutMs: TIMEOUT_MS,
+  };
+}
+
+function queryText({ query: { fieldSelector, labelSelector }, continueToken, pageItems }: Reading): string {
+  const query = new URLSearchParams({ limit: String(pageItems) });
   if (fieldSelector !== '') query.set('fieldSelector', fieldSelector);
   if (labelSelector !== '') query.set('labelSelector', labelSelector);
   if (continueToken !== '') query.set('continue', continueToken);

@@ -55,6 +55,21 @@ describe('a difference', () => {
     assert.equal(report.moving.count, 0);
   });
 
+  it('is the same one on a server that speaks JSON', () => {
+    const sim = cluster({ answersInJson: true });
+    dropLabel(sim);
+    assert.deepEqual(differenceLines(startVerify(sim).report()), [TEAM_MISSING]);
+  });
+
+  it('is read in smaller pages where one is too big', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    sim.pageBytesMax = ({ path }) => (/limit=(500|250|125)/.test(path) ? 10 : 1_000_000);
+    const report = startVerify(sim).report();
+    assert.deepEqual(differenceLines(report), [TEAM_MISSING]);
+    assert.deepEqual(report.failed, []);
+  });
+
   it('that comes right meanwhile is moving', () => {
     const sim = cluster();
     dropLabel(sim);
