@@ -29,6 +29,7 @@ import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
 import { flushWrites, onWriteAnswered } from './writes/writes.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
+import { roughDuration } from '../lib/duration.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
 /** The longest that a stop waits for writes to be answered. */
@@ -143,17 +144,17 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
   for (const controller of state.controllers) {
     if (controller.running || !controller.caches(state.options).every((resource) => synced.has(resource))) continue;
     controller.running = true;
-    state.outbox.log('info', 0, 'Caches are filled, syncing begins', {
+    state.outbox.log('info', 0, 'Caches are filled', {
       controller: controller.name,
       services: state.serviceRecords,
-      sinceStartMs: Math.round(now.nowMs - startedAt.nowMs),
+      took: roughDuration(now.nowMs - startedAt.nowMs),
     });
     startSweep(state, controller, now);
   }
   if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
   if (!state.controllers.every(({ running }) => running)) return;
   state.phase = 'running';
-  state.reports.allDue(state.serviceRecords, startedAt, now);
+  state.reports.allDue({ services: state.serviceRecords, startedAt, standsBy: state.isShadow }, now);
 }
 
 function stop(state: ControllerState, now: Now): void {

@@ -9,7 +9,7 @@ import { after, before, it } from 'node:test';
 import { startServe, type ServeProcess } from '../support/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
-const SYNCING = /"Caches are filled, syncing begins"/;
+const SYNCING = /"Caches are filled"/;
 /** Of a kubelet's probe it is one second. */
 const PROBE_MS_MAX = 5000;
 

@@ -37,9 +37,9 @@ describe('the line that all services are synced', () => {
     sim.start();
     sim.run(600_000);
     assert.deepEqual(lines(sim), [
-      'info 0 Caches are filled, syncing begins: endpointslice-mirroring 5',
-      'info 0 Caches are filled, syncing begins: endpoints 5',
-      'info 0 Caches are filled, syncing begins: endpointslice 5',
+      'info 0 Caches are filled: endpointslice-mirroring 5 6ms',
+      'info 0 Caches are filled: endpoints 5 6ms',
+      'info 0 Caches are filled: endpointslice 5 7ms',
       'info 0 All services are synced: 5 12ms 7 0',
     ]);
   });

@@ -26,6 +26,7 @@ import type { Reports } from '../../src/controller/reports/reports.ts';
 const SILENT: Reports = {
   due() {},
   allDue() {},
+  leads() {},
   planned() {},
   unplanned() {},
   problems() {},

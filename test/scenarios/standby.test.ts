@@ -87,6 +87,27 @@ describe('one that stands by', () => {
     assert.equal(behind(), 0);
   });
 
+  it('says that all is synced once it leads and has written what was not', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2 });
+    createNode(leader, { name: 'node-1', zone: 'zone-a' });
+    createService(leader, { name: 'web' });
+    leader.refuse = ({ lane, method }) => (lane === 'write' && method === 'POST' ? 503 : 0);
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(20_000);
+    const said = (): unknown[] =>
+      standby.logLines
+        .filter(({ message }) => message === 'All services are synced')
+        .map(({ fields }) => fields['writes']);
+    assert.deepEqual(said(), []);
+    leader.kill();
+    leader.run(60_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(said(), [2]);
+  });
+
   it('takes what the leader writes as what is stored: no fight, no warning, no Event', () => {
     const { leader, standby } = replicas();
     for (let i = 0; i < 20; i++) {

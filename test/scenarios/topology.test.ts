@@ -231,6 +231,21 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(toldOfHints(sim).sort(), [`2 x ${few(0)}`, `3 x ${few(1)}`]);
   });
 
+  it('that nodes without a zone take away are one warning, however many nodes', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 4);
+    sim.start();
+    sim.run(2000);
+    for (const name of ['node-3', 'node-4', 'node-5']) createNode(sim, { name });
+    sim.run(2000);
+    const told = sim.logLines.filter(({ message }) => message === 'No topology hints by CPU while this lasts');
+    assert.deepEqual(
+      told.map(({ fields }) => fields['node']),
+      ['node-3'],
+    );
+  });
+
   it('are made anew when a zone grows so that the others would be overloaded', () => {
     const sim = twoZones();
     createAuto(sim);

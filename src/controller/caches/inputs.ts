@@ -347,7 +347,8 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
     tellZone(state, nodeName);
     followNode(state.replan, nodeName, now);
   }
-  if (change.spoilsShares !== '' && wantsHints(state.replan)) {
+  // One node is enough to spoil them, so more of them say nothing new.
+  if (change.spoilsShares !== '' && state.nodes.zoneShares.spoilers === 1 && wantsHints(state.replan)) {
     state.outbox.log('warning', 0, 'No topology hints by CPU while this lasts', {
       node: nodeName,
       reason: change.spoilsShares,

@@ -74,6 +74,7 @@ function begin(state: ControllerState, leadership: Leadership, now: Now): void {
     unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
     addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
   }
+  state.reports.leads(now);
 }
 
 function end(state: ControllerState, leadership: Leadership, now: Now): void {

@@ -5,7 +5,14 @@
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
 import type { EventInput } from './event-correlator.ts';
-import { createFirstSyncs, noteAllDue, noteFirstStuck, noteFirstSync } from './first-syncs.ts';
+import {
+  createFirstSyncs,
+  noteAllDue,
+  noteFirstStuck,
+  noteFirstSync,
+  noteLeads,
+  type FirstLists,
+} from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
@@ -18,8 +25,10 @@ import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 export interface Reports {
   /** Of the first lists: the unit is to be synced. */
   due(unit: Unit): void;
-  /** Every controller has begun with what was due, of so many Services. `startedAt`: when the lists were asked for. */
-  allDue(services: number, startedAt: Now, now: Now): void;
+  /** Every controller has begun with what was due. */
+  allDue(lists: FirstLists, now: Now): void;
+  /** A standby leads now. */
+  leads(now: Now): void;
   /** The unit was planned: its facts are new, `before` are those of the plan before (undefined = there was none). */
   planned(unit: Unit, before: Facts | undefined, now: Now): void;
   /** The unit is not planned any more. */
@@ -48,7 +57,8 @@ export function createReports(hands: ReportHands): Reports {
   const first = createFirstSyncs();
   return {
     due: (unit) => void first.due?.add(unit),
-    allDue: (services, startedAt, now) => noteAllDue(first, hands.log, services, startedAt, now),
+    allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
+    leads: (now) => noteLeads(first, hands.log, now),
     planned: (unit, before, now) => reportPlan(hands, unit, before, now),
     unplanned(unit, before) {
       if (before !== undefined) unit.controller.report.sum(before, -1);
