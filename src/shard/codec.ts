@@ -215,16 +215,14 @@ function bitsOf(outputs: readonly OutputKind[]): number {
   return bits;
 }
 
-/** All sets of outputs that were read so far, by their bits: entries that ask for the same outputs share one. */
-const OUTPUT_SETS = new Map<number, readonly OutputKind[]>();
+/** All sets of outputs, by their bits: entries that ask for the same outputs share one. */
+const OUTPUT_SETS: readonly (readonly OutputKind[])[] = Array.from({ length: bitsOf(OUTPUT_KINDS) + 1 }, (_, bits) =>
+  OUTPUT_KINDS.filter((kind) => (bits & OUTPUT_BITS[kind]) !== 0),
+);
 
 function outputsFromBits(value: unknown, what: string): readonly OutputKind[] {
-  const bits = number(value, what);
-  const known = OUTPUT_SETS.get(bits);
-  if (known !== undefined) return known;
-  const outputs = OUTPUT_KINDS.filter((kind) => (bits & OUTPUT_BITS[kind]) !== 0);
-  if (bitsOf(outputs) !== bits) throw new CodecError(`${what}: not a set of outputs`);
-  OUTPUT_SETS.set(bits, outputs);
+  const outputs = OUTPUT_SETS[number(value, what)];
+  if (outputs === undefined) throw new CodecError(`${what}: not a set of outputs`);
   return outputs;
 }
 

@@ -74,8 +74,8 @@ interface Task {
   readonly service: ServiceState;
   readonly entry: BatchEntry;
   readonly problems: Problem[];
-  /** What was thrown, by output. These outputs are left alone for the rest of the entry. */
-  readonly thrown: Map<OutputKind, string>;
+  /** What was thrown, by output. These outputs are left alone for the rest of the entry. null = nothing was thrown. */
+  thrown: Map<OutputKind, string> | null;
 }
 
 export function createPlanner(config: PlannerConfig): Planner {
@@ -135,15 +135,14 @@ function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
   }
   for (const kind of entry.outputs) assert(config.outputs.includes(kind), `${kind} are not planned here`);
   const service = serviceOf(planner, entry.service);
-  const task: Task = { planner, service, entry, problems: [], thrown: new Map() };
+  const task: Task = { planner, service, entry, problems: [], thrown: null };
   for (const ack of entry.acks) takeAck(task, ack);
   observe(task);
   const isCurrent = takeInputs(task);
-  noteProblems(task);
   const { plans, failures } = isCurrent ? planOutputs(work, task) : NOTHING_PLANNED;
   const { problems, thrown } = task;
-  if (thrown.size > 0) services.delete(service.key);
-  return { service: service.key, needFull: !isCurrent || thrown.size > 0, plans, failures, problems, error: null };
+  if (thrown !== null) services.delete(service.key);
+  return { service: service.key, needFull: !isCurrent || thrown !== null, plans, failures, problems, error: null };
 }
 
 function serviceOf(planner: Planner, key: string): ServiceState {
@@ -156,12 +155,12 @@ function serviceOf(planner: Planner, key: string): ServiceState {
 }
 
 /** Works on one output; undefined = it has failed. What it throws fails that output alone. */
-function attempt<T>({ service, thrown }: Task, kind: OutputKind, act: () => T): T | undefined {
-  if (thrown.has(kind)) return undefined;
+function attempt<T>(task: Task, kind: OutputKind, act: () => T): T | undefined {
+  if (task.thrown?.has(kind) === true) return undefined;
   try {
     return act();
   } catch (error) {
-    thrown.set(kind, `planning failed: ${service.key}: ${messageOf(error)}`);
+    (task.thrown ??= new Map()).set(kind, `planning failed: ${task.service.key}: ${messageOf(error)}`);
     return undefined;
   }
 }
@@ -201,7 +200,7 @@ function observe(task: Task): void {
 
 /** Returns false when the planner has not what the entry builds on. Then nothing was taken. */
 function takeInputs(task: Task): boolean {
-  const { planner, service, entry } = task;
+  const { planner, service, entry, problems } = task;
   const { base, version, spec, upserts, removals } = entry;
   const isSnapshot = base === 0 && spec != null;
   const isChange = spec !== undefined || upserts.length > 0 || removals.length > 0;
@@ -215,27 +214,25 @@ function takeInputs(task: Task): boolean {
   const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
   if (spec != null) service.spec = spec;
   service.version = version;
+  if (!isChange) return true;
   const { outputs } = service;
   for (const kind of planner.config.outputs) {
     attempt(task, kind, () => {
-      const pending = isSnapshot ? pendingWrites(outputs, kind) : [];
-      assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
-      if (isSnapshot || isChange) followPods(outputs, kind, planner.config, change);
+      if (isSnapshot) assertNothingPending(outputs, kind);
+      followPods(outputs, kind, planner.config, change);
+      addAll(problems, takeProblems(outputs, kind));
     });
   }
   return true;
 }
 
-function noteProblems(task: Task): void {
-  const { planner, service, problems } = task;
-  if (service.spec === null) return;
-  for (const kind of planner.config.outputs) {
-    addAll(problems, attempt(task, kind, () => takeProblems(service.outputs, kind)) ?? []);
-  }
+function assertNothingPending(outputs: ServiceOutputs, kind: OutputKind): void {
+  const pending = pendingWrites(outputs, kind);
+  assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
 }
 
 function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
-  const { planner, service, entry, problems, thrown } = task;
+  const { planner, service, entry, problems } = task;
   const { spec, endpoints, outputs } = service;
   const plans: Plan[] = [];
   const failures: PlanFailure[] = [];
@@ -250,7 +247,7 @@ function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 
       continue;
     }
     const planned = attempt(task, kind, () => planOutput(outputs, kind, input, problems));
-    if (planned === undefined) failures.push({ output: kind, message: thrown.get(kind)! });
+    if (planned === undefined) failures.push({ output: kind, message: task.thrown?.get(kind) ?? '' });
     else plans.push(planned);
   }
   return { plans, failures };
