@@ -4,8 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPod, createService, createSim, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
 import { edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { leadershipOf } from '../support/election-world.ts';
 import { metric } from '../support/sim-reports.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -21,8 +30,8 @@ interface World {
 }
 
 /** Services `web-1` and so on, each with an address; the controller speaks JSON and is told of managedFields. */
-function createWorld(services = 1): World {
-  const sim = createSim({ answersInJson: true });
+function createWorld(services = 1, config: SimConfig = {}): World {
+  const sim = createSim({ answersInJson: true, ...config });
   const managers = new Map<string, Map<string, string>>();
   const noteWrite = (name: string, manager: string): void => {
     let times = managers.get(name);
@@ -68,6 +77,24 @@ function warnings({ logLines }: Sim): LogEffect[] {
 const edits = (sim: Sim, manager: string): number => metric(sim, 'endpointd_foreign_edits_total', { manager });
 
 describe('a second writer', () => {
+  it('that is an endpointd which led a moment ago is none for a minute', () => {
+    const { sim, writeAs } = createWorld(1, { leadership: leadershipOf('a') });
+    const emptyThreeTimes = (): void => {
+      for (let i = 0; i < 3; i++) {
+        writeAs('endpointd', 'web-1', EMPTIED);
+        sim.run(5000);
+      }
+    };
+    emptyThreeTimes();
+    assert.deepEqual([warnings(sim).length, edits(sim, 'endpointd')], [0, 0]);
+    sim.run(60_000);
+    emptyThreeTimes();
+    assert.deepEqual(
+      warnings(sim).map(({ message }) => message),
+      ['Another writer changes the same objects'],
+    );
+  });
+
   it('is named in one warning, however many services it concerns', () => {
     const { sim, writeAs } = createWorld(5);
     for (let i = 1; i <= 5; i++) {

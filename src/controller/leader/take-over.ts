@@ -18,6 +18,7 @@ export type OpenCaches = (state: ControllerState, now: Now) => void;
 
 /** How long the end of the process waits for the Lease to be given back. */
 export const RELEASE_MS_MAX = 2000;
+
 /** Does what is due for the Lease. Returns when something is due next, as `step`. */
 export function wakeLeadership(state: ControllerState, openCaches: OpenCaches, now: Now): number {
   const { leadership } = state;

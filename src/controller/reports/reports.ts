@@ -16,6 +16,7 @@ import {
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
+import { OWN_MANAGER } from './writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
 import { problemsEqual, type Problem } from '../../core/problem.ts';
@@ -52,13 +53,20 @@ export interface ReportHands {
   readonly journal: Journal;
 }
 
+/** For so long after a take-over another endpointd is no second writer. */
+const NEW_LEADER_MS = 60_000;
+
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
   const first = createFirstSyncs();
+  let ledAtMs = -Infinity;
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
-    leads: (now) => noteLeads(first, hands.log, now),
+    leads(now) {
+      ledAtMs = now.nowMs;
+      noteLeads(first, hands.log, now);
+    },
     planned: (unit, before, now) => reportPlan(hands, unit, before, now),
     unplanned(unit, before) {
       if (before !== undefined) unit.controller.report.sum(before, -1);
@@ -71,7 +79,11 @@ export function createReports(hands: ReportHands): Reports {
       reportStuck(hands, unit, failure, now);
       noteFirstStuck(first, hands.log, unit, now);
     },
-    otherWriter: (unit, writer, changes, now) => noteOtherWriter(otherWriters, hands, unit, writer, changes, now),
+    otherWriter(unit, writer, changes, now) {
+      // The last writes of the leader before are still seen.
+      if (writer === OWN_MANAGER && now.nowMs - ledAtMs < NEW_LEADER_MS) return;
+      noteOtherWriter(otherWriters, hands, unit, writer, changes, now);
+    },
     synced(unit, sync, now) {
       noteSync(hands.journal, unit, sync, now);
       reportSync(hands, unit, sync, now);

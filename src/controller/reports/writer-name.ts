@@ -11,7 +11,8 @@ export const UNKNOWN_WRITER = 'unknown';
 /** Admission has changed our own write. */
 export const ADMISSION = 'admission';
 
-const OWN_MANAGER = 'endpointd';
+/** Of every endpointd. */
+export const OWN_MANAGER = 'endpointd';
 /** How much the clocks of API servers and of this machine may differ. */
 const SKEW_SECONDS = 2;
 /** An own name that is older is of the past: what was written just now has taken no field from it. */
