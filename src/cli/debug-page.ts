@@ -14,6 +14,7 @@ export function debugPage(view: DebugView, version: string): string {
     facts: [
       { name: 'version', value: version },
       { name: 'now', value: formatTime(Math.floor(view.wallMs / 1000)) },
+      { name: 'leader', value: view.leader },
       { name: 'writes under way', value: `${writes.inFlight} of ${writes.inFlightMax}` },
       { name: 'writes that wait', value: `${writes.fresh} fresh, ${writes.chore} chores` },
       { name: 'tokens (--kube-api-qps)', value: `${writes.tokens.toFixed(1)} of ${writes.burst}` },

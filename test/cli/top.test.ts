@@ -17,6 +17,7 @@ const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 
 const VIEW: DebugView = {
   phase: 'running',
+  leader: 'this process, without a Lease',
   wallMs: 1_800_000_000_000,
   services: 7,
   queues: [],

@@ -9,6 +9,7 @@ import { startBrowser } from './browser.ts';
 
 const VIEW: DebugView = {
   phase: 'running',
+  leader: 'this process, without a Lease',
   wallMs: 1_800_000_000_000,
   services: 7,
   queues: [

@@ -20,7 +20,8 @@ function viewOf(sim: Sim, service = ''): DebugView {
 
 describe('the debug view', () => {
   it('at rest has watches that run, planners that know, and nothing waiting', () => {
-    const { phase, services, queues, shards, writes, watches, stuck } = viewOf(settled());
+    const { phase, leader, services, queues, shards, writes, watches, stuck } = viewOf(settled());
+    assert.equal(leader, 'this process, without a Lease');
     // The API server's own Service is one.
     assert.deepEqual([phase, services, stuck], ['running', 2, []]);
     assert.deepEqual(

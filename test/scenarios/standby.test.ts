@@ -1,6 +1,7 @@
 /** Two replicas before one API server: one writes, the other one is ready to. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { debugView } from '../../src/controller/reports/debug-view.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { LEASE_PATH, leadershipOf } from '../support/election-world.ts';
 import {
@@ -71,7 +72,15 @@ describe('one that stands by', () => {
       standby.loop!.readiness().filter(({ ok }) => !ok),
       [],
     );
-    assert.equal(standby.loop!.readiness()[0]!.message, 'stands by, a-1 leads');
+    assert.equal(standby.loop!.readiness()[0]!.message, 'a-1, this process stands by');
+  });
+
+  it('and the leader say on the debug page who leads', () => {
+    const { leader, standby } = replicas();
+    const leaderOf = (sim: Sim): string =>
+      debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, '').leader;
+    assert.equal(leaderOf(leader), 'this process, a-1');
+    assert.equal(leaderOf(standby), 'a-1, this process stands by');
   });
 
   it('knows what the leader has not put right yet, and that it has', () => {

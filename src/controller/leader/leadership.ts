@@ -9,7 +9,7 @@ import { formatDuration } from '../../lib/duration.ts';
 import type { Prng } from '../../lib/prng.ts';
 import type { Deadline } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
-import { createElector, fenceOf, type ElectionOptions, type Elector } from './elector.ts';
+import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions, type Elector } from './elector.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
   /** cold: a standby has no caches, and lists when it takes over. */
@@ -94,4 +94,13 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
   leadership?.listed.delete(unit);
+}
+
+/** For a person. */
+export function leaderText(leadership: Leadership | null): string {
+  if (leadership === null) return 'this process, without a Lease';
+  const { elector } = leadership;
+  if (isLeader(elector)) return `this process, ${elector.options.identity}`;
+  const holder = holderOf(elector);
+  return holder === null ? 'nobody, this process stands by' : `${holder}, this process stands by`;
 }

@@ -3,6 +3,7 @@ import { type JournalEntry, journalEntries } from './journal.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
+import { leaderText } from '../leader/leadership.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -14,6 +15,8 @@ import { percentile } from '../../lib/percentile.ts';
 /** Times in milliseconds; -1 = there is none. */
 export interface DebugView {
   readonly phase: string;
+  /** Who writes. */
+  readonly leader: string;
   readonly wallMs: number;
   readonly services: number;
   readonly queues: readonly QueueView[];
@@ -107,6 +110,7 @@ export function debugView(state: ControllerState, now: Now, service: string): De
   const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
   return {
     phase: state.phase,
+    leader: leaderText(state.leadership),
     wallMs: now.wallMs,
     services: state.serviceRecords,
     queues: controllers.map((controller) => queueView(controller, now.nowMs)),

@@ -1,5 +1,5 @@
 /** What the health endpoints say, from the state alone. A controller with a dead watch is not ready. */
-import { holderOf, isLeader } from '../leader/elector.ts';
+import { leaderText } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 
@@ -33,8 +33,6 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
 }
 
 /** Standing by is no reason not to be ready. */
-function standbyText({ leadership }: ControllerState): string {
-  if (leadership === null || isLeader(leadership.elector)) return '';
-  const holder = holderOf(leadership.elector);
-  return holder === null ? 'stands by' : `stands by, ${holder} leads`;
+function standbyText({ leadership, isShadow }: ControllerState): string {
+  return leadership !== null && isShadow ? leaderText(leadership) : '';
 }
