@@ -442,7 +442,7 @@ function writeFromTuple(value: unknown): PlannedWrite {
     name: string(name, 'write name'),
     uid: string(uid, 'write uid'),
     resourceVersion: string(resourceVersion, 'write resourceVersion'),
-    phase: number(phase, 'phase') === 1 ? 1 : 2,
+    phase: number(phase, 'phase'),
     body: byteString(body, 'body'),
   };
 }

@@ -123,7 +123,7 @@ export interface ServiceResult {
 /** One output of one service, planned. */
 export interface Plan<K extends OutputKind = OutputKind> {
   readonly facts: Facts<K>;
-  /** Slices: those of phase 1 first. */
+  /** Slices: by phase. */
   readonly writes: readonly PlannedWrite[];
 }
 
@@ -141,8 +141,8 @@ export interface PlannedWrite {
   /** Preconditions of updates and deletes, also inside the body of an update; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 1 = goes first, side by side; 2 = only after all of phase 1 succeeded. */
-  readonly phase: 1 | 2;
+  /** 1 = goes first, side by side; more = only after all of the phases before succeeded. */
+  readonly phase: number;
   /** The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. A view into the reply. */
   readonly body: Uint8Array;
 }

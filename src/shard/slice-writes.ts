@@ -6,7 +6,7 @@ import type { PlannedWrite } from './protocol.ts';
 const NO_BODY = new Uint8Array(0);
 
 /**
- * Encodes the writes of one output, in the order to send them: phase 1 before phase 2, and in each phase small bodies
+ * Encodes the writes of one output, in the order to send them: phase by phase, and in each small bodies
  * first and deletes last. They get ids in that order and wait under these in `pending` for their acks.
  * @param stored the slice as the server holds it
  */

@@ -18,8 +18,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'what takes endpoints away is sent though a write before it failed',
     file: 'controller/syncs/sync.ts',
-    from: 'if (failure === null) openWrite(',
-    to: 'if (failure !== undefined) openWrite(',
+    from: 'const { failure } = unit.sync!;\n  const { later } = stage;',
+    to: 'const failure = null;\n  const { later } = stage;',
   },
   {
     name: 'a write whose answer was lost is taken for not done',
@@ -28,10 +28,10 @@ export const PLANTED: readonly Planted[] = [
     to: 'uncertain: false,',
   },
   {
-    name: 'deletes go beside the updates that take their endpoints in',
+    name: 'what drops an endpoint goes beside what takes it in',
     file: 'core/slices/write-phases.ts',
-    from: 'if (after === null) return 2;',
-    to: 'if (after === null) return 1;',
+    from: 'needs[i]!.every((other) => phases[other]! > 0)',
+    to: 'true',
   },
 ];
 

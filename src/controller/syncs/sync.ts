@@ -191,7 +191,7 @@ export function onPlanned(
   }
 }
 
-/** Queues the writes of phase 1. Those of phase 2 wait until all of these are applied. */
+/** Queues the writes of phase 1. Those of later phases wait until all before are applied. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
@@ -217,7 +217,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     finish(state, unit, now);
     return;
   }
-  const later = writes.filter(({ phase }) => phase === 2);
+  const later = writes.filter(({ phase }) => phase > 1);
   const stage: StageOf<'writing'> = { name: 'writing', open: 0, later };
   sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
@@ -240,16 +240,15 @@ function openWrite(
   queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
-/** Queues the other updates, then the deletes: what an update adds may be what a delete drops. */
+/** Queues the writes of the next phase, or takes back all that is left once a write has failed. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
   const { failure } = unit.sync!;
   const { later } = stage;
-  const updates = later.filter(({ verb }) => verb !== 'delete');
-  const isLast = failure !== null || updates.length === 0;
-  stage.later = isLast ? [] : later.filter(({ verb }) => verb === 'delete');
-  for (const write of isLast ? later : updates) {
-    if (failure === null) openWrite(state, unit, stage, write, now);
-    else ackNotSent(unit, write);
+  const next = Math.min(...later.map(({ phase }) => phase));
+  stage.later = failure === null ? later.filter(({ phase }) => phase > next) : [];
+  for (const write of later) {
+    if (failure !== null) ackNotSent(unit, write);
+    else if (write.phase === next) openWrite(state, unit, stage, write, now);
   }
 }
 

@@ -7,8 +7,8 @@ export interface SliceWrite {
   /** Preconditions of updates and deletes, also inside `object`; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 1 = goes first; 2 = only after all of phase 1 succeeded (docs/spec/protocols.md "Order of writes"). */
-  readonly phase: 1 | 2;
+  /** 1 = goes first; more = only after all of the phases before succeeded (docs/spec/protocols.md "Order of writes"). */
+  readonly phase: number;
   /** The whole new object; null for deletes. Must not be changed by anyone. */
   readonly object: EndpointSlice | null;
 }

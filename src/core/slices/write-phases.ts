@@ -21,21 +21,44 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
 }
 
 /**
- * Which writes of one plan go first, side by side, and which only when those have succeeded. So an address that moves
- * between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing", upstream
- * #93908). First go creates, and updates that drop no address which another write adds. Two updates that exchange
- * addresses are both second: no order can help there.
+ * Which writes of one plan go first, side by side, and which only when all of the phases before have succeeded. So an
+ * address that moves between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing",
+ * upstream #93908), also where that one waits for a third. Phase 1 has creates, and updates that drop no address which
+ * another write adds; a delete is never in it. Updates that exchange addresses have one phase: no order can help there.
  */
-export function writePhases(changes: readonly SliceChange[]): readonly (1 | 2)[] {
+export function writePhases(changes: readonly SliceChange[]): readonly number[] {
   // Nearly always no other write can add what this one drops.
   if (changes.length === 1) return [changes[0]!.after === null ? 2 : 1];
-  const added = new Set<string>();
-  for (const { before, after } of changes) for (const address of missing(after, before)) added.add(address);
-  return changes.map(({ before, after }) => {
-    if (before === null) return 1;
-    if (after === null) return 2;
-    return missing(before, after).some((address) => added.has(address)) ? 2 : 1;
+  const needs = needsOf(changes);
+  const phases = changes.map(() => 0);
+  let left = changes.map((_, i) => i);
+  for (let phase = 1; left.length > 0; phase++) {
+    const isReady = (i: number): boolean =>
+      (phase > 1 || changes[i]!.after !== null) && needs[i]!.every((other) => phases[other]! > 0);
+    const ready = left.filter(isReady);
+    const now = ready.length > 0 || phase === 1 ? ready : exchanging(left, needs);
+    for (const i of now) phases[i] = phase;
+    left = left.filter((i) => phases[i] === 0);
+  }
+  return phases;
+}
+
+/** Of each change those that add an address which it drops. */
+function needsOf(changes: readonly SliceChange[]): readonly (readonly number[])[] {
+  const adders = new Map<string, number>();
+  changes.forEach(({ before, after }, i) => {
+    for (const address of missing(after, before)) adders.set(address, i);
   });
+  return changes.map(({ before, after }) => {
+    const needed = missing(before, after).map((address) => adders.get(address));
+    return [...new Set(needed)].filter((other) => other !== undefined);
+  });
+}
+
+/** Of changes that all wait for each other: those in a circle, without what only follows from one. */
+function exchanging(left: readonly number[], needs: readonly (readonly number[])[]): readonly number[] {
+  const needed = left.filter((i) => left.some((other) => needs[other]!.includes(i)));
+  return needed.length === left.length ? left : exchanging(needed, needs);
 }
 
 /** The addresses that are in the one slice and not in the other. */

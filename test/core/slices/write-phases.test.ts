@@ -4,7 +4,7 @@ import { writePhases } from '../../../src/core/slices/write-phases.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
 
 /** Each change as `addresses before > addresses after`; `-` = no slice. */
-function check(name: string, changes: readonly string[], expected: readonly (1 | 2)[]): void {
+function check(name: string, changes: readonly string[], expected: readonly number[]): void {
   test(name, () => {
     const parsed = changes.map((text) => {
       const [before, after] = text.split('>').map((side) => side.trim());
@@ -30,3 +30,6 @@ check('what moves into a new slice', ['a b > a', '- > b'], [2, 1]);
 check('a conditions-only update beside a delete', ['a > a', 'b > -'], [1, 2]);
 check('what moves from a deleted slice into an update', ['b > -', 'a > a b'], [2, 1]);
 check('an exchange has no good order', ['a > b', 'b > a'], [2, 2]);
+check('what follows from an exchange comes after it', ['a > b', 'b > a c', 'c d > d'], [2, 2, 3]);
+check('in a chain each waits for the slice that takes in what it drops', ['a > b', 'b > c', 'c > d'], [1, 2, 3]);
+check('a deleted slice waits for the end of its chain', ['a > -', 'b > a', 'c > b'], [3, 2, 1]);
