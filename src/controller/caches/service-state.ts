@@ -111,7 +111,7 @@ export type SyncStage =
   /** `open`: how many reads have no answer. */
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
-  /** `open`: how many writes are queued or without an answer. `later`: planned writes of phase 2, while others are open. */
+  /** `open`: how many writes are queued or without an answer. `later`: planned writes of later phases. */
   | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }

@@ -30,7 +30,7 @@ export interface SlicesPlanInput {
 }
 
 export interface SlicesPlan {
-  /** Those of phase 1 first. */
+  /** By phase. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
   /** Those that arose since the last plan. */
