@@ -268,7 +268,7 @@ describe('the answer of a planner', () => {
 });
 
 describe('writes', () => {
-  it('go out in three turns: the first phase, then updates, then deletes', () => {
+  it('go out phase by phase, those of one phase side by side', () => {
     const w = world();
     w.service({});
     for (const name of ['web-a', 'web-b', 'web-c']) w.slice('slices', name);
@@ -277,7 +277,7 @@ describe('writes', () => {
       plans: [
         slicesPlan(
           write(1, 'create', 'web-d'),
-          write(2, 'delete', 'web-a', 2),
+          write(2, 'delete', 'web-a', 3),
           write(3, 'update', 'web-b', 2),
           write(4, 'update', 'web-c', 2),
         ),
@@ -294,7 +294,7 @@ describe('writes', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 0]);
   });
 
-  it('of later turns are not sent once one has failed, and the planner is told so', () => {
+  it('of later phases are not sent once one has failed, and the planner is told so', () => {
     const w = world();
     w.service({});
     w.slice('slices', 'web-a');
@@ -390,7 +390,7 @@ describe('a sync of what is not to be planned', () => {
   });
 });
 
-function write(id: number, verb: PlannedWrite['verb'], name: string, phase: 1 | 2 = 1): PlannedWrite {
+function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1): PlannedWrite {
   const body = verb === 'delete' ? new Uint8Array(0) : encodeObject(sliceObject(name, ''));
   return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, body };
 }
