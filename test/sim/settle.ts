@@ -36,7 +36,10 @@ const BACKLOG_MS = 30_000;
 
 /** @param lagMs the most that an API server lags behind the others */
 export function rightWithinMs(troubles: Iterable<Trouble>, lagMs: number): number {
+  const all = new Set(troubles);
   let ms = RIGHT_WITHIN_MS.change;
-  for (const trouble of troubles) ms = Math.max(ms, RIGHT_WITHIN_MS[trouble]);
+  for (const trouble of all) ms = Math.max(ms, RIGHT_WITHIN_MS[trouble]);
+  // A planner that was spoilt throws at the next plan, which a refused write may make minutes later.
+  if (all.has('poison') && all.has('refused')) ms += RIGHT_WITHIN_MS.poison;
   return ms + BACKLOG_MS + 2 * lagMs;
 }
