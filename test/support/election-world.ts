@@ -42,6 +42,8 @@ export interface Network {
   backMs: number;
   /** Watches bring nothing. */
   mute: boolean;
+  /** Admission puts this holder into what is written; '' = it alters nothing. */
+  holderIs: string;
 }
 
 export interface Candidate {
@@ -137,7 +139,7 @@ export function electionWorld(names: readonly string[], seed = 1, times = TIMES)
     const options: ElectionOptions = { ...LEASE, ...times, identity };
     const elector = createElector(options, createPrng(Math.floor(nextFloat(prng) * 2 ** 32)));
     const base = { mono: nextFloat(prng) * 1e6, wall: (nextFloat(prng) - 0.5) * 86_400_000 };
-    const network: Network = { cut: false, toMs: 0, backMs: 0, mute: false };
+    const network: Network = { cut: false, toMs: 0, backMs: 0, mute: false, holderIs: '' };
     const log: string[] = [];
     const cancelled = new Set<number>();
     const watches = new Map<number, Watch>();
@@ -215,7 +217,7 @@ export function electionWorld(names: readonly string[], seed = 1, times = TIMES)
       const sentAtMs = now;
       const backMs = 1 + network.backMs;
       at(now + 1 + network.toMs, () => {
-        const reply = ask(asked.method, asked.path, asked.body);
+        const reply = ask(asked.method, asked.path, admitted(asked.body));
         const answer = {
           type: 'response',
           id,
@@ -236,6 +238,12 @@ export function electionWorld(names: readonly string[], seed = 1, times = TIMES)
           at(now + backMs, () => deliver({ ...answer, contentType, body: Buffer.from(reply.body) }));
         }
       });
+    }
+
+    function admitted(body: Uint8Array | null): Uint8Array | null {
+      if (body === null || network.holderIs === '') return body;
+      const object = JSON.parse(Buffer.from(body).toString('utf8')) as { spec: object };
+      return Buffer.from(JSON.stringify({ ...object, spec: { ...object.spec, holderIdentity: network.holderIs } }));
     }
 
     function follow(id: number, watch: Watch): void {

@@ -312,7 +312,7 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
     elector.phase = { name: 'released' };
     return;
   }
-  const answer = readAnswer(event, elector.options);
+  const answer = readAnswer(event, attempt.verb, elector.options);
   switch (answer.type) {
     case 'lease':
       noteSuccess(elector, hands);
@@ -341,8 +341,11 @@ type Answer =
   | { readonly type: 'conflict' | 'missing' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** An answer to a request for a Lease that holds none says nothing: it is a proxy's, or a page to sign in. */
-function readAnswer(event: TransportEvent, key: LeaseKey): Answer {
+/**
+ * An answer to a request for a Lease that holds none says nothing: it is a proxy's, or a page to sign in. Nor does an
+ * answer to a write confirm anything where it names another holder: admission has altered the write.
+ */
+function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ...key }: ElectionOptions): Answer {
   if (event.type === 'failure') return { type: 'failed', message: `${event.kind}: ${event.message}` };
   assert(event.type === 'response', 'elector: an answer');
   const { status, contentType, body } = event;
@@ -352,7 +355,10 @@ function readAnswer(event: TransportEvent, key: LeaseKey): Answer {
     return { type: 'failed', message: readStatus(contentType, status, body).message ?? `HTTP status ${status}` };
   }
   try {
-    return { type: 'lease', lease: readLease(body, key) };
+    const lease = readLease(body, key);
+    const { holder } = lease.record;
+    if (verb === 'read' || holder === identity) return { type: 'lease', lease };
+    return { type: 'failed', message: `what was written names ${JSON.stringify(holder)} as the holder` };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return { type: 'failed', message: `HTTP status ${status}, but ${error.message}` };

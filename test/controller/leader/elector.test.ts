@@ -191,6 +191,17 @@ describe('an elector', () => {
     ]);
   });
 
+  it('a write whose answer names another holder confirms nothing', () => {
+    const world = electionWorld(['a']);
+    const [a] = world.candidates;
+    a!.network.holderIs = 'somebody';
+    world.run(20_000);
+    assert.equal(a!.mayWrite(), false);
+    assert.deepEqual(a!.log.slice(0, 1), [
+      'warning | Cannot read or write the Lease | kube-system/endpointd | what was written names "somebody" as the holder',
+    ]);
+  });
+
   it('a Lease that somebody removes is made again', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
