@@ -3,6 +3,7 @@ import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { fencedBy } from './leader/leadership.ts';
+import { beginLeading, endLeading } from './leader/take-over.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
@@ -31,6 +32,13 @@ export function createHands(
       withdraw: (queued, now) => withdraw(whole(), queued, now),
       reachedOf: (object) => reflectorOf(whole().reflectors, object),
       fence: () => fencedBy(whole().leadership),
+    },
+    elector: {
+      send: (request) => outbox.send({ for: 'lease', isWatch: request.stream }, request),
+      cancel: (id) => outbox.cancel(id),
+      log: outbox.log,
+      begin: (now) => beginLeading(whole(), now),
+      end: (now) => endLeading(whole(), now),
     },
     reads: {
       outbox,

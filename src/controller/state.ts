@@ -7,6 +7,7 @@ import type { EventPurpose } from './reports/event-requests.ts';
 import type { Instruments } from './reports/instruments.ts';
 import type { Journal } from './reports/journal.ts';
 import type { Reports } from './reports/reports.ts';
+import type { ElectorHands } from './leader/elector.ts';
 import type { Leadership } from './leader/leadership.ts';
 import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
@@ -78,6 +79,7 @@ export interface Hands {
   readonly reflectors: ReflectorHands;
   readonly writes: WriteHands;
   readonly reads: ReadHands;
+  readonly elector: ElectorHands;
 }
 
 /** Why a request was sent: routes its answer. */

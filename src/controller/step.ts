@@ -195,7 +195,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onOrphanConfirmed(state, purpose.unit, event, now);
       return;
     case 'lease':
-      onLeaseEvent(state, openCaches, event, now);
+      onLeaseEvent(state, event, now);
       return;
     case 'event':
       takeEventAnswer(state.outbox, state.recorder, event, now);
@@ -213,7 +213,9 @@ function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'respo
 
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
-  let wakeMs = wakeLeadership(state, openCaches, now);
+  let wakeMs = wakeLeadership(state, now);
+  // A cold standby that leads now.
+  if (!state.isShadow && state.phase === 'starting') openCaches(state, now);
   for (const reflector of state.reflectors) {
     wakeReflector(state.hands.reflectors, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
@@ -259,7 +261,7 @@ function drain(state: ControllerState, now: Now): number {
   if (state.releaseByMs === Infinity) {
     withdrawAll(state, now);
     state.releaseByMs = now.nowMs + RELEASE_MS_MAX;
-    leaveLease(state, openCaches, !busy, now);
+    leaveLease(state, !busy, now);
   }
   if (!hasLeftLease(state) && now.nowMs < state.releaseByMs) return state.releaseByMs;
   state.phase = 'stopped';

@@ -23,9 +23,7 @@ export interface Leadership {
   readonly writeTimeout: string;
   /** For a standby: units whose last plan had writes, by the monotonic ms of the oldest change behind them. */
   readonly behind: Map<Unit, number>;
-  /**
-   * Units whose slices have been listed in this leadership, or need not be because it is older than `LATE_WRITE_MS`.
-   */
+  /** Units whose slices have been listed in this leadership before something was made. */
   readonly listed: Set<Unit>;
 }
 
@@ -67,7 +65,8 @@ export function mustListFirst(
   if (leadership === null || phase?.name !== 'leader') return false;
   const isLate = phase.isAfterOther && now.nowMs - phase.since.nowMs < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
-  if (unit.controller.name === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;
+  // The name of an Endpoints object is a precondition itself.
+  if (unit.controller.kind === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;
   leadership.listed.add(unit);
   return true;
 }

@@ -9,56 +9,39 @@ import { recordEvent } from '../reports/event-recorder.ts';
 import type { ControllerState } from '../state.ts';
 import { onWriteDone } from '../syncs/sync.ts';
 import { onWriteAnswered } from '../writes/writes.ts';
+import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import { abandonLease, onElectorEvent, releaseLease, wakeElector, type ElectorHands } from './elector.ts';
+import { abandonLease, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
 import type { Leadership } from './leadership.ts';
-
-/** Lists and watches, where that has not begun. */
-export type OpenCaches = (state: ControllerState, now: Now) => void;
 
 /** How long the end of the process waits for the Lease to be given back. */
 export const RELEASE_MS_MAX = 2000;
 
 /** Does what is due for the Lease. Returns when something is due next, as `step`. */
-export function wakeLeadership(state: ControllerState, openCaches: OpenCaches, now: Now): number {
-  const { leadership } = state;
-  return leadership === null
-    ? Infinity
-    : wakeElector(leadership.elector, electorHands(state, leadership, openCaches), now);
+export function wakeLeadership({ leadership, hands }: ControllerState, now: Now): number {
+  return leadership === null ? Infinity : wakeElector(leadership.elector, hands.elector, now);
 }
 
 /** Takes the answer to a request for the Lease, or what its watch brings. */
-export function onLeaseEvent(state: ControllerState, openCaches: OpenCaches, event: TransportEvent, now: Now): void {
-  const leadership = state.leadership!;
-  onElectorEvent(leadership.elector, electorHands(state, leadership, openCaches), event, now);
+export function onLeaseEvent({ leadership, hands }: ControllerState, event: TransportEvent, now: Now): void {
+  assert(leadership !== null, 'an answer to a request for a Lease that nobody has asked for');
+  onElectorEvent(leadership.elector, hands.elector, event, now);
 }
 
 /** At the end of the process. @param answered every write has its answer, so another one may write at once */
-export function leaveLease(state: ControllerState, openCaches: OpenCaches, answered: boolean, now: Now): void {
-  const { leadership } = state;
+export function leaveLease({ leadership, hands }: ControllerState, answered: boolean, now: Now): void {
   if (leadership === null) return;
   const leave = answered ? releaseLease : abandonLease;
-  leave(leadership.elector, electorHands(state, leadership, openCaches), now);
+  leave(leadership.elector, hands.elector, now);
 }
 
 export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-function electorHands(state: ControllerState, leadership: Leadership, openCaches: OpenCaches): ElectorHands {
-  return {
-    send: (request) => state.outbox.send({ for: 'lease', isWatch: request.stream }, request),
-    cancel: (id) => state.outbox.cancel(id),
-    log: state.outbox.log,
-    begin(now) {
-      begin(state, leadership, now);
-      openCaches(state, now);
-    },
-    end: (now) => end(state, leadership, now),
-  };
-}
-
-function begin(state: ControllerState, leadership: Leadership, now: Now): void {
+/** The process leads from now on. */
+export function beginLeading(state: ControllerState, now: Now): void {
+  const leadership = leadershipOf(state);
   state.isShadow = false;
   tell(state, leadership, 'became leader', now);
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
@@ -78,7 +61,9 @@ function begin(state: ControllerState, leadership: Leadership, now: Now): void {
   state.reports.leads(now);
 }
 
-function end(state: ControllerState, leadership: Leadership, now: Now): void {
+/** It leads no longer: nothing more may be written. */
+export function endLeading(state: ControllerState, now: Now): void {
+  const leadership = leadershipOf(state);
   state.isShadow = true;
   tell(state, leadership, 'stopped leading', now);
   abortWrites(state, now);
@@ -87,6 +72,11 @@ function end(state: ControllerState, leadership: Leadership, now: Now): void {
     // What these have not written yet is planned once more, as a shadow.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
   }
+}
+
+function leadershipOf({ leadership }: ControllerState): Leadership {
+  assert(leadership !== null, 'who elects nobody does not lead');
+  return leadership;
 }
 
 /** Nobody waits for the answers any more, so it is unknown whether the writes were done. */
