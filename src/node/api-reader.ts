@@ -12,7 +12,7 @@ export interface ApiReader {
   /** @throws ReadError */
   readonly get: (path: string) => Promise<ObjectSource>;
   /**
-   * Reads every object of a collection, in pages. Only what `take` keeps stays in memory; null = nothing is kept of it.
+   * Reads every object of a collection, in pages: of half as many objects after one that is too big. Only what `take` keeps stays in memory; null = nothing is kept of it.
    * @param query such as `labelSelector=app%3Dweb`; '' = none
    * @throws ReadError
    */
@@ -40,7 +40,14 @@ export class ReadError extends Error {
   }
 }
 
-const PAGE = 500;
+const PAGE_ITEMS_MAX = 500;
+/** An answer with more than `ANSWER_BYTES_MAX` bytes. */
+class TooBigError extends ReadError {
+  constructor() {
+    super(0, `an answer has more than ${ANSWER_BYTES_MAX} bytes`);
+  }
+}
+
 const ANSWER_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 /** How often a list that expires between two pages begins anew, before it is given up. */
@@ -72,13 +79,20 @@ export function createApiReader(access: Access, readAccess: ReadAccess, userAgen
 async function listOnce<T>(ask: Asker, path: string, query: string, options: ListOptions<T>): Promise<T[]> {
   const { take, asJson, progress } = options;
   const accept = asJson === true ? JSON_TYPE : ACCEPT;
-  const first = `${path}?limit=${PAGE}${query === '' ? '' : `&${query}`}`;
   const kept: T[] = [];
   let count = 0;
+  let items = PAGE_ITEMS_MAX;
   for (let token = ''; ;) {
     const next = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
-    const { contentType, body } = await ask.answer(first + next, accept);
-    const page = readList(contentType, body);
+    let answer: Answer;
+    try {
+      answer = await ask.answer(`${path}?limit=${items}${query === '' ? '' : `&${query}`}${next}`, accept);
+    } catch (error) {
+      if (!(error instanceof TooBigError) || items === 1) throw error;
+      items = Math.floor(items / 2);
+      continue;
+    }
+    const page = readList(answer.contentType, answer.body);
     for (const item of page.items) {
       const taken = take(item);
       if (taken !== null) kept.push(taken);
@@ -159,7 +173,7 @@ async function bodyOf(stream: AsyncIterable<Buffer>): Promise<Uint8Array> {
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new ReadError(0, `an answer has more than ${ANSWER_BYTES_MAX} bytes`);
+    if (bytes > ANSWER_BYTES_MAX) throw new TooBigError();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

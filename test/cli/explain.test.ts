@@ -43,9 +43,16 @@ describe('endpointd explain', () => {
   /** By path: what is answered, or 403, 404 or 410. */
   let answers: Record<string, object | number>;
   const asked: string[] = [];
+  /** A page of so many is bigger than can be taken. */
+  let tooManyItems = Infinity;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://server');
     asked.push(request.url!);
+    if (Number(searchParams.get('limit')) >= tooManyItems) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(Buffer.alloc(65 * 2 ** 20, ' '));
+      return;
+    }
     const token = searchParams.get('continue');
     const answer = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
     const status = typeof answer === 'number' ? answer : 200;
@@ -156,6 +163,17 @@ describe('endpointd explain', () => {
     assert.equal(status, 0);
     assert.match(stdout, /Could not be seen: pods of shop: /);
     assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
+  });
+
+  it('goes on with half as many objects after a page that is too big', async () => {
+    answers = all();
+    tooManyItems = 250;
+    const { status, stdout } = await explain('service', 'shop/web');
+    tooManyItems = Infinity;
+    assert.equal(status, 0);
+    assert.doesNotMatch(stdout, /Could not be seen/);
+    const limits = asked.filter((path) => path.startsWith(`${V1}/pods`)).map((path) => /limit=(\d+)/.exec(path)![1]);
+    assert.deepEqual(limits, ['500', '250', '125']);
   });
 
   it('says in one line that no server answers', async () => {

@@ -244,7 +244,7 @@ function openWrite(
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
   const { failure } = unit.sync!;
   const { later } = stage;
-  const next = Math.min(...later.map(({ phase }) => phase));
+  const next = later.reduce((least, { phase }) => Math.min(least, phase), Infinity);
   stage.later = failure === null ? later.filter(({ phase }) => phase > next) : [];
   for (const write of later) {
     if (failure !== null) ackNotSent(unit, write);
