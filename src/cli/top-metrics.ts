@@ -1,7 +1,7 @@
 /** What the metrics of a controller show, endpointd's or kube-controller-manager's, and what they do not. */
 import type { Section } from '../page/page.ts';
 import { time } from './debug-page.ts';
-import { type Metrics, quantileOf, samplesOf, sumOf } from './metrics-text.ts';
+import { type Metrics, quantileOf, samplesOf, sumOf } from '../metrics/text.ts';
 
 export interface MetricsLook {
   readonly metrics: Metrics;

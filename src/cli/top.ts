@@ -7,7 +7,7 @@ import type { Section } from '../page/page.ts';
 import { debugHeadline, debugSections } from './debug-page.ts';
 import { bool, duration, parsed, text } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
-import { parseMetrics } from './metrics-text.ts';
+import { parseMetrics } from '../metrics/text.ts';
 import { monitorUrl, readGiven } from './monitor.ts';
 import { print } from './print.ts';
 import { textTable } from './text-table.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { debugJson } from '../../src/cli/debug-page.ts';
-import { parseMetrics, quantileOf, sumOf } from '../../src/cli/metrics-text.ts';
+import { parseMetrics, quantileOf, sumOf } from '../../src/metrics/text.ts';
 import { parseTopFlags } from '../../src/cli/top.ts';
 import { metricsSections, sourceOf } from '../../src/cli/top-metrics.ts';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';

@@ -85,7 +85,7 @@ describe('bad input on a real API server', () => {
   /** The event names the service and what the server said; so do the metric and the log. */
   async function expectStuck(service: string, said: RegExp): Promise<void> {
     // Its Endpoints may be so too, sooner or later than its slices.
-    const series = `controller="endpointslice",namespace="${NAMESPACE}",service="${service}",class="invalid"`;
+    const series = { controller: 'endpointslice', namespace: NAMESPACE, service, class: 'invalid' };
     await until(async () => (await endpointd.metrics()).sum('endpointd_stuck_service', series) === 1);
     // Lines are written some time after they are logged.
     const line = new RegExp(`"service":"${NAMESPACE}/${service}".*${said.source}`);
@@ -106,7 +106,7 @@ describe('bad input on a real API server', () => {
   }
 
   async function expectNotStuck(service: string): Promise<void> {
-    const labels = `namespace="${NAMESPACE}",service="${service}"`;
+    const labels = { namespace: NAMESPACE, service };
     await until(async () => (await endpointd.metrics()).sum('endpointd_stuck_service', labels) === 0);
   }
 

@@ -5,9 +5,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseMetrics, samplesOf, type Metrics } from '../../src/metrics/text.ts';
 import { kubeBinaries, type KubeBinaries } from './binaries.ts';
 import { startChild, type Child } from './child.ts';
-import { parseMetrics } from './metrics.ts';
 
 export interface ClusterOptions {
   /** False starts kube-apiserver without the WatchList feature. Default true. */
@@ -211,12 +211,10 @@ export async function startControllerManager(
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);
       const metrics = parseMetrics(text);
-      // Of all three controllers, whichever run.
-      const queue = 'name="endpoint';
       // Every add ends as work that is done, whatever comes of it; its gauges are taken twice a second only.
       return (
         status === 200 &&
-        metrics.sum('workqueue_adds_total', queue) === metrics.sum('workqueue_work_duration_seconds_count', queue)
+        sumOfQueues(metrics, 'workqueue_adds_total') === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count')
       );
     },
     stop: () => child.kill('SIGKILL'),
@@ -296,6 +294,12 @@ async function writeKeys(directory: string): Promise<void> {
   });
   await writeFile(join(directory, 'sa.key'), privateKey);
   await writeFile(join(directory, 'sa.pub'), publicKey);
+}
+
+/** Of the queues of all three controllers, whichever run. */
+function sumOfQueues(metrics: Metrics, name: string): number {
+  const own = samplesOf(metrics, name).filter(({ labels }) => labels['name']?.startsWith('endpoint'));
+  return own.reduce((sum, { value }) => sum + value, 0);
 }
 
 /** Ports that were free a moment ago, all different. */

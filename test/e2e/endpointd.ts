@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { request, WebSocket } from 'undici';
 import { startChild, type Child } from './child.ts';
 import type { Cluster } from './cluster.ts';
-import { parseMetrics, type Metrics } from './metrics.ts';
+import { readMetrics, type Metrics } from './metrics.ts';
 
 /** `endpointd run` as an operator starts it: a process of its own. */
 export interface Endpointd {
@@ -104,7 +104,7 @@ export async function startEndpointd(
     }
   }
 
-  const metrics = async (): Promise<Metrics> => parseMetrics((await get('/metrics')).text);
+  const metrics = async (): Promise<Metrics> => readMetrics((await get('/metrics')).text);
 
   const endpointd: Endpointd = {
     child,

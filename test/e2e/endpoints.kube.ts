@@ -207,18 +207,12 @@ for (const variant of VARIANTS) {
       const metrics = await endpointd.metrics();
       const writes = metrics.lines('endpointd_writes_total');
       for (const controller of ['endpoints', 'endpointslice']) {
-        const applied = metrics.sum(
-          'endpointd_writes_total',
-          `controller="${controller}",verb="create",result="applied"`,
-        );
+        const applied = metrics.sum('endpointd_writes_total', { controller, verb: 'create', result: 'applied' });
         assert.equal(applied, 1, writes);
       }
       // What is missing in the namespace that is being terminated cannot be created there.
-      assert.equal(
-        metrics.sum('endpointd_writes_total', 'controller="endpoints",verb="create",result="refused"'),
-        1,
-        writes,
-      );
+      const refused = { controller: 'endpoints', verb: 'create', result: 'refused' };
+      assert.equal(metrics.sum('endpointd_writes_total', refused), 1, writes);
       assert.equal(metrics.sum('endpointd_writes_total'), 3, writes);
       const canary = `${world.namespace}/web`;
       const again = await endpointsVersions(client);

@@ -109,7 +109,7 @@ describe('the log of endpointd', () => {
     await lines(test, second, 'Another writer');
     for (const line of await told()) assert.equal(line['manager'], 'endpointd', JSON.stringify(line));
     const edits = async (of: Endpointd): Promise<number> =>
-      (await of.metrics()).sum('endpointd_foreign_edits_total', 'manager="endpointd"');
+      (await of.metrics()).sum('endpointd_foreign_edits_total', { manager: 'endpointd' });
     assert.ok((await edits(endpointd)) + (await edits(second)) >= SERVICES);
     await second.term();
     await endpointd.term();
@@ -131,7 +131,7 @@ describe('the log of endpointd', () => {
     );
     assert.deepEqual(await warningsOf(endpointd), told);
     const metrics = await endpointd.metrics();
-    assert.ok(metrics.sum('endpointd_foreign_edits_total', 'manager="kube-controller-manager"') >= 3);
+    assert.ok(metrics.sum('endpointd_foreign_edits_total', { manager: 'kube-controller-manager' }) >= 3);
     test.diagnostic(metrics.lines('endpointd_foreign_edits_total{'));
     await manager.stop();
     await expectAllRight(client);

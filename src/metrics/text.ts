@@ -1,4 +1,4 @@
-/** The text format of Prometheus, read: what `top` needs of it. */
+/** The text format of Prometheus, read. */
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
