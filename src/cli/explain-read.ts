@@ -21,9 +21,9 @@ import type {
   ServiceRecord,
 } from '../kube/types.ts';
 import type { Interner } from '../lib/interner.ts';
-import { type ApiReader, ReadError } from '../node/api-reader.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { readObject } from '../shard/read-object.ts';
+import { type ApiReader, ReadError } from './api-reader.ts';
 
 export interface Reading {
   readonly reader: ApiReader;
@@ -89,7 +89,7 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
     putNode(table, projectNode(item, interner));
     return null;
   };
-  const listed = reader.list('/api/v1/nodes', '', { take, progress: (count) => progress(`${count} nodes read`) });
+  const listed = reader.list({ path: '/api/v1/nodes' }, { take, progress: (count) => progress(`${count} nodes read`) });
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
@@ -135,10 +135,10 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
     see(
       reading,
       `endpointslices of ${namespace}`,
-      reader.list(slicesPath(namespace), `labelSelector=${encodeURIComponent(`${SERVICE_NAME_LABEL}=${name}`)}`, {
-        take: (item) => item,
-        asJson: true,
-      }),
+      reader.list(
+        { path: slicesPath(namespace), labelSelector: `${SERVICE_NAME_LABEL}=${name}`, form: 'json' },
+        { take: (item) => item },
+      ),
     ),
   ]);
   const readable = (slices ?? []).map((item) => decoded(reading, item, 'endpointslice') as EndpointSlice | null);
@@ -225,13 +225,16 @@ export async function readPods(
   take: (pod: PodRecord) => boolean,
 ): Promise<PodRecord[]> {
   const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
-  return reader.list(`/api/v1/namespaces/${namespace}/pods`, '', {
-    take: (item) => {
-      const pod = projectPod(item, interner, kubeletShutdownIsTermination);
-      return take(pod) ? pod : null;
+  return reader.list(
+    { path: `/api/v1/namespaces/${namespace}/pods` },
+    {
+      take: (item) => {
+        const pod = projectPod(item, interner, kubeletShutdownIsTermination);
+        return take(pod) ? pod : null;
+      },
+      progress: (count) => progress(`${count} pods read`),
     },
-    progress: (count) => progress(`${count} pods read`),
-  });
+  );
 }
 
 /** Keeps what may concern the Service. Of pods that only come near it, no more are kept than are shown. */

@@ -5,9 +5,7 @@ import { projectPod, projectService } from '../kube/project.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { createInterner } from '../lib/interner.ts';
 import { printable, printableJson } from '../lib/printable.ts';
-import { createApiReader, ReadError } from '../node/api-reader.ts';
-import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
-import { userAgent } from '../node/version.ts';
+import { createApiReader, ReadError } from './api-reader.ts';
 import {
   isNear,
   missing,
@@ -29,6 +27,7 @@ import { PLANNING_FLAGS, SERVER_FLAGS } from './flags.ts';
 import { monitorOf, monitorUrl } from './monitor.ts';
 import { print } from './print.ts';
 import { createProgress } from './progress.ts';
+import { openServer } from './server.ts';
 import { StartError, UsageError } from './usage.ts';
 
 const OUTPUT = {
@@ -104,16 +103,9 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
 /** `endpointd explain`. Gives the exit status: 0 = explained, 1 = there is no such object, or it could not be seen. */
 export async function explain(args: readonly string[]): Promise<number> {
   const options = parseExplainFlags(args, (text) => process.stdout.write(text));
-  const { kubeconfig, master } = options;
-  const credentials = createCredentials({
-    kubeconfig,
-    master,
-    env: process.env,
-    serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
-  });
-  const access = await credentials.read('refresh');
+  const server = await openServer(options, () => undefined);
   const endpointd = await monitorOf(options.endpointd, options.tokenFile);
-  const reader = createApiReader(access, credentials.read, userAgent());
+  const reader = createApiReader(server);
   const progress = createProgress(process.stderr, () => performance.now());
   const reading: Reading = {
     reader,
@@ -137,7 +129,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
     throw error;
   } finally {
-    await Promise.all([reader.close(), endpointd?.close()]);
+    await Promise.all([server.close(), endpointd?.close()]);
   }
 }
 
@@ -226,15 +218,18 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
   const { reader, interner, othersMax, progress } = reading;
   let nearCount = 0;
   const isSelecting = (service: ServiceRecord): boolean => labelsMissing(labels, service.selector ?? []).length === 0;
-  const listed = reader.list(`/api/v1/namespaces/${namespace}/services`, '', {
-    take: (item) => {
-      const service = projectService(item, interner);
-      if (service.selector === null) return null;
-      if (isSelecting(service)) return service;
-      return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
+  const listed = reader.list(
+    { path: `/api/v1/namespaces/${namespace}/services` },
+    {
+      take: (item) => {
+        const service = projectService(item, interner);
+        if (service.selector === null) return null;
+        if (isSelecting(service)) return service;
+        return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
+      },
+      progress: (count) => progress(`${count} Services read`),
     },
-    progress: (count) => progress(`${count} Services read`),
-  });
+  );
   const services = sortedByName((await see(reading, `services of ${namespace}`, listed)) ?? []);
   return {
     selecting: services.filter(isSelecting),

@@ -5,7 +5,6 @@ import { createLoop, type Loop } from '../controller/loop.ts';
 import { debugView } from '../controller/reports/debug-view.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
-import { createCredentials, type Credentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
 import { endNow, looksUpNames } from '../node/end-process.ts';
 import { startHttp, type Health, type HealthPath, type HttpServer } from '../node/http.ts';
 import { createLog, type Log } from '../node/log.ts';
@@ -17,6 +16,7 @@ import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
+import { credentialsOf } from './server.ts';
 import { shardsFactory } from './shards.ts';
 import { openTrace } from './trace-file.ts';
 import { starting } from './usage.ts';
@@ -97,11 +97,6 @@ export async function run(args: readonly string[]): Promise<number> {
   // Node's thread pool reads files and looks up names; both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
   return idle ? status : endNow(status);
-}
-
-function credentialsOf({ kubeconfig, master }: RunOptions): Credentials {
-  const { env } = process;
-  return createCredentials({ kubeconfig, master, env, serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY });
 }
 
 /** The log, its counters, and its last lines however the process ends. */

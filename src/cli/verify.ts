@@ -3,18 +3,13 @@ import { createLoop, type Loop } from '../controller/loop.ts';
 import type { LogEffect } from '../controller/effect.ts';
 import { createMetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
-import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
 import { endNow } from '../node/end-process.ts';
 import { createLog } from '../node/log.ts';
 import { writeReport } from '../node/output.ts';
 import { createRandom } from '../node/random.ts';
-import { readOnly } from '../node/read-only-transport.ts';
 import { onStopSignals } from '../node/signals.ts';
-import { createTransport } from '../node/transport.ts';
-import { userAgent } from '../node/version.ts';
 import { renderPage } from '../page/page.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { TransportEvent, Transport } from '../ports/transport.ts';
 import { createListReader } from '../verify/list-reader.ts';
 import { progressText } from '../verify/progress.ts';
 import { reportPage } from '../verify/report-page.ts';
@@ -23,6 +18,7 @@ import { reportOf, type Report } from '../verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
 import { parseVerifyFlags, type VerifyOptions } from './flags.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { openServer } from './server.ts';
 import { shardsFactory } from './shards.ts';
 import { starting } from './usage.ts';
 
@@ -51,40 +47,25 @@ function outputOf(report: Report, format: VerifyOptions['output']): string {
 }
 
 async function look(options: VerifyOptions): Promise<Report> {
-  const { env } = process;
-  const { kubeconfig, master } = options;
-  const credentials = createCredentials({
-    kubeconfig,
-    master,
-    env,
-    serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
-  });
-  const access = await credentials.read('refresh');
+  const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
+  const server = await openServer(options, log.write);
   const createShards = await shardsFactory(options);
   const clock = createClock();
   const startedMs = clock.nowMs();
   const startedAt = new Date(clock.wallMs()).toISOString();
   const progress = createProgress(process.stderr, () => clock.nowMs());
-  const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
-  const closers: (() => void | Promise<void>)[] = [];
-  const transport = (deliver: (events: readonly TransportEvent[]) => void): Transport => {
-    const { read: readAccess, refreshMs } = credentials;
-    const more = { userAgent: userAgent(), maxWritesInFlight: 1, clock, log: log.write, observe: () => undefined };
-    const created = readOnly(createTransport({ access, readAccess, refreshMs, ...more }, deliver));
-    closers.push(() => created.close());
-    return created;
-  };
+  const closers: (() => void | Promise<void>)[] = [server.close];
   const loop: Loop = createLoop({
     options: options.controller,
     clock: createClock(),
     random: createRandom(),
-    transport,
+    transport: server.transport,
     shards(deliver) {
       const shards = createShards(deliver, createMetricStore());
       closers.push(() => shards.close());
       return shards;
     },
-    host: new URL(access.origin).host,
+    host: new URL(server.origin).host,
     log: (line: LogEffect) => {
       if (options.v > 0) log.write(line);
     },
@@ -94,7 +75,7 @@ async function look(options: VerifyOptions): Promise<Report> {
   });
   const { kubeApiQps, kubeApiBurst } = options.controller;
   const controllers = loop.state.controllers.length;
-  const reader = createListReader(transport, clock, kubeApiQps * controllers, kubeApiBurst * controllers);
+  const reader = createListReader(server.transport, clock, kubeApiQps * controllers, kubeApiBurst * controllers);
   const { watchMs, timeoutMs } = options;
   const verification = createVerification({
     state: loop.state,
@@ -105,7 +86,7 @@ async function look(options: VerifyOptions): Promise<Report> {
   });
   loop.start();
   await untilOver(verification, clock, progress);
-  const report = reportOf(verification, { server: access.origin, startedAt, startedMs });
+  const report = reportOf(verification, { server: server.origin, startedAt, startedMs });
   progress.done(headline(report));
   loop.stop();
   for (const close of closers) await close();

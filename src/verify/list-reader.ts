@@ -3,12 +3,13 @@ import { createTokenBucket, tryTakeToken } from '../controller/writes/rate-limit
 import { readList, type ListPage } from '../kube/list.ts';
 import { ACCEPT, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
-import { readStatus } from '../kube/status.ts';
+import { isApiAnswer, readStatus } from '../kube/status.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../ports/transport.ts';
 
 const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const ACCEPT_METADATA_LIST = `${PROTOBUF};${AS_PARTIAL_LIST},${JSON_TYPE};${AS_PARTIAL_LIST},${ACCEPT}`;
+const ACCEPTS = { records: ACCEPT, metadata: ACCEPT_METADATA_LIST, json: JSON_TYPE } as const;
 const PAGE_ITEMS_MAX = 500;
 const TIMEOUT_MS = 60_000;
 
@@ -18,8 +19,8 @@ export interface ListQuery {
   /** Empty texts do not select. */
   readonly fieldSelector: string;
   readonly labelSelector: string;
-  /** Only metadata are read. */
-  readonly metadata: boolean;
+  /** What is read of each object: all that the API has, its metadata alone, or all as JSON. */
+  readonly form: keyof typeof ACCEPTS;
 }
 
 export interface ListReader {
@@ -32,7 +33,14 @@ export interface ListReader {
   readonly wake: () => void;
 }
 
-export type ListResult = { readonly version: string } | { readonly failure: string };
+export type ListResult = { readonly version: string } | ListFailure;
+
+export interface ListFailure {
+  /** One line, of the server where it has answered. */
+  readonly failure: string;
+  /** 0 = no answer of an API server, or one that cannot be read. */
+  readonly status: number;
+}
 
 interface Reading {
   readonly query: ListQuery;
@@ -80,7 +88,7 @@ export function createListReader(
       return;
     }
     if (event.type !== 'response' || event.status !== 200) {
-      onDone({ failure: failureOf(event) });
+      onDone(failureOf(event));
       return;
     }
     let page: ListPage;
@@ -89,7 +97,7 @@ export function createListReader(
       onPage(page);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      onDone({ failure: error.message });
+      onDone({ failure: error.message, status: 0 });
       return;
     }
     reading.continueToken = page.continueToken;
@@ -107,12 +115,12 @@ export function createListReader(
 }
 
 function requestOf(reading: Reading): Omit<HttpRequest, 'id'> {
-  const { path, metadata } = reading.query;
+  const { path, form } = reading.query;
   return {
     lane: 'list',
     method: 'GET',
     path: `${path}?${queryText(reading)}`,
-    accept: metadata ? ACCEPT_METADATA_LIST : ACCEPT,
+    accept: ACCEPTS[form],
     contentType: '',
     body: null,
     stream: false,
@@ -128,9 +136,13 @@ function queryText({ query: { fieldSelector, labelSelector }, continueToken, pag
   return query.toString();
 }
 
-function failureOf(event: TransportEvent): string {
-  if (event.type === 'failure') return `${event.kind}: ${event.message}`;
-  if (event.type !== 'response') return `${event.type} is no answer to a list`;
-  const { message, reason } = readStatus(event.contentType, event.status, event.body);
-  return `${event.status} ${message ?? reason ?? ''}`;
+function failureOf(event: TransportEvent): ListFailure {
+  if (event.type === 'failure') return { failure: `${event.kind}: ${event.message}`, status: 0 };
+  if (event.type !== 'response') return { failure: `${event.type} is no answer to a list`, status: 0 };
+  const { contentType, status, body } = event;
+  if (!isApiAnswer(contentType, body)) {
+    return { failure: `no answer of an API server: HTTP status ${status}`, status: 0 };
+  }
+  const { message, reason } = readStatus(contentType, status, body);
+  return { failure: message ?? reason ?? `HTTP status ${status}`, status };
 }

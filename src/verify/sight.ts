@@ -86,7 +86,7 @@ export function lookAt(
     }
     reader.read(step.query, step.onPage, (result: ListResult) => {
       if ('failure' in result) {
-        done(sights, `${step.query.path}: ${result.failure}`);
+        done(sights, `${step.query.path}: ${result.status === 0 ? '' : `${result.status} `}${result.failure}`);
         return;
       }
       step.onEnd?.(result.version);
@@ -115,7 +115,7 @@ function stepsOf(
   const managedBy = state.controllers.map((controller) => controller.managedBy).filter((value) => value !== '');
   const selector = service === '' ? null : (getService(state, namespace, service)?.record?.selector ?? null);
   const query = (path: string, more: Partial<ListQuery>): ListQuery => {
-    return { path, fieldSelector: '', labelSelector: '', metadata: false, ...more };
+    return { path, fieldSelector: '', labelSelector: '', form: 'records', ...more };
   };
   const steps: Step[] = [];
   if (resources.has('endpoints')) {
@@ -132,13 +132,13 @@ function stepsOf(
     });
   }
   steps.push({
-    query: query(`/api/v1${within}/services`, { fieldSelector: named, metadata: true }),
+    query: query(`/api/v1${within}/services`, { fieldSelector: named, form: 'metadata' }),
     onPage: ({ items }) => items.forEach((source) => compareService(state, sights, projectMeta(source))),
   });
   if (resources.has('pods') && (service === '' || selector !== null)) {
     const seen = new Set<string>();
     steps.push({
-      query: query(`/api/v1${within}/pods`, { labelSelector: selectorText(selector), metadata: true }),
+      query: query(`/api/v1${within}/pods`, { labelSelector: selectorText(selector), form: 'metadata' }),
       onPage: ({ items }) => items.forEach((source) => comparePod(state, sights, seen, projectMeta(source))),
       onEnd: (version) => compareMissingPods(state, sights, seen, version),
     });

@@ -1,0 +1,48 @@
+/** How a command reaches the API server: with the credentials of `run`, and without a controller. */
+import process from 'node:process';
+import { createClock } from '../node/clock.ts';
+import { createCredentials, type Credentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
+import type { LogLine } from '../node/log.ts';
+import { readOnly } from '../node/read-only-transport.ts';
+import { createTransport } from '../node/transport.ts';
+import { userAgent } from '../node/version.ts';
+import type { Transport, TransportEvent } from '../ports/transport.ts';
+
+export interface Server {
+  /** `https://host:port` */
+  readonly origin: string;
+  /** Lets only GET through. */
+  readonly transport: (deliver: (events: readonly TransportEvent[]) => void) => Transport;
+  /** Ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+export function credentialsOf(flags: { readonly kubeconfig: string; readonly master: string }): Credentials {
+  const { kubeconfig, master } = flags;
+  const { env } = process;
+  return createCredentials({ kubeconfig, master, env, serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY });
+}
+
+/** @throws CredentialsError */
+export async function openServer(
+  flags: { readonly kubeconfig: string; readonly master: string },
+  log: (line: LogLine) => void,
+): Promise<Server> {
+  const credentials = credentialsOf(flags);
+  const access = await credentials.read('refresh');
+  const { read: readAccess, refreshMs } = credentials;
+  const clock = createClock();
+  const closers: (() => Promise<void>)[] = [];
+  return {
+    origin: access.origin,
+    transport(deliver) {
+      const more = { userAgent: userAgent(), maxWritesInFlight: 1, clock, log, observe: () => undefined };
+      const transport = createTransport({ access, readAccess, refreshMs, ...more }, deliver);
+      closers.push(() => transport.close());
+      return readOnly(transport);
+    },
+    async close() {
+      await Promise.all(closers.map((close) => close()));
+    },
+  };
+}
