@@ -95,6 +95,8 @@ export function createWatcher(options: WatcherOptions): Watcher {
       if (entry !== null) push(entry);
     },
     bookmark(revision) {
+      // A watch from a version that is still to come hears nothing before it, not even how far the server is.
+      if (revision < options.fromRevision) return;
       push(frames.bookmark({ resourceVersion: String(revision) }));
     },
     finish(status) {

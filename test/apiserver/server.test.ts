@@ -155,6 +155,24 @@ describe('watches in time', () => {
     assert.deepEqual(seen, ['60: BOOKMARK', '98: BOOKMARK', '100: ended']);
   });
 
+  test('a watch from a version that is still to come hears nothing before it', () => {
+    const world = createWorld();
+    const version = create(world, 'a');
+    const watch = world.watch(`resourceVersion=${version + 3}&allowWatchBookmarks=true&timeoutSeconds=600`);
+    const bookmarkDue = (): string[] => {
+      world.nowMs += 60_000;
+      tick(world.server, world.nowMs);
+      return taken(watch);
+    };
+    create(world, 'b');
+    assert.deepEqual(bookmarkDue(), []);
+    create(world, 'c');
+    create(world, 'd');
+    assert.deepEqual(bookmarkDue(), ['BOOKMARK']);
+    create(world, 'e');
+    assert.deepEqual(bookmarkDue(), ['ADDED e', 'BOOKMARK']);
+  });
+
   test('without a timeout a watch lasts between 30 and 60 minutes', () => {
     const world = createWorld();
     world.watch('');

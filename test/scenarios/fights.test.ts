@@ -98,6 +98,20 @@ describe('objects that somebody deletes as soon as they are there', () => {
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 
+  for (const kind of KINDS) {
+    it(`${kind.title} to which admission gives a label is no exception`, () => {
+      const sim = settled();
+      sim.admission = ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, 'by/admission': '1' };
+      };
+      const waits = rounded(fight(sim, kind, kind.delete, 300));
+      const first = kind === ENDPOINTS_KIND ? 0.1 : 0.9;
+      // What admission does is looked at again too: that comes in between once.
+      assert.deepEqual(waits.slice(0, 7), [first, 0.9, 1.8, 3.6, 7.2, 10, 10]);
+      assert.equal(waits.length, 33, 'writes in 300 s');
+    });
+  }
+
   it('a mirrored slice likewise; Endpoints that go and come again are no fight', () => {
     const sim = settled({ options: { slices: false, mirroring: true } });
     createService(sim, { name: 'hand', spec: { selector: null } });

@@ -2,6 +2,7 @@
 import { watchLostAnswers } from './lost-answers.ts';
 import { readyKeys, takenAway, type Versions } from './ready-endpoints.ts';
 import { isHeld, type Run } from './run.ts';
+import type { Sim } from '../support/sim.ts';
 import type { SimObserver } from '../support/sim-network.ts';
 import type { Sync } from '../../src/controller/caches/service-state.ts';
 import type { ControllerState } from '../../src/controller/state.ts';
@@ -15,7 +16,7 @@ import {
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
-/** No path is asked for more often in ten seconds: a loop without a pause. */
+/** One process asks for no path more often in ten seconds: a loop without a pause. */
 const ASKED_MAX = 150;
 const ASKED_WITHIN_MS = 10_000;
 /** Streams that have been open for so long are known to be up. */
@@ -30,12 +31,16 @@ export function watchOver(run: Run, breach: (text: string) => void): SimObserver
   const { sim } = run;
   const views = createViews(run);
   const lostAnswers = watchLostAnswers(run, breach);
-  const asked = new Map<string, { sinceMs: number; count: number }>();
+  let asked = new Map<string, { sinceMs: number; count: number }>();
+  let process: Sim['loop'] = null;
   let target: KubeObject | undefined;
   let hadReady = false;
 
   function countAsked({ lane, method, path }: HttpRequest): void {
     if (lane === 'event') return;
+    // A new process lists everything anew: a story of restarts is no loop of any of them.
+    if (sim.loop !== process) asked = new Map();
+    process = sim.loop;
     const key = `${method} ${path.split('?')[0]}`;
     const now = sim.nowMs();
     const entry = asked.get(key);

@@ -9,6 +9,7 @@ import { play } from './play.ts';
 import { shrink } from './shrink.ts';
 import { makeStory, SIMPLEST_WORLD, type Happening, type Story } from './story.ts';
 import type { Sim } from '../support/sim.ts';
+import type { HttpRequest } from '../../src/ports/transport.ts';
 
 const SEEDS = 100;
 
@@ -83,6 +84,31 @@ describe('the simulation finds', () => {
       };
     });
     assert.match(wrong!, /PUT .* changes nothing/);
+  });
+
+  /** 150 requests for one path, 20 ms apart. */
+  const askOften = (sim: Sim, between: (i: number) => void = () => undefined): void => {
+    const request = { lane: 'read', method: 'GET', path: '/api/v1/pods' } as HttpRequest;
+    for (let i = 0; i < 150; i++) {
+      sim.at(sim.nowMs() + 20 * i, () => {
+        between(i);
+        sim.observer.before(request);
+      });
+    }
+  };
+
+  it('a process that asks without a pause, and not the first lists of many processes', () => {
+    assert.match(
+      wrongOf((sim) => askOften(sim))!,
+      /^at .* GET \/api\/v1\/pods is asked for 150 times within ten/,
+    );
+    const restart = (sim: Sim) => (i: number) => {
+      if (i % 50 === 0) sim.start();
+    };
+    assert.equal(
+      wrongOf((sim) => askOften(sim, restart(sim))),
+      null,
+    );
   });
 
   const loseStreams = (sim: Sim): void => {

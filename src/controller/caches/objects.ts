@@ -36,7 +36,7 @@ import {
 import type { ControllerState } from '../state.ts';
 import { fateOfObjects, isWanted, kindOf } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
-import { dropNews, needsRead, noteObserved, noteUncertain } from '../syncs/planner-view.ts';
+import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
 import { labelsEqual, labelsGet } from '../../kube/labels.ts';
@@ -317,7 +317,7 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
   else takeSlice(state, object, object.unit, known, event, now);
   // Somebody else has changed its metadata since. Only the server knows how.
-  if (event.content === AS_SENT) becomeUncertain(object);
+  if (event.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
 }
 
@@ -433,8 +433,8 @@ function takeSlice(
     if (unit.sync === null) forgetSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
-  } else if (needsRead(unit.service.view, controller.kind) || isOfThePast(known, object)) {
-    // Where a reply or the planner was lost, it is not known whose doing it is: the next plan begins with a look at it.
+  } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
+    // Where a reply was lost, it is not known whose doing it is: the next plan begins with a look at it.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
   } else noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
@@ -473,7 +473,7 @@ export function compareLabels(
 ): void {
   const sent = projectMeta(readObject(PROTOBUF, body));
   if (labelsEqual(sent.labels, applied.labels)) return;
-  becomeUncertain(object);
+  noteUnkept(object.service.view, kindOf(object));
   noteAltered(state, object, 'What was written was given other labels', now);
 }
 

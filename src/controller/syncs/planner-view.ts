@@ -168,6 +168,11 @@ export function noteUncertain(view: PlannerView, kind: OutputKind): void {
   setTold(view, kind, 'uncertain');
 }
 
+/** What the server holds was told, but its content was not kept: the next plan begins with a read. */
+export function noteUnkept(view: PlannerView, kind: OutputKind): void {
+  giveUp(view, kind, true);
+}
+
 /**
  * A planned write has its outcome. Its planner is told with the next entry. If that planner is gone, its successor
  * learns of the objects by a read.
