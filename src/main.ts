@@ -32,6 +32,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
     load: async () => (await import('./cli/top.ts')).top,
   },
+  'endpoints-readers': {
+    summary: 'who still reads v1.Endpoints, from audit logs',
+    load: async () => (await import('./cli/endpoints-readers.ts')).endpointsReaders,
+  },
   serve: {
     summary: 'the embedded API server alone, on loopback',
     load: async () => (await import('./cli/serve.ts')).serve,
@@ -42,6 +46,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
+const NAME_WIDTH = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+
 const HELP = `Usage: endpointd <command> [--flag=value ...]
 
 Keeps the Endpoints and EndpointSlices of every Service of a large Kubernetes cluster right, in
@@ -49,7 +55,7 @@ place of kube-controller-manager's endpoints, endpointslice and endpointslice-mi
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(7)} ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(NAME_WIDTH)} ${summary}`)
   .join('\n')}
 
 endpointd <command> --help lists the flags of a command; endpointd --version prints the version.

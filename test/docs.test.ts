@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseDemoFlags } from '../src/cli/demo.ts';
+import { parseEndpointsReadersFlags } from '../src/cli/endpoints-readers.ts';
 import { parseExplainFlags } from '../src/cli/explain.ts';
 import { parseRunFlags, parseVerifyFlags } from '../src/cli/flags.ts';
 import { parseServeFlags } from '../src/cli/serve.ts';
@@ -77,6 +78,7 @@ test('flags that the documents name exist', () => {
     parseRunFlags,
     parseServeFlags,
     parseDemoFlags,
+    parseEndpointsReadersFlags,
     parseExplainFlags,
     parseTopFlags,
     parseVerifyFlags,

@@ -37,7 +37,7 @@ export interface CommandFlags {
   /** Such as `endpointd run`. */
   readonly command: string;
   readonly description: string;
-  /** What stands beside the flags, in order; the options have them by these names. */
+  /** What stands beside the flags, in order; the options have them by these names. `name...`, the last: one or more. */
   readonly arguments?: readonly string[];
   readonly groups: readonly FlagGroup[];
 }
@@ -63,7 +63,9 @@ export function parseFlags(
   command.helpOption('-h, --help', 'this text');
   parseWith(command, args, print);
   const values = command.opts<Record<string, unknown>>();
-  const said = names.map((argument, at) => [argument, command.args[at]] as const);
+  const said = names.map(
+    (argument, at) => [argument.replace('...', ''), command.processedArgs[at] as unknown] as const,
+  );
   const options = rows.map(
     ({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]] as const,
   );

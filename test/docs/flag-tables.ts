@@ -1,5 +1,6 @@
 /** The tables of flags in the documents, made from the rows in `src/cli`. */
 import type { FlagGroup } from '../../src/cli/flag-table.ts';
+import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/endpoints-readers.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
@@ -42,6 +43,13 @@ export const EXPLAIN_PARTS: readonly Part[] = [
 
 export const TOP_PARTS: readonly Part[] = [
   { marker: '<!-- flags of top, made by `npm run docs` from src/cli/top.ts -->', text: tableOf(TOP_FLAGS.groups) },
+];
+
+export const RETIRING_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of endpoints-readers, made by `npm run docs` from src/cli/endpoints-readers.ts -->',
+    text: tableOf(ENDPOINTS_READERS_FLAGS.groups),
+  },
 ];
 
 /** What flags cost has a column where one of them says it. */
