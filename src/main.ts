@@ -28,6 +28,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/verify.ts')).verify,
     failure: 2,
   },
+  'check-rights': {
+    summary: 'whether the API server lets endpointd do all that its flags need',
+    load: async () => (await import('./cli/check-rights.ts')).checkRights,
+    failure: 2,
+  },
   top: {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
     load: async () => (await import('./cli/top.ts')).top,

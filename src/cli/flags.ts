@@ -398,6 +398,38 @@ export function parseVerifyFlags(args: readonly string[], print: (text: string) 
   return { ...runOptions(flags, ignored), output, watchMs, timeoutMs };
 }
 
+const RIGHTS_CHECK = {
+  output: {
+    kind: choice('<format>', ['text', 'json']),
+    default: 'text',
+    help: 'a table for people, or JSON',
+    short: 'o',
+  },
+} as const;
+
+const CHECK_RIGHTS_FLAGS = {
+  command: 'endpointd check-rights',
+  description:
+    'Asks the API server whether endpointd, as whom the kubeconfig says, may do all that these flags need. Takes the flags of endpointd run. Exit status: 0 = it may, 1 = rights are missing, 2 = could not tell.',
+  groups: [{ title: 'Output', flags: RIGHTS_CHECK }, ...RUN_FLAGS.groups],
+} as const satisfies CommandFlags;
+
+/** What `endpointd check-rights` is told, by the names of its flags. */
+export interface CheckRightsOptions extends RunOptions {
+  readonly output: 'text' | 'json';
+}
+
+/**
+ * Reads the arguments after `endpointd check-rights`.
+ * @param print where `--help` goes
+ * @throws UsageError or HelpShown
+ */
+export function parseCheckRightsFlags(args: readonly string[], print: (text: string) => void): CheckRightsOptions {
+  const { args: own, ignored } = takeForeignFlags(args, CHECK_RIGHTS_FLAGS.groups);
+  const { output, ...flags } = parseFlags(CHECK_RIGHTS_FLAGS, own, print) as RunFlags & OptionsOf<typeof RIGHTS_CHECK>;
+  return { ...runOptions(flags, ignored), output };
+}
+
 /**
  * Reads the arguments after `endpointd run`.
  * @param print where `--help` goes

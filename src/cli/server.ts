@@ -11,7 +11,6 @@ import type { Transport, TransportEvent } from '../ports/transport.ts';
 export interface Server {
   /** `https://host:port` */
   readonly origin: string;
-  /** Lets only GET through. */
   readonly transport: (deliver: (events: readonly TransportEvent[]) => void) => Transport;
   /** Ends all connections. */
   readonly close: () => Promise<void>;
@@ -23,10 +22,14 @@ export function credentialsOf(flags: { readonly kubeconfig: string; readonly mas
   return createCredentials({ kubeconfig, master, env, serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY });
 }
 
-/** @throws CredentialsError */
+/**
+ * @param guard what stands before each transport, so that a command can do no more than it should
+ * @throws CredentialsError
+ */
 export async function openServer(
   flags: { readonly kubeconfig: string; readonly master: string },
   log: (line: LogLine) => void,
+  guard: (transport: Transport) => Transport = readOnly,
 ): Promise<Server> {
   const credentials = credentialsOf(flags);
   const access = await credentials.read('refresh');
@@ -39,7 +42,7 @@ export async function openServer(
       const more = { userAgent: userAgent(), maxWritesInFlight: 1, clock, log, observe: () => undefined };
       const transport = createTransport({ access, readAccess, refreshMs, ...more }, deliver);
       closers.push(() => transport.close());
-      return readOnly(transport);
+      return guard(transport);
     },
     async close() {
       await Promise.all(closers.map((close) => close()));

@@ -1,5 +1,22 @@
 import type { HttpRequest, Transport } from '../ports/transport.ts';
 
+/** What asks the server about oneself changes nothing. */
+const SELF_REVIEW = /^\/apis\/(authorization|authentication)\.k8s\.io\/v1\/selfsubject(access)?reviews$/;
+
+/**
+ * Lets only reviews of oneself through, which are POSTs.
+ * @throws Error at anything else, before it is sent
+ */
+export function onlySelfReviews<T extends Transport>(transport: T): T {
+  return {
+    ...transport,
+    send(request: HttpRequest) {
+      if (!SELF_REVIEW.test(request.path)) throw new Error(`${request.method} ${request.path} is no review of oneself`);
+      transport.send(request);
+    },
+  };
+}
+
 /**
  * Lets only GET through, so whoever has it can change nothing.
  * @throws Error at anything else, before it is sent

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { readOnly } from '../../src/node/read-only-transport.ts';
+import { onlySelfReviews, readOnly } from '../../src/node/read-only-transport.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 it('a transport that only reads lets GET through, and nothing else', () => {
@@ -14,4 +14,21 @@ it('a transport that only reads lets GET through, and nothing else', () => {
   }
   send('GET');
   assert.deepEqual(sent, ['GET']);
+});
+
+it('a transport for reviews of oneself lets these through, and nothing else', () => {
+  const sent: string[] = [];
+  const transport = onlySelfReviews({ send: ({ path }: HttpRequest) => void sent.push(path), cancel() {} });
+  const request = { id: 1, lane: 'read', accept: '', contentType: '', body: null, stream: false } as const;
+  const send = (path: string): void => transport.send({ ...request, method: 'POST', path, timeoutMs: 1000 });
+  for (const path of [
+    '/api/v1/pods',
+    '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x',
+  ]) {
+    assert.throws(() => send(path), { message: `POST ${path} is no review of oneself` });
+  }
+  send('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews');
+  send('/apis/authentication.k8s.io/v1/selfsubjectreviews');
+  assert.equal(sent.length, 2);
 });

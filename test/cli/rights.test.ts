@@ -1,0 +1,91 @@
+/** The table of rights, which `check-rights` and the start of `run` ask about. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { loadAll } from 'js-yaml';
+import { parseRunFlags } from '../../src/cli/flags.ts';
+import { rightsOf, rightText, ruleText, type Right } from '../../src/cli/rights.ts';
+import { askedBy } from '../support/asked-rights.ts';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface RoleObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules: readonly Rule[];
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const ALL = rightsOf(parseRunFlags(['--mirroring-zones'], () => undefined));
+
+/** What the file that a right names has in the role that it names. */
+function roleOf({ rule: { role } }: Right): RoleObject {
+  const objects = loadAll(readFileSync(join(ROOT, role.file), 'utf8')) as (RoleObject | null)[];
+  const found = objects.filter((object) => object?.kind === role.kind && object.metadata.name === role.name);
+  assert.equal(found.length, 1, `${role.kind} ${role.name} in ${role.file}`);
+  return found[0]!;
+}
+
+describe('the table of rights', () => {
+  it('is what the roles of deploy/ grant, in the files that it names', () => {
+    const roles = new Map(ALL.map((right) => [`${right.rule.role.kind}/${right.rule.role.name}`, roleOf(right)]));
+    const granted = [...roles.values()].flatMap(({ kind, metadata: { name, namespace = '' }, rules }) =>
+      rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) =>
+            resourceNames.flatMap((object) =>
+              verbs.map((verb) => [kind, name, verb, group, resource, namespace, object].join(' ')),
+            ),
+          ),
+        ),
+      ),
+    );
+    const table = ALL.map(({ verb, group, resource, namespace, name, rule: { role } }) =>
+      [role.kind, role.name, verb, group, resource, namespace, name].join(' '),
+    );
+    assert.deepEqual(table.toSorted(), granted.toSorted());
+  });
+
+  for (const [flags, options] of [
+    ['--controllers=endpoints-controller', { endpoints: true, slices: false, mirroring: false }],
+    ['--controllers=endpointslice-controller', { endpoints: false, slices: true, mirroring: false }],
+    ['--controllers=endpointslice-mirroring-controller', { endpoints: false, slices: false, mirroring: true }],
+  ] as const) {
+    it(`covers what is asked for with ${flags}`, () => {
+      const rights = rightsOf(parseRunFlags([flags], () => undefined));
+      const table = new Set(rights.map(({ group, resource, verb }) => `${group}/${resource} ${verb}`));
+      const beyond = [...askedBy(options)].filter((asked) => !table.has(asked));
+      assert.deepEqual(beyond, []);
+    });
+  }
+
+  it('has the Lease that the flags name, and none without leader election', () => {
+    const named = rightsOf(
+      parseRunFlags(['--leader-elect-resource-name=mine', '--leader-elect-resource-namespace=ours'], () => undefined),
+    );
+    const lease = 'leases.coordination.k8s.io';
+    assert.deepEqual(named.filter(({ resource }) => resource === 'leases').map(rightText), [
+      `create ${lease} ours`,
+      `get ${lease} ours/mine`,
+      `watch ${lease} ours/mine`,
+      `update ${lease} ours/mine`,
+    ]);
+    const alone = rightsOf(parseRunFlags(['--leader-elect=false'], () => undefined));
+    assert.ok(alone.every(({ resource }) => resource !== 'leases'));
+  });
+
+  it('names the rule as a person finds it', () => {
+    const right = ALL.find(({ resource }) => resource === 'endpointslices')!;
+    assert.equal(rightText(right), 'list endpointslices.discovery.k8s.io');
+    assert.equal(
+      ruleText(right.rule),
+      'ClusterRole endpointd, rule endpointslices.discovery.k8s.io [list watch create update delete]',
+    );
+  });
+});
