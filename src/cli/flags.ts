@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { ElectionOptions } from '../controller/leader/elector.ts';
+import type { LeadershipOptions } from '../controller/leader/leadership.ts';
 import type { ControllerOptions } from '../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
 import { takeForeignFlags } from './drop-in.ts';
@@ -160,6 +160,16 @@ const LEADER_ELECTION = {
     kind: text('<namespace>'),
     default: 'kube-system',
     help: 'namespace of the Lease',
+  },
+  'take-over-from': {
+    kind: text('<manager>'),
+    default: '',
+    help: 'hold the Lease but write nothing while this controller, such as kube-controller-manager, still writes: it is known by its name in managedFields. Set it for a hand-over without a gap',
+  },
+  'take-over-after': {
+    kind: duration(1000),
+    default: '30s',
+    help: 'how long something must have been due, and that controller must have written nothing, until this process begins',
   },
   standby: {
     kind: choice('<kind>', ['warm', 'cold']),
@@ -350,7 +360,7 @@ export interface RunOptions extends Pick<
   /** Flags of kube-controller-manager that have no meaning here, with their dashes. */
   readonly ignoredFlags: readonly string[];
   /** null = the process writes without asking anybody. */
-  readonly election: (Omit<ElectionOptions, 'identity'> & { readonly standby: 'warm' | 'cold' }) | null;
+  readonly election: Omit<LeadershipOptions, 'identity'> | null;
 }
 
 export const VERIFICATION = {
@@ -455,6 +465,8 @@ function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOption
     leaderElectResourceLock,
     leaderElectResourceName,
     leaderElectResourceNamespace,
+    takeOverFrom,
+    takeOverAfterMs,
     standby,
     ...rest
   } = others;
@@ -466,6 +478,8 @@ function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOption
     leaderElectResourceLock,
     leaderElectResourceName,
     leaderElectResourceNamespace,
+    takeOverFrom,
+    takeOverAfterMs,
     standby,
   });
   const enabled = enabledControllers(controllers);
@@ -481,7 +495,12 @@ function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOption
 
 /** By client-go's rules for the three times (docs/spec/wire.md "Leases"). @throws UsageError */
 function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['election'] {
-  if (!flags.leaderElect) return null;
+  const { takeOverFrom: from, takeOverAfterMs: afterMs } = flags;
+  if (!flags.leaderElect) {
+    if (from === '') return null;
+    throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the hand-over is done');
+  }
+  const takeOver = from === '' ? null : { from, afterMs };
   const leaseDurationMs = flags.leaderElectLeaseDurationMs;
   const renewDeadlineMs = flags.leaderElectRenewDeadlineMs;
   const retryPeriodMs = flags.leaderElectRetryPeriodMs;
@@ -493,7 +512,7 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
   }
   const namespace = flags.leaderElectResourceNamespace;
   const name = flags.leaderElectResourceName;
-  return { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, standby: flags.standby };
+  return { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, standby: flags.standby, takeOver };
 }
 
 /** The Lease of kube-controller-manager is not to be held: it would stop all its other controllers. */

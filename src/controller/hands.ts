@@ -2,7 +2,7 @@
 import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
-import { fencedBy } from './leader/leadership.ts';
+import { annotationsOf, fencedBy } from './leader/leadership.ts';
 import { beginLeading, endLeading } from './leader/take-over.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
@@ -37,6 +37,7 @@ export function createHands(
       send: (request) => outbox.send({ for: 'lease', isWatch: request.stream }, request),
       cancel: (id) => outbox.cancel(id),
       log: outbox.log,
+      annotations: () => annotationsOf(whole().leadership!),
       begin: (now) => beginLeading(whole(), now),
       end: (now) => endLeading(whole(), now),
     },

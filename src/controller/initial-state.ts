@@ -72,7 +72,14 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
     isShadow: leadership !== null,
-    leadership: leadership === null ? null : createLeadership(leadership, createPrng(seed ^ LEASE_SEED)),
+    leadership:
+      leadership === null
+        ? null
+        : createLeadership(
+            leadership,
+            controllers.map(({ name }) => name),
+            createPrng(seed ^ LEASE_SEED),
+          ),
     recorder,
     reports: (config.reports ?? createReports)({
       // Who stands by tells nothing of objects: the leader does.

@@ -7,7 +7,14 @@ import type { Event, Now } from './event.ts';
 import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
 import { endpointsTarget, sliceTarget } from './caches/objects.ts';
-import { hasLeftLease, leaveLease, onLeaseEvent, RELEASE_MS_MAX, wakeLeadership } from './leader/take-over.ts';
+import {
+  hasLeftLease,
+  holdsLease,
+  leaveLease,
+  onLeaseEvent,
+  RELEASE_MS_MAX,
+  wakeLeadership,
+} from './leader/take-over.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
@@ -215,7 +222,7 @@ function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'respo
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = wakeLeadership(state, now);
   // A cold standby that leads now.
-  if (!state.isShadow && state.phase === 'starting') openCaches(state, now);
+  if (holdsLease(state) && state.phase === 'starting') openCaches(state, now);
   for (const reflector of state.reflectors) {
     wakeReflector(state.hands.reflectors, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);

@@ -54,8 +54,16 @@ export function leaseOf(object: Record<string, unknown>, { namespace, name }: Le
   return { resourceVersion, record, object };
 }
 
-/** A new Lease, or `previous` with another record: labels, annotations and fields that are not known here stay. */
-export function leaseBody(previous: Lease | null, { namespace, name }: LeaseKey, record: LeaseRecord): Uint8Array {
+/**
+ * A new Lease, or `previous` with another record, and with these annotations: labels, other annotations and fields that
+ * are not known here stay.
+ */
+export function leaseBody(
+  previous: Lease | null,
+  { namespace, name }: LeaseKey,
+  record: LeaseRecord,
+  annotations: Readonly<Record<string, string>>,
+): Uint8Array {
   const before = previous?.object ?? {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -69,7 +77,15 @@ export function leaseBody(previous: Lease | null, { namespace, name }: LeaseKey,
     renewTime: record.renewTime,
     leaseTransitions: record.transitions,
   };
-  return Buffer.from(JSON.stringify({ ...before, spec }), 'utf8');
+  const metadata = asFields(before['metadata']);
+  const said = { ...asFields(metadata['annotations']), ...annotations };
+  const told = Object.keys(said).length === 0 ? metadata : { ...metadata, annotations: said };
+  return Buffer.from(JSON.stringify({ ...before, metadata: told, spec }), 'utf8');
+}
+
+/** '' = the Lease has no such annotation. */
+export function leaseAnnotation({ object }: Lease, name: string): string {
+  return textOf(asFields(asFields(object['metadata'])['annotations'])[name]);
 }
 
 /** A wall-clock time as a Lease holds it: six digits of fraction, as the server demands. */

@@ -174,11 +174,20 @@ export const CATALOGUE = [
     'endpointd_write_pause_seconds',
     'Seconds left of the pause of all writes that the API server has asked for; 0 = there is none',
   ),
-  gauge('leader_election_master_status', '1 = this process holds the Lease and writes, 0 = it stands by', ['name']),
+  gauge('leader_election_master_status', '1 = this process holds the Lease, 0 = it stands by', ['name']),
   counter('leader_election_slowpath_total', 'Renewals of the Lease that met another version of it', ['name']),
   gauge(
     'endpointd_standby_services_behind',
     'Of a process that stands by: services, for each controller, that the leader has not put right yet',
+  ),
+  gauge(
+    'endpointd_take_over_waiting',
+    '1 = this process holds the Lease and writes nothing, because the manager of `--take-over-from` may still write',
+    ['manager'],
+  ),
+  gauge(
+    'endpointd_take_over_longest_due_seconds',
+    'Of a process that waits to take over: for how long the longest due of its planned writes has been so; 0 = nothing is due',
   ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter(

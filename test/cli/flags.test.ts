@@ -49,6 +49,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       renewDeadlineMs: 10_000,
       retryPeriodMs: 2000,
       standby: 'warm',
+      takeOver: null,
     },
     ignoredFlags: [],
     kubeconfig: '',
@@ -143,6 +144,12 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--v=11'], (o) => o.v, 11],
   [['--controllers=*,bootstrap-signer-controller,-nodelifecycle'], running, 'endpoints slices mirroring'],
   [['--leader-elect=false'], (o) => o.election, null],
+  [['--kubeconfig='], (o) => o.election?.takeOver, null],
+  [
+    ['--take-over-from=kube-controller-manager'],
+    (o) => o.election?.takeOver,
+    { from: 'kube-controller-manager', afterMs: 30_000 },
+  ],
   [['--leader-elect-resource-name=endpointd-slices'], (o) => o.election?.name, 'endpointd-slices'],
   [['--leader-elect-lease-duration=60s'], (o) => o.election?.leaseDurationMs, 60_000],
   [['--standby=cold'], (o) => o.election?.standby, 'cold'],
@@ -158,6 +165,7 @@ const bad: [string[], string[]][] = [
     ['--leader-elect-lease-duration=10s'],
     ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
   ],
+  [['--leader-elect=false', '--take-over-from=kube-controller-manager'], ['--take-over-from needs --leader-elect']],
   [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
   [
     ['--leader-elect-resource-name=kube-controller-manager'],

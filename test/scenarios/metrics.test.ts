@@ -96,7 +96,8 @@ function slicesMorning(): Sim {
 }
 
 function leading(): Sim {
-  const sim = createSim({ leadership: leadershipOf('replica') });
+  const takeOver = { from: 'kube-controller-manager', afterMs: 30_000 };
+  const sim = createSim({ leadership: { ...leadershipOf('replica'), takeOver } });
   sim.start();
   sim.run(5000);
   return sim;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
+import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
 import { LEASE_PATH, leadershipOf } from '../support/election-world.ts';
 import {
   createPod,
@@ -135,6 +136,24 @@ describe('one that stands by', () => {
     assert.deepEqual(slicesTable(leader), slicesTable(standby));
   });
 
+  it('has no change of its own in the journal', () => {
+    const { leader, standby } = replicas();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(3000);
+    const changes = (sim: Sim): number => sim.loop!.state.journal.count;
+    assert.equal(changes(standby), 0);
+    assert.ok(changes(leader) > 0);
+  });
+
+  it('does not look for the writer of what the leader has written', () => {
+    const { leader, standby } = replicas();
+    const { state } = standby.loop!;
+    const [service] = state.services.get('default')!.values();
+    const unit = service!.units[0]!;
+    const deed: Deed = { damage: 'wrong', message: '', writer: () => assert.fail('managedFields are read') };
+    noteDamage(state, unit, service!.endpoints, deed, { nowMs: leader.nowMs(), wallMs: 0 });
+  });
+
   it('cold, lists nothing until it leads, and is ready all the same', () => {
     const { leader, standby } = replicas('cold');
     leader.run(60_000);
@@ -149,6 +168,46 @@ describe('one that stands by', () => {
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(18_000);
     assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+  });
+});
+
+describe('one that runs other controllers than the leader', () => {
+  const SLICES_ONLY = { endpoints: false, slices: true, mirroring: false };
+  const WARNING = 'Another process holds the Lease for other controllers: this one never writes while it does';
+
+  it('says at once and then hourly who leads, and for which controllers', () => {
+    const { leader, standby } = replicas('warm', SLICES_ONLY);
+    const told = (): object[] =>
+      standby.logLines.filter(({ message }) => message === WARNING).map(({ fields }) => fields);
+    const fields = {
+      lease: 'kube-system/endpointd',
+      holder: 'a-1',
+      theirs: 'endpoints,endpointslice,endpointslice-mirroring',
+      ours: 'endpointslice',
+      set: '--leader-elect-resource-name',
+    };
+    assert.deepEqual(told(), [fields]);
+    leader.run(3_610_000);
+    assert.deepEqual(told(), [fields, fields]);
+  });
+
+  it('says so to who asks whether it is ready', () => {
+    const { standby } = replicas('warm', SLICES_ONLY);
+    const [check] = standby.loop!.readiness();
+    assert.equal(check!.ok, true);
+    assert.equal(
+      check!.message,
+      'a-1, this process stands by, but not for the same controllers: the holder runs endpoints,endpointslice,endpointslice-mirroring, this process endpointslice. They need two Leases: --leader-elect-resource-name',
+    );
+  });
+
+  it('puts its own controllers into the Lease when it leads', () => {
+    const { leader, standby } = replicas('warm', SLICES_ONLY);
+    leader.stop();
+    leader.run(1000);
+    const { metadata } = leader.request('GET', LEASE_PATH);
+    assert.deepEqual(metadata.annotations, { 'endpointd/controllers': 'endpointslice' });
+    assert.equal(standby.loop!.readiness()[0]!.message, '');
   });
 });
 

@@ -185,6 +185,7 @@ export function electionWorld(names: readonly string[], seed = 1, times = TIMES)
         watches.get(id)?.close();
       },
       log: (level, _v, message, fields) => log.push([level, message, ...Object.values(fields)].join(' | ')),
+      annotations: () => ({}),
       begin: () => log.push('begins'),
       end: () => log.push('ends'),
     };

@@ -10,6 +10,7 @@ import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
+import { hasTakenOver, noteObjectWritten } from '../leader/hand-over.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
@@ -285,6 +286,7 @@ export function settleRead(
   now: Now,
 ): ObjectBytes | null {
   const content = source === null ? null : contentOf(source);
+  if (record?.resourceVersion !== object.record?.resourceVersion) noteForHandOver(state, object, content, now);
   dropExpected(state, object);
   settle(state, object, record);
   noteWhoOutran(state, object, content, now);
@@ -312,6 +314,7 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   object.record = event.record;
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
+    noteForHandOver(state, object, event.content, now);
     noteWhoOutran(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
@@ -319,6 +322,14 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   // Somebody else has changed its metadata since. Only the server knows how.
   if (event.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
+}
+
+/** A standby may wait until another controller writes no longer. What nobody plans here is none of its objects. */
+function noteForHandOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+  const { leadership } = state;
+  if (content === null || leadership === null || hasTakenOver(leadership)) return;
+  const unit = writerOfObject(object);
+  if (unit !== undefined && isWanted(unit)) noteObjectWritten(leadership, content, now);
 }
 
 /** A write was refused with 409: somebody else was faster. What the object is now will tell who it was. */
@@ -442,7 +453,7 @@ function takeSlice(
 
 /** What has become of the object, as the event tells. */
 function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldEvent, now: Now): Deed {
-  const writer = writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
+  const writer = (): string => writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
     ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }
     : { damage: 'wrong', writer, message: `${controller.writes} changed by another writer` };
@@ -479,7 +490,7 @@ export function compareLabels(
 
 function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {
   const unit = writerOfObject(object);
-  if (unit !== undefined) noteDamage(state, unit, object, { damage: 'altered', writer: ADMISSION, message }, now);
+  if (unit !== undefined) noteDamage(state, unit, object, { damage: 'altered', writer: () => ADMISSION, message }, now);
 }
 
 /** An object that somebody else made, or of which nobody knows who did: it is looked at, not repaired. */

@@ -42,6 +42,8 @@ export interface ElectorHands {
   readonly send: (request: Omit<HttpRequest, 'id'>) => number;
   readonly cancel: (id: number) => void;
   readonly log: Log;
+  /** What the Lease says beside its record while this process holds it. */
+  readonly annotations: () => Readonly<Record<string, string>>;
   /** The process leads from now on. */
   readonly begin: (now: Now) => void;
   /** The process leads no longer: nothing more may be written. */
@@ -57,8 +59,9 @@ export interface Elector {
   watch: LeaseWatch;
   /** Monotonic ms at which a standby tries next, whatever the watch says, and opens the watch again. */
   pollAtMs: number;
-  /** Why the last request failed; '' = it did not. */
+  /** Why the last request failed, '' = it did not, and the monotonic ms at which that was told. */
   failing: string;
+  failingToldAtMs: number;
   /** How many renewals met another version than was known (`leader_election_slowpath_total`). */
   slowPaths: number;
 }
@@ -102,6 +105,8 @@ interface Attempt {
 const JITTER = 1.2;
 /** What a Lease that nobody holds says, as client-go writes it. */
 const RELEASED_SECONDS = 1;
+/** How often an outage that lasts is told. */
+const FAILURE_TOLD_EVERY_MS = 3_600_000;
 
 export function createElector(options: ElectionOptions, prng: Prng): Elector {
   return {
@@ -113,6 +118,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     watch: { name: 'closed' },
     pollAtMs: -Infinity,
     failing: '',
+    failingToldAtMs: -Infinity,
     slowPaths: 0,
   };
 }
@@ -132,6 +138,12 @@ export function fenceOf({ phase, options }: Elector): Now {
   assert(phase.name === 'leader', 'elector: who does not lead has no fence');
   const { nowMs, wallMs } = phase.confirmed;
   return { nowMs: nowMs + options.renewDeadlineMs, wallMs: wallMs + options.renewDeadlineMs };
+}
+
+/** The next renewal is due at once: the Lease is to say something else. */
+export function renewNow(elector: Elector, now: Now): void {
+  const { phase } = elector;
+  if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs: now.nowMs };
 }
 
 /** Does what is due. Returns the monotonic ms at which something is due next; Infinity = only events matter. */
@@ -262,7 +274,8 @@ function write(
   const collection = leasesPath(options.namespace);
   const isCreate = verb === 'create';
   const path = isCreate ? collection : `${collection}/${options.name}`;
-  const body = leaseBody(isCreate ? null : seen!.lease, options, record);
+  const annotations = verb === 'release' ? {} : hands.annotations();
+  const body = leaseBody(isCreate ? null : seen!.lease, options, record, annotations);
   request(elector, hands, verb, { method: isCreate ? 'POST' : 'PUT', path, body }, now, isAfterConflict);
 }
 
@@ -327,7 +340,7 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
       else tryLater(elector, now);
       return;
     case 'failed':
-      noteFailure(elector, hands, answer.message);
+      noteFailure(elector, hands, answer.message, now);
       tryLater(elector, now);
       return;
     default:
@@ -365,11 +378,12 @@ function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ..
   }
 }
 
-/** An outage is told once when it begins, and once when it is over. */
-function noteFailure(elector: Elector, hands: ElectorHands, err: string): void {
-  if (elector.failing !== err)
-    hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
+/** An outage is told when it begins, once an hour while it lasts, and when it is over. */
+function noteFailure(elector: Elector, hands: ElectorHands, err: string, now: Now): void {
+  if (elector.failing === err && now.nowMs - elector.failingToldAtMs < FAILURE_TOLD_EVERY_MS) return;
+  hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
   elector.failing = err;
+  elector.failingToldAtMs = now.nowMs;
 }
 
 function noteSuccess(elector: Elector, hands: ElectorHands): void {

@@ -9,15 +9,25 @@ import { formatDuration } from '../../lib/duration.ts';
 import type { Prng } from '../../lib/prng.ts';
 import type { Deadline } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
-import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions, type Elector } from './elector.ts';
+import { leaseAnnotation } from '../../kube/lease.ts';
+import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
+import {
+  createHandOver,
+  hasTakenOver,
+  noteDue,
+  TOOK_OVER_ANNOTATION,
+  type HandOverHolder,
+  type TakeOverOptions,
+} from './hand-over.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
+  /** Who holds the Lease writes only once this controller does no longer. Absent or null = at once. */
+  readonly takeOver?: TakeOverOptions | null;
   /** cold: a standby has no caches, and lists when it takes over. */
   readonly standby: 'warm' | 'cold';
 }
 
-export interface Leadership {
-  readonly elector: Elector;
+export interface Leadership extends HandOverHolder {
   readonly standby: 'warm' | 'cold';
   /** The `timeout` of each write: a write that is sent at the last moment is over before another process leads. */
   readonly writeTimeout: string;
@@ -25,7 +35,19 @@ export interface Leadership {
   readonly behind: Map<Unit, number>;
   /** Units whose slices have been listed in this leadership before something was made. */
   readonly listed: Set<Unit>;
+  /** When this process began to write in place of a controller without the Lease. Monotonic ms; -Infinity = it did not. */
+  tookOverAtMs: number;
+  /** Of this process, by name. */
+  readonly controllers: string;
+  /** Who was last told of to hold the Lease for other controllers, and the monotonic ms of that. */
+  otherTold: { readonly holder: string; readonly atMs: number };
 }
+
+/** The controllers that the holder of the Lease runs, so that others can tell whether it stands in for them. */
+const CONTROLLERS_ANNOTATION = 'endpointd/controllers';
+
+/** The flag that helps where two processes run different controllers. */
+export const OWN_LEASE = '--leader-elect-resource-name';
 
 /**
  * A create that the earlier leader sent at its last moment may arrive for so long. It has no precondition, because
@@ -34,7 +56,12 @@ export interface Leadership {
 const LATE_WRITE_MS = 30_000;
 const WRITE_TIMEOUT_MS_MIN = 1000;
 
-export function createLeadership({ standby, ...options }: LeadershipOptions, prng: Prng): Leadership {
+/** @param controllers their names */
+export function createLeadership(
+  { standby, takeOver = null, ...options }: LeadershipOptions,
+  controllers: readonly string[],
+  prng: Prng,
+): Leadership {
   const timeoutMs = options.leaseDurationMs - options.renewDeadlineMs - 1000;
   return {
     elector: createElector(options, prng),
@@ -42,7 +69,25 @@ export function createLeadership({ standby, ...options }: LeadershipOptions, prn
     writeTimeout: formatDuration(Math.max(timeoutMs, WRITE_TIMEOUT_MS_MIN)),
     behind: new Map(),
     listed: new Set(),
+    handOver: takeOver === null ? null : createHandOver(takeOver),
+    tookOverAtMs: -Infinity,
+    controllers: controllers.join(','),
+    otherTold: { holder: '', atMs: -Infinity },
   };
+}
+
+/** What the Lease says beside its record while this process holds it. */
+export function annotationsOf(leadership: Leadership): Record<string, string> {
+  const { controllers, handOver } = leadership;
+  const tells = handOver !== null && (handOver.step.name === 'decided' || hasTakenOver(leadership));
+  return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: handOver.from } : {}) };
+}
+
+/** The controllers of whoever else holds the Lease, where they are not those of this process; '' = they are, or nobody tells. */
+export function otherControllers({ elector, controllers }: Leadership): string {
+  if (holderOf(elector) === null) return '';
+  const theirs = leaseAnnotation(elector.seen!.lease, CONTROLLERS_ANNOTATION);
+  return theirs === controllers ? '' : theirs;
 }
 
 /** What a write carries so that none is sent, or done, when another process may lead. */
@@ -63,7 +108,8 @@ export function mustListFirst(
 ): boolean {
   const phase = leadership?.elector.phase;
   if (leadership === null || phase?.name !== 'leader') return false;
-  const isLate = phase.isAfterOther && now.nowMs - phase.since.nowMs < LATE_WRITE_MS;
+  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : -Infinity;
+  const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
   // The name of an Endpoints object is a precondition itself.
   if (unit.controller.kind === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;
@@ -78,6 +124,7 @@ export function mustListFirst(
 export function noteShadowed(leadership: Leadership | null, isShadow: boolean, unit: Unit, sync: Sync, now: Now): void {
   const { shadow } = sync;
   if (leadership === null || shadow === null) return;
+  if (isShadow) noteDue(leadership, unit, sync, now);
   const { behind } = leadership;
   if (shadow.writes.length === 0 && sync.failure === null) {
     behind.delete(unit);
@@ -92,14 +139,24 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
 /** Nothing waits for a unit that is forgotten. */
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
+  leadership?.handOver?.due.delete(unit);
   leadership?.listed.delete(unit);
 }
 
 /** For a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
-  const { elector } = leadership;
-  if (isLeader(elector)) return `this process, ${elector.options.identity}`;
+  const { elector, handOver, controllers } = leadership;
+  if (isLeader(elector)) {
+    const self = `this process, ${elector.options.identity}`;
+    return hasTakenOver(leadership)
+      ? self
+      : `${self}, which writes nothing: it waits to take over from ${handOver!.from}`;
+  }
   const holder = holderOf(elector);
-  return holder === null ? 'nobody, this process stands by' : `${holder}, this process stands by`;
+  if (holder === null) return 'nobody, this process stands by';
+  const theirs = otherControllers(leadership);
+  const standsBy = `${holder}, this process stands by`;
+  if (theirs === '') return standsBy;
+  return `${standsBy}, but not for the same controllers: the holder runs ${theirs}, this process ${controllers}. They need two Leases: ${OWN_LEASE}`;
 }

@@ -11,21 +11,56 @@ import { onWriteDone } from '../syncs/sync.ts';
 import { onWriteAnswered } from '../writes/writes.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import { abandonLease, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
-import type { Leadership } from './leadership.ts';
+import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
+import { hasTakenOver } from './hand-over.ts';
+import { giveUpHandOver, stepHandOver } from './hand-over-steps.ts';
+import { otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
 /** How long the end of the process waits for the Lease to be given back. */
 export const RELEASE_MS_MAX = 2000;
+const OTHER_TOLD_EVERY_MS = 3_600_000;
 
-/** Does what is due for the Lease. Returns when something is due next, as `step`. */
-export function wakeLeadership({ leadership, hands }: ControllerState, now: Now): number {
-  return leadership === null ? Infinity : wakeElector(leadership.elector, hands.elector, now);
+/** Does what is due for the Lease, and for the hand-over. Returns when something is due next, as `step`. */
+export function wakeLeadership(state: ControllerState, now: Now): number {
+  const { leadership, hands } = state;
+  if (leadership === null) return Infinity;
+  const handOverMs = wakeHandOver(state, leadership, now);
+  return Math.min(handOverMs, wakeElector(leadership.elector, hands.elector, now));
+}
+
+export function holdsLease({ leadership, isShadow }: ControllerState): boolean {
+  return leadership === null ? !isShadow : isLeader(leadership.elector);
 }
 
 /** Takes the answer to a request for the Lease, or what its watch brings. */
-export function onLeaseEvent({ leadership, hands }: ControllerState, event: TransportEvent, now: Now): void {
+export function onLeaseEvent(state: ControllerState, event: TransportEvent, now: Now): void {
+  const { leadership, hands } = state;
   assert(leadership !== null, 'an answer to a request for a Lease that nobody has asked for');
   onElectorEvent(leadership.elector, hands.elector, event, now);
+  tellOtherControllers(state, leadership, now);
+}
+
+/** Who holds the Lease for other controllers keeps this process from its own for good. */
+function tellOtherControllers({ outbox }: ControllerState, leadership: Leadership, now: Now): void {
+  const { elector, controllers, otherTold } = leadership;
+  const theirs = otherControllers(leadership);
+  if (theirs === '') return;
+  const holder = holderOf(elector)!;
+  if (otherTold.holder === holder && now.nowMs - otherTold.atMs < OTHER_TOLD_EVERY_MS) return;
+  leadership.otherTold = { holder, atMs: now.nowMs };
+  const { namespace, name } = elector.options;
+  outbox.log(
+    'warning',
+    0,
+    'Another process holds the Lease for other controllers: this one never writes while it does',
+    {
+      lease: `${namespace}/${name}`,
+      holder,
+      theirs,
+      ours: controllers,
+      set: OWN_LEASE,
+    },
+  );
 }
 
 /** At the end of the process. @param answered every write has its answer, so another one may write at once */
@@ -35,15 +70,32 @@ export function leaveLease({ leadership, hands }: ControllerState, answered: boo
   leave(leadership.elector, hands.elector, now);
 }
 
+/** @returns as `wakeLeadership` */
+function wakeHandOver(state: ControllerState, leadership: Leadership, now: Now): number {
+  const { handOver, elector } = leadership;
+  if (handOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
+  if (!hasTakenOver(leadership)) return stepHandOver(state, leadership, handOver, now);
+  if (handOver.step.name === 'decided') tell(state, leadership, `took over from ${handOver.from}`, now);
+  handOver.step = { name: 'begun' };
+  handOver.due.clear();
+  leadership.tookOverAtMs = now.nowMs;
+  beginWriting(state, leadership, now);
+  return Infinity;
+}
+
 export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-/** The process leads from now on. */
+/** The process holds the Lease from now on, and writes unless it waits for another controller. */
 export function beginLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
-  state.isShadow = false;
   tell(state, leadership, 'became leader', now);
+  if (hasTakenOver(leadership)) beginWriting(state, leadership, now);
+}
+
+function beginWriting(state: ControllerState, leadership: Leadership, now: Now): void {
+  state.isShadow = false;
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
   leadership.behind.clear();
   leadership.listed.clear();
@@ -65,6 +117,7 @@ export function beginLeading(state: ControllerState, now: Now): void {
 export function endLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   state.isShadow = true;
+  giveUpHandOver(leadership);
   tell(state, leadership, 'stopped leading', now);
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {

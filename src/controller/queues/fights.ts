@@ -34,8 +34,8 @@ const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
 /** What somebody else has done to an object that the unit keeps right. */
 export interface Deed {
   readonly damage: Damage;
-  /** The writer, as `writerOf` gives it. */
-  readonly writer: string;
+  /** Gives the writer, as `writerOf` does. Who stands by asks for none. */
+  readonly writer: () => string;
   /** For the log. */
   readonly message: string;
 }
@@ -52,7 +52,7 @@ export function noteDamage(
   state: ControllerState,
   unit: Unit,
   { name, record }: ObjectState,
-  { damage, writer, message }: Deed,
+  { damage, writer: writerOf, message }: Deed,
   now: Now,
 ): void {
   const { service, controller } = unit;
@@ -61,6 +61,7 @@ export function noteDamage(
     addWork(controller.queue, unit.item, laneOf(damage), now.nowMs);
     return;
   }
+  const writer = writerOf();
   const fight = fightOf(unit);
   const rounds = fight.rounds[damage];
   const writers = (fight.writers ??= new Map());

@@ -2,7 +2,7 @@
 import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
 import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
-import { listAgain, retry } from './reflector-requests.ts';
+import { check, listAgain, noteRestart, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
 
 /** What all reflectors that share the brake are given. */
@@ -77,4 +77,18 @@ function listOthersAgain(
   now: Now,
 ): void {
   for (const other of reflectors) if (other !== reflector) listAgain(hands, other, -Infinity, now);
+}
+
+/** Every cache that is not refused follows its resource: nothing is listed or opened anew just now. */
+export function areWatchesUp(reflectors: readonly Reflector[]): boolean {
+  return reflectors.every(({ synced, refused, downSinceMs }) => refused || (synced && downSinceMs < 0));
+}
+
+/** Ends all watches and goes on with new ones. What a stream has missed that fell silent unseen comes then. */
+export function openWatchesAgain(hands: ReflectorHands, reflectors: readonly Reflector[], now: Now): void {
+  for (const reflector of reflectors) {
+    if (reflector.phase.name !== 'watching') continue;
+    noteRestart(hands, reflector, now);
+    check(hands, reflector, now);
+  }
 }

@@ -1,6 +1,7 @@
 /** The gauges. They are read from the state of the controllers when somebody asks. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
+import { hasTakenOver } from '../leader/hand-over.ts';
 import type { Leadership } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
@@ -56,11 +57,19 @@ export function readState(store: MetricStore, state: ControllerState): void {
   });
 }
 
-function readElection(store: MetricStore, { elector, behind }: Leadership): void {
+function readElection(store: MetricStore, leadership: Leadership): void {
+  const { elector, behind, handOver } = leadership;
   const { name } = elector.options;
   readMetric(store, 'leader_election_master_status', { name }, () => Number(isLeader(elector)));
   readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
   readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
+  if (handOver === null) return;
+  const waits = (): boolean => isLeader(elector) && !hasTakenOver(leadership);
+  readMetric(store, 'endpointd_take_over_waiting', { manager: handOver.from }, () => Number(waits()));
+  readMetric(store, 'endpointd_take_over_longest_due_seconds', {}, (nowMs) => {
+    const [longest] = handOver.due.values();
+    return longest === undefined || !waits() ? 0 : (nowMs - longest) / 1000;
+  });
 }
 
 function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {

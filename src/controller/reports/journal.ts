@@ -63,11 +63,14 @@ export function createJournal(size: number): Journal {
   };
 }
 
-/** Takes a sync that has ended. A sync that nothing had changed for, and that changed nothing, is no change. */
+/**
+ * Takes a sync that has ended. A sync that nothing had changed for, and that changed nothing, is no change. Nor is one
+ * of a process that stands by: the leader's journal has it.
+ */
 export function noteSync(journal: Journal, { controller, service }: Unit, sync: Sync, now: Now): void {
   const { size, numbers } = journal;
   const { failure, applied, changedAtMs, startedAtMs, postedAtMs, plannedAtMs } = sync;
-  if (size === 0 || (changedAtMs < 0 && applied === 0 && failure === null)) return;
+  if (size === 0 || sync.shadow !== null || (changedAtMs < 0 && applied === 0 && failure === null)) return;
   const at = journal.count++ % size;
   journal.namespaces[at] = service.namespace;
   journal.names[at] = service.name;

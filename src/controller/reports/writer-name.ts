@@ -26,13 +26,19 @@ const FRESH_SECONDS = 60;
  */
 export function writerOf(content: ObjectBytes | null, wroteAtSeconds: number, wallMs: number): string {
   if (content === null) return UNKNOWN_WRITER;
-  const managers = managersOf(content);
-  const newest = Math.max(0, ...managers.map(({ time }) => time));
-  const last = managers.filter(({ manager, time }) => time === newest && manager !== '');
-  const name = last.find(({ manager }) => manager !== OWN_MANAGER)?.manager ?? last[0]?.manager;
+  const { newest, names } = lastWriters(content);
+  const name = names.find((manager) => manager !== OWN_MANAGER) ?? names[0];
   if (name === undefined || newest === 0) return UNKNOWN_WRITER;
   const isNews = newest > Math.max(wroteAtSeconds + SKEW_SECONDS, wallMs / 1000 - FRESH_SECONDS);
   return name === OWN_MANAGER && !isNews ? UNKNOWN_WRITER : name;
+}
+
+/** Who has written last, several where it was in the same second. `newest`: seconds since the epoch. */
+export function lastWriters(content: ObjectBytes): { readonly newest: number; readonly names: readonly string[] } {
+  const managers = managersOf(content);
+  const newest = Math.max(0, ...managers.map(({ time }) => time));
+  const last = managers.filter(({ manager, time }) => time === newest && manager !== '');
+  return { newest, names: last.map(({ manager }) => manager) };
 }
 
 function managersOf({ encoding, bytes }: ObjectBytes): ReturnType<typeof fieldManagers> {

@@ -32,7 +32,7 @@ import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
-import type { Shadow } from '../writes/shadow.ts';
+import { UNPLANNED, type Shadow } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -50,8 +50,6 @@ const STUCK_FAILURES = 6;
  * the server's Retry-After.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
-/** The id of writes that no planner has planned, so none waits for their ack. */
-const UNPLANNED = 0;
 const NO_BODY = new Uint8Array(0);
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 

@@ -7,6 +7,9 @@ import type { ControllerName } from '../options.ts';
 import type { Problem } from '../../core/problem.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
+/** The id of writes that no planner has planned, so none waits for their ack: what nobody wants is deleted. */
+export const UNPLANNED = 0;
+
 /** The end of a sync of a shadow: all that one controller would now write for a service. */
 export interface ShadowPlan {
   readonly controller: ControllerName;

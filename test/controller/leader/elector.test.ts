@@ -152,6 +152,7 @@ describe('an elector', () => {
       send: (request: Omit<HttpRequest, 'id'>) => sent.push(request),
       cancel() {},
       log() {},
+      annotations: () => ({}),
       begin() {},
       end() {},
     };
@@ -175,7 +176,7 @@ describe('an elector', () => {
     const log = (_level: string, _v: number, message: string, fields: object): void => {
       lines.push([message, ...Object.values(fields)].join(' | '));
     };
-    const hands = { send: () => ++id, cancel() {}, log, begin() {}, end() {} };
+    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
     for (const nowMs of [0, 10_000, 20_000]) {
       wakeElector(elector, hands, { nowMs, wallMs: nowMs });
       const page = { ...leaseAnswer(id, {}), contentType: 'text/html', body: Buffer.from('<html>sign in</html>') };
@@ -191,6 +192,14 @@ describe('an elector', () => {
     ]);
   });
 
+  it('a refusal that lasts is told every hour', () => {
+    const world = electionWorld(['a']);
+    const [a] = world.candidates;
+    a!.network.cut = true;
+    world.run(3 * 3_600_000 + 60_000);
+    assert.equal(a!.log.filter((line) => line.includes('Cannot read or write the Lease')).length, 4);
+  });
+
   it('a write whose answer names another holder confirms nothing', () => {
     const world = electionWorld(['a']);
     const [a] = world.candidates;
@@ -202,12 +211,13 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a Lease that somebody removes is made again', () => {
+  it('a leader whose Lease somebody removes makes it again at its next renewal', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
     world.request('DELETE', LEASE_PATH);
-    world.run(3000);
+    world.run(2100);
     assert.equal(world.lease()!.holder, 'a');
+    assert.deepEqual(world.candidates[0]!.log, ['info | This process leads | a', 'begins']);
   });
 
   it('a standby does not make a removed Lease before its holder has to notice', () => {

@@ -1,0 +1,297 @@
+/**
+ * The hand-over from a controller that knows nothing of the Lease. It is played by a second process without a Lease. The
+ * embedded server keeps no managedFields, so they are put into what endpointd is told.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LEASE_PATH, leadershipOf } from '../support/election-world.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  endpointsTable,
+  setPodStatus,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { eventsOf, metric } from '../support/sim-reports.ts';
+import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
+import { formatTime } from '../../src/kube/time.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+
+const MANAGER = 'kube-controller-manager';
+const START_SECONDS = Date.UTC(2026, 0, 1) / 1000;
+const ALL = { endpoints: true, slices: true, mirroring: true };
+
+interface World {
+  readonly manager: Sim;
+  readonly endpointd: Sim;
+  /** A further replica of endpointd, with the same flags. */
+  readonly replica: (identity: string, seed: number) => Sim;
+}
+
+/** Two services with a pod each; both controllers run. */
+function world(standby: LeadershipOptions['standby'] = 'warm'): World {
+  const manager = createSim({ options: ALL });
+  const byVersion = new Map<string, string>();
+  manager.observer = {
+    before() {},
+    stepped() {},
+    after({ lane }, status) {
+      if (lane === 'write' && status < 300) byVersion.set(String(manager.server.revision), MANAGER);
+    },
+  };
+  const replica = (identity: string, seed: number): Sim => {
+    const takeOver = { from: MANAGER, afterMs: 30_000 };
+    const leadership = { ...leadershipOf(identity, standby), takeOver };
+    const config: SimConfig = { beside: manager, seed, options: ALL, answersInJson: true, leadership };
+    const sim = createSim(config);
+    sim.tamper = (bytes, { path, stream }) => {
+      if (!stream || !/\/endpoint(s|slices)\?/.test(path)) return bytes;
+      const event = JSON.parse(Buffer.from(bytes).toString()) as { object: KubeObject };
+      const { metadata } = event.object as unknown as { metadata: { resourceVersion: string; managedFields?: object } };
+      const time = formatTime(START_SECONDS + sim.nowMs() / 1000);
+      metadata.managedFields = [{ manager: byVersion.get(metadata.resourceVersion) ?? 'kubectl', time }];
+      return Buffer.from(`${JSON.stringify(event)}\n`);
+    };
+    return sim;
+  };
+  const endpointd = replica('a', 2);
+  createNode(manager, { name: 'node-1', zone: 'zone-a' });
+  for (const [i, name] of ['web', 'api'].entries()) {
+    createService(manager, { name, spec: { selector: { app: name } } });
+    createPod(manager, { name: `${name}-1`, labels: { app: name }, ip: `10.0.0.${i + 1}` });
+  }
+  manager.start();
+  manager.run(2000);
+  endpointd.start();
+  manager.run(5000);
+  return { manager, endpointd, replica };
+}
+
+function setReady(sim: Sim, service: string, ready: boolean): void {
+  setPodStatus(sim, { name: `${service}-1`, ready });
+}
+
+/** Requests of the process that change an object. */
+function written(sim: Sim): string[] {
+  return writesOf(sim).filter((line) => !line.includes('/leases'));
+}
+
+function lease(sim: Sim): { holder: string; annotations: Record<string, string> } {
+  const { metadata, spec } = sim.request('GET', LEASE_PATH) as unknown as {
+    metadata: { annotations: Record<string, string> };
+    spec: { holderIdentity: string };
+  };
+  return { holder: spec.holderIdentity, annotations: metadata.annotations };
+}
+
+function lines(sim: Sim, start: string): string[] {
+  return sim.logLines.filter(({ message }) => message.startsWith(start)).map(({ message }) => message);
+}
+
+/** Whether endpointd has begun. */
+const hasBegun = (sim: Sim): boolean => metric(sim, 'endpointd_take_over_waiting') === 0;
+
+const WAITS = 'Holds the Lease and writes nothing';
+const NOT_READY = ['default/api 10.0.0.2 : http:8080/TCP', 'default/web | 10.0.0.1 : http:8080/TCP'];
+
+describe('while the manager writes, endpointd', () => {
+  it('holds the Lease, writes nothing and says so every minute', () => {
+    const { manager, endpointd } = world();
+    for (let i = 0; i < 30; i++) {
+      setReady(manager, 'web', i % 2 === 1);
+      manager.run(10_000);
+    }
+    assert.equal(lease(manager).holder, 'a-1');
+    assert.deepEqual(written(endpointd), []);
+    assert.equal(hasBegun(endpointd), false);
+    assert.equal(lines(endpointd, WAITS).length, 6);
+    const [check] = endpointd.loop!.readiness();
+    assert.deepEqual(check, {
+      name: 'controller',
+      ok: true,
+      message: 'this process, a-1, which writes nothing: it waits to take over from kube-controller-manager',
+    });
+  });
+
+  it('says that nothing is due in a cluster at rest, and waits on', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    manager.run(600_000);
+    assert.deepEqual(written(endpointd), []);
+    assert.equal(hasBegun(endpointd), false);
+    assert.deepEqual(new Set(lines(endpointd, WAITS).slice(1)), new Set([`${WAITS}: nothing is due, so it waits on`]));
+  });
+
+  it('cold, fills its caches and waits as well', () => {
+    const { manager, endpointd } = world('cold');
+    assert.equal(hasBegun(endpointd), false);
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(36_000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+  });
+
+  it('waits on when what was due is written at the last moment', () => {
+    const { manager, endpointd } = world();
+    manager.refuse = ({ path }) => (path.includes('/web') ? 503 : 0);
+    setReady(manager, 'web', false);
+    manager.run(29_000);
+    assert.ok(metric(endpointd, 'endpointd_take_over_longest_due_seconds') > 28);
+    manager.refuse = () => 0;
+    // The manager backs off. A change makes it try at once.
+    setPodStatus(manager, { name: 'web-1', ip: '10.0.0.9', ready: false });
+    manager.run(100_000);
+    assert.deepEqual(endpointsTable(manager)[1], 'default/web | 10.0.0.9 : http:8080/TCP');
+    assert.deepEqual(written(endpointd), []);
+  });
+
+  it('waits on when the Lease is lost and held again', () => {
+    const { manager, endpointd } = world();
+    endpointd.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    manager.run(30_000);
+    endpointd.refuse = () => 0;
+    setReady(manager, 'web', false);
+    manager.run(60_000);
+    assert.equal(lease(manager).holder, 'a-1');
+    assert.deepEqual(written(endpointd), []);
+  });
+});
+
+describe('endpointd begins', () => {
+  it('when something was due for the whole time and the manager wrote nothing', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    manager.run(60_000);
+    setReady(manager, 'web', false);
+    manager.run(29_900);
+    assert.deepEqual(written(endpointd), []);
+    assert.equal(lease(manager).annotations['endpointd/took-over-from'], undefined);
+    manager.run(4000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.equal(lease(manager).annotations['endpointd/took-over-from'], MANAGER);
+    assert.equal(hasBegun(endpointd), true);
+    assert.deepEqual(
+      eventsOf(manager).filter((line) => line.startsWith('Lease')),
+      [
+        'Lease endpointd: LeaderElection: a-1 became leader',
+        'Lease endpointd: LeaderElection: a-1 took over from kube-controller-manager',
+      ],
+    );
+  });
+
+  it('not while the manager writes something else', () => {
+    const { manager, endpointd } = world();
+    manager.refuse = ({ path }) => (path.includes('/web') ? 503 : 0);
+    setReady(manager, 'web', false);
+    for (let i = 0; i < 10; i++) {
+      manager.run(20_000);
+      setReady(manager, 'api', i % 2 === 1);
+    }
+    manager.run(25_000);
+    assert.deepEqual(written(endpointd), []);
+    manager.run(10_000);
+    assert.ok(written(endpointd).length > 0);
+  });
+
+  it('whatever others write meanwhile', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    for (let i = 0; i < 8; i++) {
+      edit(manager, `${ENDPOINTS}/api`, { annotations: { theirs: String(i) } });
+      manager.run(4000);
+    }
+    manager.run(2000);
+    assert.equal(hasBegun(endpointd), true);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+  });
+
+  it('not for the deletion of what nobody wants', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    manager.request('POST', ENDPOINTS, {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'orphan', labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } },
+    });
+    manager.run(120_000);
+    assert.equal(hasBegun(endpointd), false);
+  });
+
+  it('not because its own watches have fallen silent', () => {
+    const { manager, endpointd } = world();
+    // What is written does not come through: the manager seems to leave everything undone.
+    const silent = new Set(endpointd.streams().map(({ path }) => path));
+    endpointd.lag = ({ path }) => ({
+      toMs: 0,
+      backMs: silent.has(path) && /\/endpoint(s|slices)\?/.test(path) ? 3_600_000 : 0,
+    });
+    setReady(manager, 'web', false);
+    manager.run(140_000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.deepEqual(written(endpointd), []);
+    assert.equal(hasBegun(endpointd), false);
+  });
+});
+
+describe('once endpointd has begun', () => {
+  function begun(): World {
+    const all = world();
+    all.manager.kill();
+    setReady(all.manager, 'web', false);
+    all.manager.run(40_000);
+    assert.equal(hasBegun(all.endpointd), true);
+    return all;
+  }
+
+  it('it writes at once after a restart', () => {
+    const { manager, endpointd } = begun();
+    endpointd.kill();
+    endpointd.start();
+    manager.run(17_000);
+    setReady(manager, 'web', true);
+    const from = written(endpointd).length;
+    manager.run(500);
+    assert.equal(written(endpointd).length, from + 2);
+  });
+
+  it('the replica that takes over writes at once', () => {
+    const { manager, endpointd, replica } = begun();
+    const other = replica('b', 3);
+    other.start();
+    manager.run(5000);
+    setReady(manager, 'web', true);
+    manager.run(1000);
+    setReady(manager, 'web', false);
+    endpointd.stop();
+    manager.run(1000);
+    assert.equal(lease(manager).holder, 'b-1');
+    const from = written(other).length;
+    setReady(manager, 'web', true);
+    manager.run(500);
+    assert.equal(written(other).length, from + 2);
+  });
+
+  it('a Lease that somebody removes says so again', () => {
+    const { manager, endpointd } = begun();
+    manager.request('DELETE', LEASE_PATH);
+    manager.run(5000);
+    assert.equal(lease(manager).annotations['endpointd/took-over-from'], MANAGER);
+    assert.equal(hasBegun(endpointd), true);
+  });
+
+  it('a new process waits again where somebody has removed the annotation', () => {
+    const { manager, endpointd } = begun();
+    endpointd.kill();
+    const { metadata, ...rest } = manager.request('GET', LEASE_PATH);
+    manager.request('PUT', LEASE_PATH, { ...rest, metadata: { ...metadata, annotations: {} } });
+    endpointd.start();
+    manager.run(20_000);
+    assert.equal(lease(manager).holder, 'a-3');
+    assert.equal(hasBegun(endpointd), false);
+  });
+});
