@@ -33,6 +33,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/check-rights.ts')).checkRights,
     failure: 2,
   },
+  record: {
+    summary: 'what the controllers of a cluster read and write, as a file; reads only',
+    load: async () => (await import('./cli/record.ts')).record,
+  },
   top: {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
     load: async () => (await import('./cli/top.ts')).top,

@@ -11,7 +11,10 @@ export function version(): string {
 /** Go's names, since dashboards and audit policies match on them. */
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The text before the slash becomes the field manager of every write (docs/spec/wire.md "Writes"). */
-export function userAgent(): string {
-  return `endpointd/${version()} (${platform}/${GO_ARCH[arch] ?? arch})`;
+/**
+ * The text before the slash becomes the field manager of every write (docs/spec/wire.md "Writes").
+ * @param program by it an audit log tells a command that only reads from the controllers
+ */
+export function userAgent(program = 'endpointd'): string {
+  return `${program}/${version()} (${platform}/${GO_ARCH[arch] ?? arch})`;
 }

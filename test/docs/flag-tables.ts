@@ -3,6 +3,7 @@ import type { FlagGroup } from '../../src/cli/flag-table.ts';
 import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/endpoints-readers.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
+import { RECORD_FLAGS } from '../../src/cli/record-flags.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
 import { TOP_FLAGS } from '../../src/cli/top.ts';
 import type { Part } from './parts.ts';
@@ -31,6 +32,13 @@ export const SERVE_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags of serve, made by `npm run docs` from src/cli/serve.ts -->',
     text: tableOf(SERVE_COMMAND.groups),
+  },
+];
+
+export const RECORD_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of record, made by `npm run docs` from src/cli/record-flags.ts -->',
+    text: tableOf(RECORD_FLAGS.groups),
   },
 ];
 

@@ -2,7 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { differencesPage } from './differences-page.ts';
-import { EXPLAIN_PARTS, RETIRING_PARTS, RUN_PARTS, SERVE_PARTS, TOP_PARTS, VERIFY_PARTS } from './flag-tables.ts';
+import {
+  EXPLAIN_PARTS,
+  RECORD_PARTS,
+  RETIRING_PARTS,
+  RUN_PARTS,
+  SERVE_PARTS,
+  TOP_PARTS,
+  VERIFY_PARTS,
+} from './flag-tables.ts';
 import { metricsPage } from './metrics-page.ts';
 import { withParts, type Part } from './parts.ts';
 
@@ -22,6 +30,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   inPart('docs/manual.md', RUN_PARTS),
   inPart('docs/explain.md', EXPLAIN_PARTS),
   inPart('docs/live-view.md', TOP_PARTS),
+  inPart('docs/recording.md', RECORD_PARTS),
   inPart('docs/embedded-api-server.md', SERVE_PARTS),
   inPart('docs/verify.md', VERIFY_PARTS),
   inPart('docs/retiring-endpoints.md', RETIRING_PARTS),

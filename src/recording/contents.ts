@@ -1,0 +1,112 @@
+/** What a recording holds, counted: objects, changes, and what was not seen. */
+import { WORDS } from './lines.ts';
+import type { RecordedEvent, RecordedResource } from './recording.ts';
+
+export interface Contents {
+  /** Since the last first list: what rates are taken over. */
+  seconds: number;
+  /** Whether the recorder ended in good order. */
+  ended: boolean;
+  readonly resources: Readonly<Record<RecordedResource, ResourceContents>>;
+  readonly gaps: Gap[];
+}
+
+export interface ResourceContents {
+  /** Of the first list. */
+  objects: number;
+  listed: boolean;
+  refused: boolean;
+  /** Events that changed what these controllers read or write, after the first list. */
+  changes: number;
+  /** Of the changes: objects that came, and that went. */
+  created: number;
+  deleted: number;
+  /** Of the changes of outputs: those by others than the recorded controllers. */
+  byOthers: number;
+  /** Events that changed nothing of it. */
+  irrelevant: number;
+  /** How often its watch was opened anew. */
+  rewatched: number;
+}
+
+export interface Gap {
+  readonly resource: RecordedResource;
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
+export interface Counting {
+  readonly contents: Contents;
+  /** When all that may be read was listed, ms; it grows with each first list. */
+  wholeAtMs: number;
+}
+
+export function createCounting(): Counting {
+  const names = Object.keys(WORDS) as RecordedResource[];
+  const resources = Object.fromEntries(names.map((name) => [name, emptyResource()]));
+  return {
+    contents: {
+      seconds: 0,
+      ended: false,
+      resources: resources as Record<RecordedResource, ResourceContents>,
+      gaps: [],
+    },
+    wholeAtMs: 0,
+  };
+}
+
+function emptyResource(): ResourceContents {
+  return {
+    objects: 0,
+    listed: false,
+    refused: false,
+    changes: 0,
+    created: 0,
+    deleted: 0,
+    byOthers: 0,
+    irrelevant: 0,
+    rewatched: 0,
+  };
+}
+
+export function countEvent(counting: Counting, event: RecordedEvent): void {
+  const { contents } = counting;
+  const { resources } = contents;
+  switch (event.type) {
+    case 'change': {
+      const of = resources[event.resource];
+      if (event.told === 'start') {
+        of.objects++;
+        break;
+      }
+      of.changes++;
+      if (event.before === null) of.created++;
+      if (event.after === null) of.deleted++;
+      if (event.by === 'other') of.byOthers++;
+      break;
+    }
+    case 'listed':
+      if (event.told === 'start') {
+        resources[event.resource].listed = true;
+        counting.wholeAtMs = event.atMs;
+      } else {
+        const { resource, sinceMs, atMs } = event;
+        contents.gaps.push({ resource, fromSeconds: sinceMs / 1000, toSeconds: atMs / 1000 });
+      }
+      break;
+    case 'rewatched':
+      resources[event.resource].rewatched++;
+      break;
+    case 'refused':
+      resources[event.resource].refused = true;
+      break;
+    case 'irrelevant':
+      for (const [name, count] of Object.entries(event.counts)) {
+        resources[name as RecordedResource].irrelevant += count;
+      }
+      break;
+    case 'end':
+      contents.ended = true;
+  }
+  contents.seconds = (event.atMs - counting.wholeAtMs) / 1000;
+}

@@ -1,0 +1,213 @@
+/** Makes events of the lines of a recording. */
+import type { PodRecord } from '../kube/types.ts';
+import { zoneOf } from './encode.ts';
+import { readEndpoints, type Known } from './endpoint-items.ts';
+import { LineError, NODES, OUTPUTS, PODS, readFields, readNumber, readText, SERVICES } from './fields.ts';
+import { RECORDING_VERSION, WORDS, type Fields } from './lines.ts';
+import type {
+  By,
+  Change,
+  RecordedEndpoint,
+  RecordedEvent,
+  RecordedOutput,
+  RecordedResource,
+  RecordingHeader,
+  RecordOf,
+  Told,
+} from './recording.ts';
+
+export interface Decoder {
+  /** The event that a line tells; null = it is a mark between events. @throws LineError */
+  readonly next: (line: string) => RecordedEvent | null;
+}
+
+interface Entry {
+  readonly resource: RecordedResource;
+  readonly record: RecordOf[RecordedResource];
+}
+
+interface State {
+  readonly entries: Map<number, Entry>;
+  /** Zones by node. */
+  readonly zones: Map<string, string>;
+  readonly known: Known;
+  readonly versions: Map<RecordedResource, number>;
+  /** Resources whose first list is whole. */
+  readonly listed: Set<RecordedResource>;
+  /** The list under way. */
+  listing: { readonly resource: RecordedResource; readonly sinceMs: number } | null;
+  /** Tenths of a millisecond. */
+  at: number;
+}
+
+const RESOURCES = new Map(
+  Object.entries(WORDS).map(([resource, word]) => [word as string, resource as RecordedResource]),
+);
+const NO_ENDPOINTS: readonly RecordedEndpoint[] = [];
+
+/** @throws LineError when the line is no header, or one of a newer program */
+export function readHeader(text: string): RecordingHeader {
+  const line = parse(text);
+  if (line['recording'] !== 'endpointd') throw new LineError('this is no recording of endpointd');
+  checkVersion(readNumber(line['version']));
+  const names = line['names'] === 'plain' ? 'plain' : 'pseudonyms';
+  return { program: readText(line['program']), names };
+}
+
+/** @throws LineError */
+export function checkVersion(version: number): void {
+  if (version <= RECORDING_VERSION) return;
+  throw new LineError(
+    `it has version ${version} of the format, and this program knows those up to ${RECORDING_VERSION}: a newer endpointd reads it`,
+  );
+}
+
+export function createDecoder(): Decoder {
+  const entries = new Map<number, Entry>();
+  const zones = new Map<string, string>();
+  const state: State = {
+    entries,
+    zones,
+    known: {
+      podNamed: () => undefined,
+      podOf(id) {
+        const entry = entries.get(id);
+        return entry?.resource === 'pods' ? (entry.record as PodRecord) : undefined;
+      },
+      zoneOf: (node) => zones.get(node) ?? '',
+    },
+    versions: new Map(),
+    listed: new Set(),
+    listing: null,
+    at: 0,
+  };
+  return { next: (text) => take(state, parse(text)) };
+}
+
+function parse(text: string): Fields {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new LineError('a line is no JSON');
+  }
+  return readFields(json);
+}
+
+function take(state: State, line: Fields): RecordedEvent | null {
+  const since = readNumber(line['t']);
+  if (since < 0) throw new LineError('time went back');
+  state.at += since;
+  const atMs = state.at / 10;
+  for (const word in line) {
+    const resource = RESOURCES.get(word);
+    if (resource !== undefined) return changeOf(state, resource, readNumber(line[word]), line, atMs);
+  }
+  if (line['listing'] !== undefined) {
+    const sinceMs = (state.at - readNumber(line['since'])) / 10;
+    state.listing = { resource: resourceOf(line['listing']), sinceMs };
+    return null;
+  }
+  if (line['listed'] !== undefined) return listedOf(state, resourceOf(line['listed']), atMs);
+  if (line['rewatched'] !== undefined) return { type: 'rewatched', atMs, resource: resourceOf(line['rewatched']) };
+  if (line['refused'] !== undefined) return { type: 'refused', atMs, resource: resourceOf(line['refused']) };
+  if (line['irrelevant'] !== undefined) {
+    const counts = Object.entries(readFields(line['irrelevant'])).map(([name, count]) => [
+      resourceOf(name),
+      readNumber(count),
+    ]);
+    return {
+      type: 'irrelevant',
+      atMs,
+      counts: Object.fromEntries(counts) as Partial<Record<RecordedResource, number>>,
+    };
+  }
+  if (line['end'] !== undefined) return { type: 'end', atMs };
+  throw new LineError('a line tells nothing that is known');
+}
+
+function resourceOf(json: unknown): RecordedResource {
+  const name = readText(json);
+  if (!Object.hasOwn(WORDS, name)) throw new LineError('an unknown resource');
+  return name as RecordedResource;
+}
+
+function listedOf(state: State, resource: RecordedResource, atMs: number): RecordedEvent {
+  const told: Told = state.listed.has(resource) ? 'list' : 'start';
+  const sinceMs = told === 'list' && state.listing !== null ? state.listing.sinceMs : atMs;
+  state.listed.add(resource);
+  state.versions.set(resource, state.versions.get(resource) ?? 0);
+  state.listing = null;
+  return { type: 'listed', atMs, resource, told, sinceMs };
+}
+
+function changeOf(state: State, resource: RecordedResource, id: number, line: Fields, atMs: number): Change {
+  const entry = state.entries.get(id);
+  if (line['new'] === undefined ? entry?.resource !== resource : entry !== undefined) {
+    throw new LineError(`${WORDS[resource]} ${id} is ${entry === undefined ? 'not there' : 'there already'}`);
+  }
+  const before = entry?.record ?? null;
+  const fields = line['new'] ?? line['set'];
+  const after = line['gone'] === true ? null : read(state, resource, before, readFields(fields));
+  if (after === null) state.entries.delete(id);
+  else state.entries.set(id, { resource, record: after });
+  if (resource === 'nodes') noteZone(state, before as RecordOf['nodes'] | null, after as RecordOf['nodes'] | null);
+  const change = {
+    type: 'change',
+    resource,
+    atMs,
+    told: toldOf(state, resource),
+    by: byOf(resource, line['by']),
+    id,
+    version: versionOf(state, resource, line['v']),
+    before,
+    after,
+  };
+  return change as Change;
+}
+
+function toldOf({ listed, listing }: State, resource: RecordedResource): Told {
+  if (!listed.has(resource)) return 'start';
+  return listing?.resource === resource ? 'list' : 'watch';
+}
+
+function byOf(resource: RecordedResource, json: unknown): By {
+  if (resource !== 'endpoints' && resource !== 'endpointslices') return 'other';
+  return json === 'other' || json === 'unknown' ? json : 'controller';
+}
+
+function versionOf({ versions }: State, resource: RecordedResource, json: unknown): number {
+  if (json === undefined) return Number.NaN;
+  const version = (versions.get(resource) ?? 0) + readNumber(json);
+  versions.set(resource, version);
+  return version;
+}
+
+function noteZone({ zones }: State, before: RecordOf['nodes'] | null, after: RecordOf['nodes'] | null): void {
+  if (before !== null) zones.delete(before.name);
+  if (after !== null) zones.set(after.name, zoneOf(after));
+}
+
+function read(
+  { known }: State,
+  resource: RecordedResource,
+  before: RecordOf[RecordedResource] | null,
+  fields: Fields,
+): RecordOf[RecordedResource] {
+  switch (resource) {
+    case 'pods':
+      return PODS.read(before as RecordOf['pods'] | null, fields);
+    case 'services':
+      return SERVICES.read(before as RecordOf['services'] | null, fields);
+    case 'nodes':
+      return NODES.read(before as RecordOf['nodes'] | null, fields);
+    case 'endpoints':
+    case 'endpointslices': {
+      const old = before as RecordedOutput | null;
+      const meta = OUTPUTS.read(old, fields);
+      const { endpoints = NO_ENDPOINTS } = old ?? {};
+      const json = fields['endpoints'];
+      return { ...meta, endpoints: json === undefined ? endpoints : readEndpoints(endpoints, meta, json, known) };
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Makes the lines of a recording. It keeps of each object what it has told last, so a line has what has changed and no
+ * more. An order that would tell something, that of a list, is the caller's to make random.
+ */
+import { labelsGet } from '../kube/labels.ts';
+import { ZONE_LABEL } from '../kube/names.ts';
+import { writeEndpoints, type Known } from './endpoint-items.ts';
+import { NODES, OUTPUTS, PODS, SERVICES, type Writing } from './fields.ts';
+import { RECORDING_VERSION, WORDS, type Fields, type ObjectLine } from './lines.ts';
+import type { Names } from './names.ts';
+import type { By, RecordedResource, RecordingHeader, RecordOf } from './recording.ts';
+
+export interface Encoder {
+  /** The first line. */
+  readonly header: (header: RecordingHeader) => void;
+  /** Tells what is there now; nothing if that is what was told last. Returns whether there was something to tell. */
+  readonly put: <R extends RecordedResource>(resource: R, record: RecordOf[R], by: By, atMs: number) => boolean;
+  /** Tells that it is gone, if it was told. */
+  readonly remove: (resource: RecordedResource, namespace: string, name: string, told: Gone, atMs: number) => boolean;
+  /** A list begins to be told; `sinceMs`: how long ago the gap before it began. */
+  readonly listing: (resource: RecordedResource, sinceMs: number, atMs: number) => void;
+  /** It is told. @param version of the list */
+  readonly listed: (resource: RecordedResource, version: string, atMs: number) => void;
+  /** Any other line. */
+  readonly tell: (atMs: number, line: Fields) => void;
+  /** Of the objects that were told and are not gone. */
+  readonly count: (resource: RecordedResource) => number;
+  /** Writes all objects again and throws the lines away: so all texts in use are asked for. */
+  readonly touch: () => void;
+}
+
+export interface Gone {
+  readonly by: By;
+  /** '' = not known. */
+  readonly version: string;
+}
+
+interface Entry<R extends RecordedResource = RecordedResource> {
+  readonly id: number;
+  record: RecordOf[R];
+}
+
+interface State {
+  readonly writing: Writing;
+  readonly emit: (line: string) => void;
+  readonly entries: Readonly<Record<RecordedResource, Map<string, Entry>>>;
+  readonly versions: Map<RecordedResource, string>;
+  readonly known: Known;
+  lastId: number;
+  /** Tenths of a millisecond since the recording began, of the last line. */
+  lastAt: number;
+}
+
+/**
+ * @param beganSeconds the wall clock when the recording began
+ * @param emit takes a line, without its end
+ */
+export function createEncoder(names: Names, beganSeconds: number, emit: (line: string) => void): Encoder {
+  const entries = {
+    pods: new Map<string, Entry>(),
+    services: new Map<string, Entry>(),
+    nodes: new Map<string, Entry>(),
+    endpoints: new Map<string, Entry>(),
+    endpointslices: new Map<string, Entry>(),
+  };
+  const known: Known = {
+    podNamed: (namespace, name) => entries.pods.get(`${namespace}/${name}`) as Entry<'pods'> | undefined,
+    podOf: () => undefined,
+    zoneOf: (node) => zoneOf((entries.nodes.get(`/${node}`) as Entry<'nodes'> | undefined)?.record),
+  };
+  const state: State = {
+    writing: { names, beganSeconds },
+    emit,
+    entries,
+    versions: new Map(),
+    known,
+    lastId: 0,
+    lastAt: 0,
+  };
+  return {
+    header({ program, names: kind }) {
+      emit(JSON.stringify({ recording: 'endpointd', version: RECORDING_VERSION, program, names: kind }));
+    },
+    put: (resource, record, by, atMs) => put(state, resource, record, by, atMs),
+    remove: (resource, namespace, name, told, atMs) => remove(state, resource, `${namespace}/${name}`, told, atMs),
+    listing: (resource, sinceMs, atMs) => tell(state, atMs, { listing: resource, since: Math.round(sinceMs * 10) }),
+    listed(resource, version, atMs) {
+      if (!state.versions.has(resource)) state.versions.set(resource, version);
+      tell(state, atMs, { listed: resource });
+    },
+    tell: (atMs, line) => tell(state, atMs, line),
+    count: (resource) => entries[resource].size,
+    touch() {
+      for (const [resource, all] of Object.entries(entries)) {
+        for (const { record } of all.values()) write(state, resource as RecordedResource, null, record);
+      }
+    },
+  };
+}
+
+export function zoneOf(node: RecordOf['nodes'] | undefined): string {
+  return node === undefined ? '' : (labelsGet(node.labels, ZONE_LABEL) ?? '');
+}
+
+function put<R extends RecordedResource>(
+  state: State,
+  resource: R,
+  record: RecordOf[R],
+  by: By,
+  atMs: number,
+): boolean {
+  const entries = state.entries[resource];
+  const key = keyOf(record);
+  let entry = entries.get(key);
+  // Another object of the same name: the end of the one before was not seen.
+  if (entry !== undefined && entry.record.uid !== record.uid) {
+    remove(state, resource, key, { by: resource.startsWith('endpoint') ? 'unknown' : 'other', version: '' }, atMs);
+    entry = undefined;
+  }
+  const fields = write(state, resource, entry?.record ?? null, record);
+  if (entry === undefined) {
+    entry = { id: ++state.lastId, record };
+    entries.set(key, entry);
+    emitObject(state, resource, entry.id, atMs, { by, version: record.resourceVersion }, { new: fields ?? {} });
+    return true;
+  }
+  entry.record = record;
+  if (fields === null) return false;
+  emitObject(state, resource, entry.id, atMs, { by, version: record.resourceVersion }, { set: fields });
+  return true;
+}
+
+function remove(state: State, resource: RecordedResource, key: string, told: Gone, atMs: number): boolean {
+  const entry = state.entries[resource].get(key);
+  if (entry === undefined) return false;
+  state.entries[resource].delete(key);
+  emitObject(state, resource, entry.id, atMs, told, { gone: true });
+  return true;
+}
+
+function keyOf(record: { readonly namespace?: string; readonly name: string }): string {
+  return `${record.namespace ?? ''}/${record.name}`;
+}
+
+function write(
+  { writing, known }: State,
+  resource: RecordedResource,
+  before: RecordOf[RecordedResource] | null,
+  after: RecordOf[RecordedResource],
+): Fields | null {
+  switch (resource) {
+    case 'pods':
+      return PODS.write(before as RecordOf['pods'] | null, after as RecordOf['pods'], writing);
+    case 'services':
+      return SERVICES.write(before as RecordOf['services'] | null, after as RecordOf['services'], writing);
+    case 'nodes':
+      return NODES.write(before as RecordOf['nodes'] | null, after as RecordOf['nodes'], writing);
+    case 'endpoints':
+    case 'endpointslices': {
+      const old = before as RecordOf['endpoints'] | null;
+      const output = after as RecordOf['endpoints'];
+      const fields = OUTPUTS.write(old, output, writing);
+      const endpoints = writeEndpoints(old, output, known, writing.names);
+      return endpoints === null ? fields : { ...fields, endpoints };
+    }
+  }
+}
+
+function emitObject(
+  state: State,
+  resource: RecordedResource,
+  id: number,
+  atMs: number,
+  { by, version }: Gone,
+  what: Pick<ObjectLine, 'new' | 'set' | 'gone'>,
+): void {
+  const isOutput = resource === 'endpoints' || resource === 'endpointslices';
+  const line: Record<string, unknown> & ObjectLine = {
+    [WORDS[resource]]: id,
+    t: timeOf(state, atMs),
+    ...versionOf(state, resource, version),
+    ...(isOutput && by !== 'controller' ? { by } : {}),
+    ...what,
+  };
+  state.emit(JSON.stringify(line));
+}
+
+function tell(state: State, atMs: number, line: Fields): void {
+  state.emit(JSON.stringify({ t: timeOf(state, atMs), ...line }));
+}
+
+function timeOf(state: State, atMs: number): number {
+  const at = Math.max(state.lastAt, Math.round(atMs * 10));
+  const since = at - state.lastAt;
+  state.lastAt = at;
+  return since;
+}
+
+const DECIMAL = /^\d{1,30}$/;
+
+/** Nothing for the objects of a first list: how long ago they were written is nobody's business. */
+function versionOf({ versions }: State, resource: RecordedResource, version: string): { v?: number } {
+  const last = versions.get(resource);
+  if (last === undefined || !DECIMAL.test(version) || !DECIMAL.test(last)) return {};
+  versions.set(resource, version);
+  return { v: Number(BigInt(version) - BigInt(last)) };
+}

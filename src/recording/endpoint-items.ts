@@ -1,0 +1,212 @@
+/** The endpoints of an output in lines: by what has changed, and by the pods that they stand for. */
+import { podIPsOf } from '../kube/record.ts';
+import type { EndpointConditions, PodRecord } from '../kube/types.ts';
+import { LineError, readFields, readItems, readNumber, readText, readTexts, same } from './fields.ts';
+import type { EndpointItem, Fields } from './lines.ts';
+import type { Names } from './names.ts';
+import type { RecordedEndpoint, RecordedOutput } from './recording.ts';
+
+/** What endpoints refer to. */
+export interface Known {
+  /** The pod of that namespace and name, by its number. */
+  readonly podNamed: (
+    namespace: string,
+    name: string,
+  ) => { readonly id: number; readonly record: PodRecord } | undefined;
+  readonly podOf: (id: number) => PodRecord | undefined;
+  /** '' = none. */
+  readonly zoneOf: (node: string) => string;
+}
+
+const NO_TEXTS: readonly string[] = [];
+
+/** Conditions of slices by a word; `ready` is that of a number. */
+const CONDITIONS: Readonly<Record<string, EndpointConditions>> = {
+  ready: { ready: true, serving: true, terminating: false },
+  unready: { ready: false, serving: false, terminating: false },
+  ending: { ready: false, serving: true, terminating: true },
+  ended: { ready: false, serving: false, terminating: true },
+};
+const OF_ENDPOINTS: Readonly<Record<string, EndpointConditions>> = {
+  ready: { ready: true },
+  unready: { ready: false },
+};
+
+/** Null = they are the same. */
+export function writeEndpoints(
+  before: RecordedOutput | null,
+  after: RecordedOutput,
+  known: Known,
+  names: Names,
+): EndpointItem[] | null {
+  const old = before?.endpoints ?? [];
+  if (old === after.endpoints) return null;
+  const places = placesOf(old);
+  const items: EndpointItem[] = [];
+  let from = -1;
+  let count = 0;
+  const endRun = (): void => {
+    if (count > 0) items.push([from, count]);
+    count = 0;
+  };
+  for (const endpoint of after.endpoints) {
+    const at = placeOf(places, old, endpoint, from + count);
+    if (at >= 0 && count > 0 && at === from + count) count++;
+    else {
+      endRun();
+      if (at < 0) items.push(writeEndpoint(endpoint, after, known, names));
+      else {
+        from = at;
+        count = 1;
+      }
+    }
+  }
+  endRun();
+  const isSame = old.length === after.endpoints.length && (old.length === 0 || isWhole(items, old.length));
+  return isSame ? null : items;
+}
+
+function isWhole(items: readonly EndpointItem[], length: number): boolean {
+  const [first] = items;
+  return items.length === 1 && Array.isArray(first) && first[0] === 0 && first[1] === length;
+}
+
+/** By first address; of several with one address the last. */
+function placesOf(endpoints: readonly RecordedEndpoint[]): Map<string, number> {
+  return new Map(endpoints.map(({ addresses }, i) => [addresses[0] ?? '', i]));
+}
+
+/** Where the endpoint was; -1 = nowhere. @param next where it is if nothing has moved */
+function placeOf(
+  places: ReadonlyMap<string, number>,
+  old: readonly RecordedEndpoint[],
+  endpoint: RecordedEndpoint,
+  next: number,
+): number {
+  const expected = old[Math.max(0, next)];
+  if (expected === endpoint) return Math.max(0, next);
+  const at = places.get(endpoint.addresses[0] ?? '') ?? -1;
+  return at >= 0 && same(old[at], endpoint) ? at : -1;
+}
+
+function writeEndpoint(
+  endpoint: RecordedEndpoint,
+  output: RecordedOutput,
+  known: Known,
+  names: Names,
+): number | Fields {
+  const pod = known.podNamed(output.namespace, endpoint.pod);
+  const isOfPod = pod !== undefined && pod.record.uid === endpoint.podUid;
+  const base = isOfPod ? endpointOf(pod.record, output, known) : NO_ENDPOINT;
+  const fields: Fields = isOfPod ? { of: pod.id } : {};
+  const { namespace, addressType } = output;
+  const put = (key: keyof RecordedEndpoint, value: () => unknown): void => {
+    if (!same(base[key], endpoint[key])) fields[key] = value();
+  };
+  put('addresses', () => endpoint.addresses.map((each) => names.address(each)));
+  put('conditions', () => wordOf(endpoint.conditions, addressType) ?? endpoint.conditions);
+  put('hostname', () => names.pod(namespace, endpoint.hostname));
+  put('nodeName', () => names.node(endpoint.nodeName));
+  put('zone', () => names.zone(endpoint.zone));
+  put('pod', () => names.pod(namespace, endpoint.pod));
+  put('podUid', () => names.uid(endpoint.podUid));
+  put('forZones', () => endpoint.forZones.map((each) => names.zone(each)));
+  put('forNodes', () => endpoint.forNodes.map((each) => names.node(each)));
+  put('subset', () => endpoint.subset);
+  return isOfPod && Object.keys(fields).length === 1 ? pod.id : fields;
+}
+
+const NO_ENDPOINT: RecordedEndpoint = {
+  addresses: NO_TEXTS,
+  conditions: {},
+  hostname: '',
+  nodeName: '',
+  zone: '',
+  pod: '',
+  podUid: '',
+  forZones: NO_TEXTS,
+  forNodes: NO_TEXTS,
+  subset: 0,
+};
+
+/** The endpoint of a ready pod, as these controllers make it. */
+function endpointOf(pod: PodRecord, { addressType, service }: OutputKind, { zoneOf }: Known): RecordedEndpoint {
+  const isSlice = addressType !== '';
+  const address = podIPsOf(pod).find((ip) => !isSlice || ip.includes(':') === (addressType === 'IPv6'));
+  return {
+    addresses: address === undefined ? NO_TEXTS : [address],
+    conditions: isSlice ? CONDITIONS['ready']! : OF_ENDPOINTS['ready']!,
+    hostname: pod.subdomain === service ? pod.hostname : '',
+    nodeName: pod.nodeName,
+    zone: isSlice ? zoneOf(pod.nodeName) : '',
+    pod: pod.name,
+    podUid: pod.uid,
+    forZones: NO_TEXTS,
+    forNodes: NO_TEXTS,
+    subset: 0,
+  };
+}
+
+type OutputKind = Pick<RecordedOutput, 'addressType' | 'service'>;
+
+function wordsOf(addressType: string): Readonly<Record<string, EndpointConditions>> {
+  return addressType === '' ? OF_ENDPOINTS : CONDITIONS;
+}
+
+function wordOf(conditions: EndpointConditions, addressType: string): string | undefined {
+  return Object.entries(wordsOf(addressType)).find(([, value]) => same(value, conditions))?.[0];
+}
+
+/** @throws LineError */
+export function readEndpoints(
+  before: readonly RecordedEndpoint[],
+  output: OutputKind,
+  json: unknown,
+  known: Known,
+): readonly RecordedEndpoint[] {
+  const endpoints: RecordedEndpoint[] = [];
+  for (const item of readItems(json)) {
+    if (Array.isArray(item)) {
+      const from = readNumber(item[0]);
+      const count = readNumber(item[1]);
+      if (!(from >= 0 && count >= 0 && from + count <= before.length)) {
+        throw new LineError(`there are no endpoints ${from} to ${from + count}`);
+      }
+      for (let i = from; i < from + count; i++) endpoints.push(before[i]!);
+    } else endpoints.push(readEndpoint(item, output, known));
+  }
+  return endpoints;
+}
+
+function readEndpoint(item: unknown, output: OutputKind, known: Known): RecordedEndpoint {
+  if (typeof item === 'number') return podEndpoint(item, output, known);
+  const fields = readFields(item);
+  const base = fields['of'] === undefined ? NO_ENDPOINT : podEndpoint(readNumber(fields['of']), output, known);
+  const or = <T>(key: string, read: (json: unknown) => T, otherwise: T): T =>
+    fields[key] === undefined ? otherwise : read(fields[key]);
+  return {
+    addresses: or('addresses', readTexts, base.addresses),
+    conditions: or('conditions', (json) => readConditions(json, output.addressType), base.conditions),
+    hostname: or('hostname', readText, base.hostname),
+    nodeName: or('nodeName', readText, base.nodeName),
+    zone: or('zone', readText, base.zone),
+    pod: or('pod', readText, base.pod),
+    podUid: or('podUid', readText, base.podUid),
+    forZones: or('forZones', readTexts, base.forZones),
+    forNodes: or('forNodes', readTexts, base.forNodes),
+    subset: or('subset', readNumber, base.subset),
+  };
+}
+
+function podEndpoint(id: number, output: OutputKind, known: Known): RecordedEndpoint {
+  const pod = known.podOf(id);
+  if (pod === undefined) throw new LineError(`there is no pod ${id}`);
+  return endpointOf(pod, output, known);
+}
+
+function readConditions(json: unknown, addressType: string): EndpointConditions {
+  if (typeof json !== 'string') return readFields(json);
+  const conditions = wordsOf(addressType)[json];
+  if (conditions === undefined) throw new LineError('unknown conditions');
+  return conditions;
+}

@@ -1,0 +1,46 @@
+/** A recording from its bytes to its events. */
+import { createDecoder, readHeader } from './decode.ts';
+import { LineError } from './fields.ts';
+import { readFrames, type Broken, type Compression, type Frame, type ReadAt } from './frames.ts';
+import type { RecordedEvent, RecordingHeader } from './recording.ts';
+
+export interface Recording {
+  readonly header: RecordingHeader;
+  /** Once. Everything that precedes what is broken. */
+  readonly events: Iterable<RecordedEvent>;
+  /** Null = it is whole, as far as `events` was read. */
+  readonly broken: () => Broken | null;
+}
+
+/** @throws LineError when it is no recording, or one of a newer program */
+export function readRecording(readAt: ReadAt, compression: Compression): Recording {
+  const frames = readFrames(readAt, compression);
+  const first = frames.next();
+  if (first.done === true || !('lines' in first.value)) throw new LineError('it ends before its first frame');
+  const [head = '', ...rest] = first.value.lines;
+  const header = readHeader(head);
+  let broken: Broken | null = null;
+  const decoder = createDecoder();
+  function* events(): Generator<RecordedEvent> {
+    yield* eventsOf({ atByte: 0, lines: rest });
+    for (const frame of frames) {
+      if (broken !== null) return;
+      if ('lines' in frame) yield* eventsOf(frame);
+      else broken = frame;
+    }
+  }
+  function* eventsOf({ atByte, lines }: Frame): Generator<RecordedEvent> {
+    for (const line of lines) {
+      let event: RecordedEvent | null;
+      try {
+        event = decoder.next(line);
+      } catch (error) {
+        if (!(error instanceof LineError)) throw error;
+        broken = { kind: 'damaged', atByte };
+        return;
+      }
+      if (event !== null) yield event;
+    }
+  }
+  return { header, events: events(), broken: () => broken };
+}

@@ -1,0 +1,344 @@
+/**
+ * The recorder: lists and watches what the endpoints controllers read and write, by the controllers' own reflectors, and
+ * tells it as the lines of a recording. It asks for GET alone. Outputs are listed after inputs, so an endpoint's pod is
+ * known before it.
+ */
+import { createInstruments } from '../controller/reports/instruments.ts';
+import { createOutages } from '../controller/reflectors/outages.ts';
+import { onReflectorEvent, wakeReflector } from '../controller/reflectors/reflector-answers.ts';
+import { listAgain, startReflector, stopReflector } from '../controller/reflectors/reflector-requests.ts';
+import {
+  createReflector,
+  type Reflector,
+  type ReflectorHands,
+  type ReflectorPurpose,
+} from '../controller/reflectors/reflector.ts';
+import { createOutbox, type StepOutbox } from '../controller/outbox.ts';
+import type { LogEffect } from '../controller/effect.ts';
+import type { Now } from '../controller/event.ts';
+import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
+import { createInterner } from '../lib/interner.ts';
+import { createPrng } from '../lib/prng.ts';
+import { createMetricStore } from '../metrics/store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Transport, TransportEvent } from '../ports/transport.ts';
+import { createEncoder, type Encoder } from './encode.ts';
+import { createFrameWriter, type Compression, type FrameWriter } from './frames.ts';
+import { PLAIN_NAMES } from './names.ts';
+import { createOutputReader } from './output.ts';
+import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts';
+import type { RecordedResource, RecordingHeader } from './recording.ts';
+import { createWatched, type Watched } from './watched.ts';
+
+export interface RecorderConfig {
+  readonly header: RecordingHeader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: (deliver: (events: readonly TransportEvent[]) => void) => Transport;
+  readonly compression: Compression;
+  /** Appends to the file. */
+  readonly write: (bytes: Uint8Array) => void;
+  readonly log: (line: LogEffect) => void;
+}
+
+export interface Recorder {
+  readonly start: () => void;
+  /** Ends the recording in good order. Nothing is written afterwards. */
+  readonly stop: () => void;
+  readonly status: () => RecorderStatus;
+}
+
+export interface RecorderStatus {
+  readonly seconds: number;
+  /** What is being waited for; '' = all that may be read is listed. */
+  readonly waitsFor: string;
+  /** Objects there are, by resource. */
+  readonly objects: Readonly<Record<RecordedResource, number>>;
+  /** Lines told since all was listed. */
+  readonly changes: number;
+  readonly bytes: number;
+  /** Lists after the first ones. */
+  readonly gaps: number;
+  readonly refused: readonly RecordedResource[];
+}
+
+interface Watch {
+  readonly resource: RecordedResource;
+  readonly watched: Watched;
+  readonly reflector: Reflector;
+  refusalTold: boolean;
+  /** When the watch was lost whose list is under way, monotonic ms; -1 = it was not lost. */
+  lostAtMs: number;
+}
+
+interface State {
+  readonly config: RecorderConfig;
+  readonly outbox: StepOutbox<ReflectorPurpose>;
+  readonly pseudonyms: Pseudonyms | null;
+  readonly frames: FrameWriter;
+  readonly encoder: Encoder;
+  readonly beganMs: number;
+  watches: readonly Watch[];
+  lines: number;
+  /** How many lines had been told when all was listed; -1 = it is not. */
+  linesListed: number;
+  gaps: number;
+  bytes: number;
+  flushAtMs: number;
+  /** Texts in use after the last sweep. */
+  textsKept: number;
+  stopped: boolean;
+}
+
+const INPUTS = ['nodes', 'services', 'pods'] as const;
+const OUTPUTS = ['endpoints', 'endpointslices'] as const;
+/** What a crash may cost. */
+const FLUSH_EVERY_MS = 2000;
+/** So many new texts are remembered before those that nothing has any more are forgotten, or as many as are in use. */
+const NEW_TEXTS_MAX = 100_000;
+
+export function createRecorder(config: RecorderConfig): Recorder {
+  const { clock, random, header } = config;
+  const outbox = createOutbox<ReflectorPurpose>();
+  const pseudonyms = header.names === 'plain' ? null : createPseudonyms(() => random.uint32());
+  const frames = createFrameWriter(config.compression, (bytes) => {
+    state.bytes += bytes.length;
+    config.write(bytes);
+  });
+  const encoder = createEncoder(pseudonyms?.names ?? PLAIN_NAMES, Math.floor(clock.wallMs() / 1000), (line) => {
+    state.lines++;
+    frames.add(line);
+  });
+  const state: State = {
+    config,
+    outbox,
+    pseudonyms,
+    frames,
+    encoder,
+    beganMs: clock.nowMs(),
+    watches: [],
+    lines: 0,
+    linesListed: -1,
+    gaps: 0,
+    bytes: 0,
+    flushAtMs: Infinity,
+    textsKept: 0,
+    stopped: false,
+  };
+  const hands = handsOf(state);
+  state.watches = watchesOf(state);
+  const transport = config.transport((events) => {
+    step(state, hands, transport, events);
+  });
+  return {
+    start() {
+      encoder.header(header);
+      frames.flush();
+      state.flushAtMs = clock.nowMs() + FLUSH_EVERY_MS;
+      const now = nowOf(clock);
+      for (const { resource, reflector } of state.watches) {
+        if (isInput(resource)) startReflector(hands, reflector, now);
+      }
+      step(state, hands, transport, []);
+    },
+    stop() {
+      for (const { reflector } of state.watches) stopReflector(hands, reflector);
+      perform(state, transport);
+      tellIrrelevant(state);
+      encoder.tell(clock.nowMs() - state.beganMs, { end: true });
+      frames.flush();
+      state.stopped = true;
+    },
+    status: () => statusOf(state),
+  };
+}
+
+function nowOf(clock: Clock): Now {
+  return { nowMs: clock.nowMs(), wallMs: clock.wallMs() };
+}
+
+function isInput(resource: RecordedResource): boolean {
+  return INPUTS.some((input) => input === resource);
+}
+
+function watchesOf(state: State): Watch[] {
+  const { encoder, config, beganMs } = state;
+  const watching = {
+    encoder,
+    interner: createInterner(),
+    outputs: createOutputReader(),
+    uint32: () => config.random.uint32(),
+    atMs: (nowMs: number) => nowMs - beganMs,
+    listing(resource: RecordedResource) {
+      const watch = state.watches.find((one) => one.resource === resource)!;
+      if (watch.reflector.synced && watch.lostAtMs < 0) watch.lostAtMs = Math.max(watch.reflector.downSinceMs, 0);
+    },
+  };
+  return [...INPUTS, ...OUTPUTS].map((resource) => {
+    const watched = createWatched(resource, watching);
+    const selector = resource === 'endpointslices' ? SLICES_OF_CONTROLLERS : '';
+    const reflector = createReflector(resource, watched.path, watched.target, true, selector);
+    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1 };
+  });
+}
+
+const SLICES_OF_CONTROLLERS = `${SLICE_MANAGED_BY_LABEL} in (${SLICE_MANAGED_BY_VALUE},${MIRROR_MANAGED_BY_VALUE})`;
+
+function handsOf(state: State): ReflectorHands {
+  const { outbox, config, encoder, beganMs } = state;
+  const instruments = createInstruments(createMetricStore(), '');
+  const hands: ReflectorHands = {
+    outbox: {
+      ...outbox,
+      log: (level, v, message, fields) => tellLog(state, { type: 'log', level, v, message, fields }),
+    },
+    prng: createPrng(config.random.uint32()),
+    outages: createOutages(),
+    metrics: {
+      ...instruments,
+      watchRestarts(resource) {
+        const watch = state.watches.find((one) => one.resource === resource);
+        // A list that follows says it better.
+        if (watch?.reflector.synced === true) encoder.tell(config.clock.nowMs() - beganMs, { rewatched: resource });
+        return instruments.watchRestarts(resource);
+      },
+    },
+    listBegins: () => undefined,
+    listEnds(reflector, removal, now) {
+      const watch = state.watches.find((one) => one.reflector === reflector)!;
+      const atMs = now.nowMs - beganMs;
+      // A list after a gap is a frame of its own.
+      const isGap = watch.lostAtMs >= 0;
+      if (isGap) {
+        state.gaps++;
+        state.frames.flush();
+      }
+      const sinceMs = isGap ? now.nowMs - watch.lostAtMs : 0;
+      watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
+      watch.lostAtMs = -1;
+      if (isGap) state.frames.flush();
+      return true;
+    },
+    wentBack(reflector, now) {
+      for (const { reflector: other } of state.watches) {
+        if (other !== reflector) listAgain(hands, other, -Infinity, now);
+      }
+    },
+  };
+  return hands;
+}
+
+function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
+  if (state.stopped) return;
+  const { clock } = state.config;
+  const now = nowOf(clock);
+  for (const event of events) takeEvent(state, hands, event, now);
+  let wakeAtMs = state.flushAtMs;
+  startOutputs(state, hands, now);
+  for (const { reflector } of state.watches) {
+    wakeReflector(hands, reflector, now);
+    wakeAtMs = Math.min(wakeAtMs, reflector.wakeAtMs);
+  }
+  tellRefusals(state, now);
+  if (state.linesListed < 0 && state.watches.every(isSettled)) state.linesListed = state.lines;
+  if (now.nowMs >= state.flushAtMs) {
+    flush(state, now);
+    wakeAtMs = Math.min(wakeAtMs, state.flushAtMs);
+  }
+  perform(state, transport);
+  clock.wakeAt(wakeAtMs, () => step(state, hands, transport, []));
+}
+
+function takeEvent({ outbox }: State, hands: ReflectorHands, event: TransportEvent, now: Now): void {
+  const purpose = outbox.requests.get(event.id);
+  // An answer that crossed its cancel.
+  if (purpose === undefined) return;
+  const isOpened = event.type === 'response' && event.status === 200 && purpose.reflector.phase.name === 'opening';
+  if (event.type !== 'chunk' && !isOpened) outbox.requests.delete(event.id);
+  onReflectorEvent(hands, purpose.reflector, event, now);
+}
+
+function perform({ outbox }: State, transport: Transport): void {
+  const { effects } = outbox;
+  outbox.effects = [];
+  for (const effect of effects) {
+    if (effect.type === 'http') transport.send(effect.request);
+    else if (effect.type === 'cancel') transport.cancel(effect.id);
+  }
+}
+
+function isSettled({ reflector }: Watch): boolean {
+  return reflector.synced || reflector.refused;
+}
+
+/** Does nothing the second time. */
+function startOutputs({ watches }: State, hands: ReflectorHands, now: Now): void {
+  if (!watches.every((watch) => !isInput(watch.resource) || isSettled(watch))) return;
+  for (const { resource, reflector } of watches) if (!isInput(resource)) startReflector(hands, reflector, now);
+}
+
+function tellRefusals({ watches, encoder, beganMs }: State, { nowMs }: Now): void {
+  for (const watch of watches) {
+    if (!watch.reflector.refused || watch.refusalTold) continue;
+    watch.refusalTold = true;
+    encoder.tell(nowMs - beganMs, { refused: watch.resource });
+  }
+}
+
+function flush(state: State, { nowMs }: Now): void {
+  const { pseudonyms, encoder } = state;
+  state.flushAtMs = nowMs + FLUSH_EVERY_MS;
+  tellIrrelevant(state);
+  state.frames.flush();
+  if (pseudonyms === null || pseudonyms.size() < 2 * state.textsKept + NEW_TEXTS_MAX) return;
+  pseudonyms.sweep(encoder.touch);
+  state.textsKept = pseudonyms.size();
+}
+
+function tellIrrelevant({ watches, encoder, config, beganMs }: State): void {
+  const counts = watches
+    .map((watch) => [watch.resource, watch.watched.takeIrrelevant()] as const)
+    .filter(([, count]) => count > 0);
+  if (counts.length > 0) encoder.tell(config.clock.nowMs() - beganMs, { irrelevant: Object.fromEntries(counts) });
+}
+
+/** Fields of lines that never hold a word of the server or of an object. */
+const SAFE_FIELDS: ReadonlySet<string> = new Set([
+  'resource',
+  'objects',
+  'seconds',
+  'items',
+  'itemsNow',
+  'afterMs',
+  'outage',
+  'watches',
+]);
+/** The status of an answer, or what became of a request. */
+const CODE = /^(?:\d{3}|refused|timeout|reset|too-big|late|other)\b/;
+
+/** Of a line about names that are told as pseudonyms, what the server said is left out but for its status. */
+function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
+  if (pseudonyms === null) {
+    config.log(line);
+    return;
+  }
+  const fields = Object.entries(line.fields).map(([name, value]) => {
+    if (SAFE_FIELDS.has(name)) return [name, value] as const;
+    return [name, CODE.exec(String(value))?.[0] ?? 'not shown without --plain'] as const;
+  });
+  config.log({ ...line, fields: Object.fromEntries(fields) });
+}
+
+function statusOf({ watches, encoder, config, beganMs, lines, linesListed, bytes, gaps }: State): RecorderStatus {
+  const objects = Object.fromEntries(watches.map(({ resource }) => [resource, encoder.count(resource)]));
+  return {
+    seconds: (config.clock.nowMs() - beganMs) / 1000,
+    waitsFor: watches.find((watch) => !isSettled(watch))?.resource ?? '',
+    objects: objects as Record<RecordedResource, number>,
+    changes: linesListed < 0 ? 0 : lines - linesListed,
+    bytes,
+    gaps,
+    refused: watches.filter(({ reflector }) => reflector.refused).map(({ resource }) => resource),
+  };
+}

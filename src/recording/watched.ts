@@ -1,0 +1,188 @@
+/**
+ * What the recorder has been told of one resource: the reflector's cache. A list is told as a whole at its end, in random
+ * order, because the server's order is that of the names.
+ */
+import { isMissed } from '../controller/reflectors/brake.ts';
+import { FORGOTTEN_VERSION, givesWay } from '../controller/reflectors/history.ts';
+import type { Reflector, ReflectorTarget, Removal } from '../controller/reflectors/reflector.ts';
+import { labelsFromPairs } from '../kube/labels.ts';
+import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../kube/names.ts';
+import { projectNode, projectPod, projectService } from '../kube/project.ts';
+import type { ObjectSource } from '../kube/source.ts';
+import type { NodeRecord } from '../kube/types.ts';
+import type { Interner } from '../lib/interner.ts';
+import type { Encoder } from './encode.ts';
+import { writerOf, type OutputReader, type Writers } from './output.ts';
+import { shuffled } from './pseudonyms.ts';
+import type { By, RecordedResource, RecordOf } from './recording.ts';
+
+export interface Watched {
+  readonly resource: RecordedResource;
+  readonly path: string;
+  readonly target: ReflectorTarget<Seen>;
+  /** Tells what a list has brought and what it misses. */
+  readonly tellList: (removal: Removal | null, list: ToldList) => void;
+  /** Events that changed nothing, since they were last taken. */
+  readonly takeIrrelevant: () => number;
+}
+
+export interface ToldList {
+  readonly version: string;
+  readonly sinceMs: number;
+  readonly atMs: number;
+}
+
+/** An object as it was seen last. */
+interface Seen {
+  readonly record: RecordOf[RecordedResource];
+  /** Of an output. */
+  readonly writers: Writers | null;
+  resourceVersion: string;
+  /** Who made the last change. */
+  by: By;
+}
+
+export interface Watching {
+  readonly encoder: Encoder;
+  readonly interner: Interner;
+  readonly outputs: OutputReader;
+  readonly uint32: () => number;
+  /** Milliseconds since the recording began, by the clock's. */
+  readonly atMs: (nowMs: number) => number;
+  /** A list is asked for. */
+  readonly listing: (resource: RecordedResource) => void;
+}
+
+const PATHS: Readonly<Record<RecordedResource, string>> = {
+  pods: '/api/v1/pods',
+  services: '/api/v1/services',
+  nodes: '/api/v1/nodes',
+  endpoints: '/api/v1/endpoints',
+  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
+};
+
+/** Of a Node nothing else is read of its labels. */
+const NODE_LABELS: ReadonlySet<string> = new Set([ZONE_LABEL, ...CONTROL_PLANE_LABELS]);
+
+interface State {
+  readonly resource: RecordedResource;
+  readonly watching: Watching;
+  readonly seen: Map<string, Seen>;
+  /** What the list under way has brought; null = none is under way. */
+  listed: Set<string> | null;
+  irrelevant: number;
+}
+
+export function createWatched(resource: Reflector['resource'], watching: Watching): Watched {
+  const state: State = { resource, watching, seen: new Map(), listed: null, irrelevant: 0 };
+  return {
+    resource,
+    path: PATHS[resource],
+    target: targetOf(state),
+    tellList: (removal, list) => tellList(state, removal, list),
+    takeIrrelevant() {
+      const count = state.irrelevant;
+      state.irrelevant = 0;
+      return count;
+    },
+  };
+}
+
+function targetOf(state: State): ReflectorTarget<Seen> {
+  const { resource, watching, seen } = state;
+  return {
+    project: (source) => read(resource, source, watching),
+    cachedVersion: ({ record }) => seen.get(keyOf(record))?.resourceVersion ?? '',
+    upsert(next, _source, upTo, { nowMs }) {
+      const key = keyOf(next.record);
+      const before = seen.get(key);
+      if (before !== undefined && !givesWay(before.resourceVersion, upTo)) return before;
+      if (next.writers !== null) next.by = writerOf(before?.writers ?? null, next.writers);
+      seen.set(key, next);
+      if (state.listed !== null) state.listed.add(key);
+      else if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
+      return next;
+    },
+    remove({ record, resourceVersion }, { nowMs }) {
+      const one = seen.get(keyOf(record));
+      if (one === undefined) return;
+      one.resourceVersion = resourceVersion;
+      forget(state, one, watching.atMs(nowMs));
+    },
+    // Called by who decides of lists; here `tellList` does it.
+    removeUnmarked: () => undefined,
+    listing() {
+      state.listed ??= new Set();
+      watching.listing(resource);
+    },
+    awaitsDeletions: () => false,
+    forgetVersions() {
+      for (const one of seen.values()) one.resourceVersion = FORGOTTEN_VERSION;
+    },
+    synced: () => undefined,
+  };
+}
+
+function tellList(state: State, removal: Removal | null, { version, sinceMs, atMs }: ToldList): void {
+  const { resource, watching, seen } = state;
+  const { encoder, uint32 } = watching;
+  encoder.listing(resource, sinceMs, atMs);
+  const missed = removal === null ? [] : [...seen.values()].filter((one) => isMissed(removal, one));
+  for (const i of shuffled(missed.length, uint32)) forget(state, missed[i]!, atMs);
+  const brought = [...(state.listed ?? [])];
+  state.listed = null;
+  for (const i of shuffled(brought.length, uint32)) tell(state, seen.get(brought[i]!)!, atMs);
+  encoder.listed(resource, version, atMs);
+}
+
+/** Returns whether there was something to tell. */
+function tell({ resource, watching }: State, { record, by }: Seen, atMs: number): boolean {
+  return watching.encoder.put(resource, record, by, atMs);
+}
+
+function forget({ resource, watching, seen, listed }: State, one: Seen, atMs: number): void {
+  const { record, writers, resourceVersion } = one;
+  const key = keyOf(record);
+  seen.delete(key);
+  listed?.delete(key);
+  const { namespace, name } = nameOf(record);
+  const by: By = writers === null || writers.controllersAt === 0 ? 'other' : 'unknown';
+  watching.encoder.remove(resource, namespace, name, { by, version: resourceVersion }, atMs);
+}
+
+function nameOf(record: Seen['record']): { namespace: string; name: string } {
+  return { namespace: 'namespace' in record ? record.namespace : '', name: record.name };
+}
+
+function keyOf(record: Seen['record']): string {
+  const { namespace, name } = nameOf(record);
+  return `${namespace}/${name}`;
+}
+
+function read(resource: RecordedResource, source: ObjectSource, { interner, outputs }: Watching): Seen {
+  switch (resource) {
+    case 'pods':
+      return input(projectPod(source, interner));
+    case 'services':
+      return input(projectService(source, interner));
+    case 'nodes':
+      return input(withFewLabels(projectNode(source, interner)));
+    case 'endpoints':
+    case 'endpointslices': {
+      const { output, writers } = outputs.read(source);
+      return { record: output, writers, resourceVersion: output.resourceVersion, by: 'controller' };
+    }
+  }
+}
+
+function input(record: RecordOf['pods' | 'services' | 'nodes']): Seen {
+  return { record, writers: null, resourceVersion: record.resourceVersion, by: 'other' };
+}
+
+function withFewLabels(node: NodeRecord): NodeRecord {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < node.labels.length; i += 2) {
+    if (NODE_LABELS.has(node.labels[i]!)) pairs.push([node.labels[i]!, node.labels[i + 1]!]);
+  }
+  return { ...node, labels: labelsFromPairs(pairs) };
+}

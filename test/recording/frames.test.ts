@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ZSTD } from '../../src/cli/recording-file.ts';
+import { createFrameWriter } from '../../src/recording/frames.ts';
+import { fileOf, pod, read } from './made.ts';
+
+/** A header and ten pods, a frame each, and where each frame begins. */
+function tenFrames(): { file: Buffer; starts: number[] } {
+  const file = fileOf((encoder, flush) => {
+    flush();
+    for (let i = 0; i < 10; i++) {
+      encoder.put('pods', pod(`web-${i}`), 'other', i);
+      flush();
+    }
+  });
+  const starts: number[] = [];
+  for (let at = 0; at < file.length;) {
+    starts.push(at);
+    // The title is a skippable frame alone, every other one has a frame of zstd behind it.
+    at += 8 + file.readUInt32LE(at + 4) + (at === 0 ? 0 : file.readUInt32LE(at + 8));
+  }
+  return { file, starts };
+}
+
+function lookAt(file: Uint8Array): { pods: number; broken: unknown } {
+  const { events, broken } = read(file);
+  return { pods: [...events].length, broken: broken() };
+}
+
+describe('a recording that is not whole', () => {
+  const { file, starts } = tenFrames();
+
+  it('is read to its end when it is whole', () => {
+    assert.deepEqual(lookAt(file), { pods: 10, broken: null });
+  });
+
+  it('is read up to the last whole frame, wherever it is cut off', () => {
+    for (let length = starts[2]!; length < file.length; length += 5) {
+      const whole = starts.filter((start) => start <= length).length - 1;
+      const isBorder = starts.includes(length);
+      assert.deepEqual(lookAt(file.subarray(0, length)), {
+        // The title and the header are no pods.
+        pods: whole - 2,
+        broken: isBorder ? null : { kind: 'cut', atByte: starts[whole] },
+      });
+    }
+  });
+
+  it('is read up to a damage in its middle, which is told by its frame', () => {
+    for (const offset of [0, 5, 9, 13, 17, 22, 40]) {
+      const damaged = Buffer.from(file);
+      damaged[starts[6]! + offset]! ^= 0x55;
+      const { pods, broken } = lookAt(damaged);
+      assert.equal(pods, 4);
+      const kind = offset === 9 ? ['cut', 'damaged'] : ['damaged'];
+      const found = broken as { kind: string; atByte: number };
+      assert.ok(kind.includes(found.kind), `${offset}: ${found.kind}`);
+      assert.equal(found.atByte, starts[6]);
+    }
+  });
+
+  it('is damaged where its lines tell what cannot be', () => {
+    const parts: Uint8Array[] = [];
+    const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
+    frames.add('{"recording":"endpointd","version":1,"program":"1","names":"plain"}');
+    frames.add('{"pod":1,"t":0,"new":{"name":"a"}}');
+    frames.flush();
+    for (const line of [
+      '{"pod":2,"t":0,"set":{}}',
+      'null',
+      '{"t":-1,"end":true}',
+      '{"pod":1,"t":0,"set":{"ready":3}}',
+      '{"t":0}',
+    ]) {
+      const at = Buffer.concat(parts).length;
+      const more: Uint8Array[] = [...parts];
+      const other = createFrameWriter(ZSTD, (bytes) => more.push(bytes));
+      other.add(line);
+      other.flush();
+      // Without the title of the second writer.
+      more.splice(parts.length, 1);
+      assert.deepEqual(lookAt(Buffer.concat(more)), { pods: 1, broken: { kind: 'damaged', atByte: at } }, line);
+    }
+  });
+
+  it('is refused when a newer program has made it, or when it is something else', () => {
+    const newer = Buffer.from(file);
+    newer.writeUInt32LE(2, 8 + 'endpointd recording\n'.length);
+    assert.throws(
+      () => read(newer),
+      /it has version 2 of the format, and this program knows those up to 1: a newer endpointd reads it/,
+    );
+    assert.throws(
+      () => read(Buffer.from('apiVersion: v1\nkind: Config\nclusters: []\n')),
+      /this is no recording of endpointd/,
+    );
+    assert.throws(() => read(file.subarray(0, starts[1])), /it ends before its first frame/);
+    assert.throws(() => read(Buffer.alloc(0)), /this is no recording of endpointd/);
+  });
+});
