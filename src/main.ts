@@ -45,6 +45,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'who still reads v1.Endpoints, from audit logs',
     load: async () => (await import('./cli/endpoints-readers.ts')).endpointsReaders,
   },
+  'retire-endpoints': {
+    summary: 'delete the Endpoints that a controller has left behind; says which without --delete',
+    load: async () => (await import('./cli/retire-endpoints.ts')).retireEndpoints,
+  },
   serve: {
     summary: 'the embedded API server alone, on loopback',
     load: async () => (await import('./cli/serve.ts')).serve,

@@ -7,6 +7,8 @@ import { parseDemoFlags } from '../src/cli/demo.ts';
 import { parseEndpointsReadersFlags } from '../src/cli/endpoints-readers.ts';
 import { parseExplainFlags } from '../src/cli/explain.ts';
 import { parseRunFlags, parseVerifyFlags } from '../src/cli/flags.ts';
+import { parseRecordFlags } from '../src/cli/record-flags.ts';
+import { parseRetireEndpointsFlags } from '../src/cli/retire-endpoints.ts';
 import { parseServeFlags } from '../src/cli/serve.ts';
 import { parseTopFlags } from '../src/cli/top.ts';
 import { EVENT_REASONS } from '../src/controller/reports/event-reasons.ts';
@@ -75,6 +77,8 @@ test('metrics that the documents name exist', () => {
 
 test('flags that the documents name exist', () => {
   const helps = [
+    parseRecordFlags,
+    parseRetireEndpointsFlags,
     parseRunFlags,
     parseServeFlags,
     parseDemoFlags,

@@ -13,6 +13,11 @@ const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 /** Accept of writes: the reply is metadata only. */
 export const ACCEPT_METADATA = `${PROTOBUF};${AS_PARTIAL},${JSON_TYPE};${AS_PARTIAL},${JSON_TYPE}`;
 
+const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/** Accept of lists of which only the metadata of each object is read. */
+export const ACCEPT_METADATA_LIST = `${PROTOBUF};${AS_PARTIAL_LIST},${JSON_TYPE};${AS_PARTIAL_LIST},${ACCEPT}`;
+
 export type Encoding = 'protobuf' | 'json';
 
 /**

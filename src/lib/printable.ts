@@ -11,9 +11,12 @@ export function printable(text: string): string {
   });
 }
 
-/** JSON in which such characters are escaped too, two spaces a level: the same data to whoever reads it. */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll(UNPRINTABLE, (character) => {
+/**
+ * JSON in which such characters are escaped too: the same data to whoever reads it.
+ * @param indent spaces a level; 0 = all in one line
+ */
+export function printableJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, (character) => {
     if (character === '\n') return character;
     return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   });

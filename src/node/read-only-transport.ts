@@ -30,3 +30,20 @@ export function readOnly<T extends Transport>(transport: T): T {
     },
   };
 }
+
+const ONE_ENDPOINTS = /^\/api\/v1\/namespaces\/[^/?]+\/endpoints\/[^/?]+$/;
+
+/**
+ * Lets GET through, and the deletion of one Endpoints object.
+ * @throws Error at anything else, before it is sent
+ */
+export function getOrDeleteEndpoints(transport: Transport): Transport {
+  const reading = readOnly(transport);
+  return {
+    ...transport,
+    send(request: HttpRequest) {
+      if (request.method === 'DELETE' && ONE_ENDPOINTS.test(request.path)) transport.send(request);
+      else reading.send(request);
+    },
+  };
+}

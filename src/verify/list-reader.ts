@@ -1,14 +1,12 @@
 /** Lists of the API server, page by page, with a bound on requests a second; nothing but GET. */
 import { createTokenBucket, tryTakeToken } from '../controller/writes/rate-limit.ts';
 import { readList, type ListPage } from '../kube/list.ts';
-import { ACCEPT, JSON_TYPE, PROTOBUF } from '../kube/media-type.ts';
+import { ACCEPT, ACCEPT_METADATA_LIST, JSON_TYPE } from '../kube/media-type.ts';
 import { DecodeError } from '../kube/protobuf.ts';
 import { isApiAnswer, readStatus } from '../kube/status.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../ports/transport.ts';
 
-const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-const ACCEPT_METADATA_LIST = `${PROTOBUF};${AS_PARTIAL_LIST},${JSON_TYPE};${AS_PARTIAL_LIST},${ACCEPT}`;
 const ACCEPTS = { records: ACCEPT, metadata: ACCEPT_METADATA_LIST, json: JSON_TYPE } as const;
 const PAGE_ITEMS_MAX = 500;
 const TIMEOUT_MS = 60_000;

@@ -11,14 +11,13 @@ import { getPod, podsOf, servicesOf } from '../core/selector-index.ts';
 import { decodeBare, encodeBare } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';
 import { labelsGet, labelsInclude } from '../kube/labels.ts';
-import { fieldManagers } from '../kube/managed-fields.ts';
 import type { ListPage } from '../kube/list.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { projectMeta, type MetaRecord } from '../kube/object-meta.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { Endpoints, EndpointSlice, KubeObject, Labels } from '../kube/types.ts';
-import { CONTROLLER_MANAGERS } from './listed.ts';
+import { lastWriter } from './last-writer.ts';
 import type { ListQuery, ListReader, ListResult } from './list-reader.ts';
 
 /** What is read: one service, all of a namespace, or all of the cluster. Empty = all. */
@@ -173,19 +172,6 @@ function takeSlice(sights: Sights, source: ObjectSource): void {
 /** Among `Sight.writers`. */
 export function objectKey(kind: 'Endpoints' | 'EndpointSlice', name: string): string {
   return `${kind} ${name}`;
-}
-
-/**
- * Of several writers in one second the controllers do not count, because they write all the time. '' = managedFields do
- * not tell.
- */
-function lastWriter(source: ObjectSource): string {
-  const { encoding } = source;
-  const bytes = encoding === 'protobuf' ? source.bytes : Buffer.from(JSON.stringify(source.value), 'utf8');
-  const managers = fieldManagers(encoding, bytes);
-  const newest = Math.max(0, ...managers.map(({ time }) => time));
-  const last = managers.filter(({ time }) => time === newest).map(({ manager }) => manager);
-  return last.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? last[0] ?? '';
 }
 
 /** JSON goes through the protobuf tables, which leave out what has no place there. */

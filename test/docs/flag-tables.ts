@@ -4,6 +4,7 @@ import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/endpoints-readers.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
 import { RECORD_FLAGS } from '../../src/cli/record-flags.ts';
+import { RETIRE_ENDPOINTS_FLAGS } from '../../src/cli/retire-endpoints.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
 import { TOP_FLAGS } from '../../src/cli/top.ts';
 import type { Part } from './parts.ts';
@@ -57,6 +58,10 @@ export const RETIRING_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags of endpoints-readers, made by `npm run docs` from src/cli/endpoints-readers.ts -->',
     text: tableOf(ENDPOINTS_READERS_FLAGS.groups),
+  },
+  {
+    marker: '<!-- flags of retire-endpoints, made by `npm run docs` from src/cli/retire-endpoints.ts -->',
+    text: tableOf(RETIRE_ENDPOINTS_FLAGS.groups),
   },
 ];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { onlySelfReviews, readOnly } from '../../src/node/read-only-transport.ts';
+import { getOrDeleteEndpoints, onlySelfReviews, readOnly } from '../../src/node/read-only-transport.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 it('a transport that only reads lets GET through, and nothing else', () => {
@@ -31,4 +31,26 @@ it('a transport for reviews of oneself lets these through, and nothing else', ()
   send('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews');
   send('/apis/authentication.k8s.io/v1/selfsubjectreviews');
   assert.equal(sent.length, 2);
+});
+
+it('one that deletes Endpoints lets through no other write', () => {
+  const sent: string[] = [];
+  const transport = getOrDeleteEndpoints({ send: ({ path }: HttpRequest) => void sent.push(path), cancel() {} });
+  const rest = {
+    id: 1,
+    lane: 'write',
+    accept: '',
+    contentType: '',
+    body: null,
+    stream: false,
+    timeoutMs: 1000,
+  } as const;
+  const send = (method: HttpRequest['method'], path: string): void => transport.send({ ...rest, method, path });
+  const one = '/api/v1/namespaces/shop/endpoints/web';
+  assert.throws(() => send('PUT', one));
+  assert.throws(() => send('DELETE', '/api/v1/namespaces/shop/endpoints'));
+  assert.throws(() => send('DELETE', '/api/v1/namespaces/shop/services/web'));
+  send('DELETE', one);
+  send('GET', '/api/v1/services');
+  assert.deepEqual(sent, [one, '/api/v1/services']);
 });

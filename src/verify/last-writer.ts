@@ -1,0 +1,16 @@
+import { fieldManagers } from '../kube/managed-fields.ts';
+import type { ObjectSource } from '../kube/source.ts';
+import { CONTROLLER_MANAGERS } from './listed.ts';
+
+/**
+ * Of several writers in one second the controllers do not count, because they write all the time. '' = managedFields do
+ * not tell.
+ */
+export function lastWriter(source: ObjectSource): string {
+  const { encoding } = source;
+  const bytes = encoding === 'protobuf' ? source.bytes : Buffer.from(JSON.stringify(source.value), 'utf8');
+  const managers = fieldManagers(encoding, bytes);
+  const newest = Math.max(0, ...managers.map(({ time }) => time));
+  const last = managers.filter(({ time }) => time === newest).map(({ manager }) => manager);
+  return last.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? last[0] ?? '';
+}

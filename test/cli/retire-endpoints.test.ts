@@ -1,0 +1,208 @@
+/** `endpointd retire-endpoints` as a process, on the embedded API server. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { labelsFromRecord } from '../../src/kube/labels.ts';
+import { fateOf, isControllerWrite } from '../../src/cli/retire-rules.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+const LEADER = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
+
+describe('which Endpoints go', () => {
+  const marks = (labels: Record<string, string>, annotations: Record<string, string> = {}) => ({
+    labels: labelsFromRecord(labels),
+    annotations: labelsFromRecord(annotations),
+  });
+  const withSelector = { type: 'ClusterIP', selector: labelsFromRecord({ app: 'web' }) };
+  const withoutSelector = { type: 'ClusterIP', selector: null };
+
+  const CASES = [
+    ['labelled, with its Service', marks(LABEL), withSelector, true],
+    ['labelled, without a Service', marks(LABEL), null, true],
+    ['labelled, and its Service has lost its selector', marks(LABEL), withoutSelector, false],
+    ['labelled, and its Service is an ExternalName', marks(LABEL), { ...withSelector, type: 'ExternalName' }, false],
+    ['labelled by another program', marks({ 'endpoints.kubernetes.io/managed-by': 'x' }), withSelector, false],
+    ['without a label, with a Service that selects', marks({}), withSelector, true],
+    ['without a label, made by hand', marks({}), withoutSelector, false],
+    ['without a label and without a Service', marks({}), null, false],
+    ['the lock of a leader election', marks(LABEL, LEADER), withSelector, false],
+  ] as const;
+  for (const [title, endpoints, service, goes] of CASES) {
+    it(`${title}: ${goes ? 'goes' : 'stays'}`, () => assert.equal(fateOf(endpoints, service).goes, goes));
+  }
+
+  it('a write is a controller by its label or its writer, unless it renews a lock', () => {
+    assert.equal(isControllerWrite(marks(LABEL), false), true);
+    assert.equal(isControllerWrite(marks({}), true), true);
+    assert.equal(isControllerWrite(marks({}), false), false);
+    assert.equal(isControllerWrite(marks({}, LEADER), true), false);
+  });
+});
+
+describe('endpointd retire-endpoints', () => {
+  let server: ServeProcess;
+  let client: ApiClient;
+  before(async () => {
+    server = await startServe();
+    client = createApiClient({ url: server.url }, 4);
+    for (const name of ['shop', 'bank']) {
+      await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    }
+    await service('shop', 'selected', { app: 'web' });
+    await service('shop', 'by-hand', undefined);
+    await service('bank', 'selected', { app: 'web' });
+  });
+  after(async () => {
+    await client.close();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    for (const path of await left()) await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${path}` });
+    await endpoints('bank', 'selected', {});
+    await endpoints('shop', 'by-hand', {});
+    await endpoints('shop', 'orphan', LABEL);
+    await endpoints('shop', 'selected', { ...LABEL, team: 'blue' });
+  });
+
+  const create = (path: string, body: object): Promise<unknown> => client.send({ method: 'POST', path, body });
+
+  function service(namespace: string, name: string, selector: object | undefined): Promise<unknown> {
+    const spec = { ports: [{ port: 80 }], ...(selector === undefined ? {} : { selector }) };
+    return create(`/api/v1/namespaces/${namespace}/services`, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec,
+    });
+  }
+
+  function endpoints(namespace: string, name: string, labels: object): Promise<unknown> {
+    const subsets = [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }];
+    const metadata = { name, labels };
+    return create(`/api/v1/namespaces/${namespace}/endpoints`, {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata,
+      subsets,
+    });
+  }
+
+  async function left(): Promise<string[]> {
+    const { items } = await client.list('/api/v1/endpoints');
+    return items.map(({ metadata }) => `${metadata.namespace}/endpoints/${metadata.name}`).sort();
+  }
+
+  const ALL = ['bank/endpoints/selected', 'shop/endpoints/by-hand', 'shop/endpoints/orphan', 'shop/endpoints/selected'];
+
+  interface Ended {
+    readonly status: number;
+    readonly stdout: string;
+    readonly stderr: string;
+  }
+
+  function retire(...args: string[]): Promise<Ended> {
+    const all = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', ...args];
+    return new Promise((resolve) => {
+      execFile(execPath, all, (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+      });
+    });
+  }
+
+  it('says what would go, and deletes nothing', async () => {
+    const { status, stdout, stderr } = await retire();
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.split('\n'), [
+      'would go: bank/selected (its Service has a selector; made before Kubernetes 1.33)',
+      'would go: shop/orphan (labelled as made by the endpoints controller)',
+      'would go: shop/selected (labelled as made by the endpoints controller)',
+      '',
+    ]);
+    assert.match(stderr, /^2 would go: labelled as made by the endpoints controller$/m);
+    assert.match(stderr, /^1 stay: its Service has no selector$/m);
+    assert.deepEqual(await left(), ALL);
+  });
+
+  it('deletes with --delete what the controller has made, and nothing made by hand', async () => {
+    const { status, stdout } = await retire('--delete', '-o', 'json');
+    assert.equal(status, 0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; became: string });
+    assert.deepEqual(
+      lines.map(({ name, became }) => [name, became]),
+      [
+        ['selected', 'deleted'],
+        ['orphan', 'deleted'],
+        ['selected', 'deleted'],
+      ],
+    );
+    assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
+  });
+
+  it('keeps to a namespace and to labels', async () => {
+    assert.equal((await retire('--delete', '-n', 'shop', '-l', 'team=blue')).status, 0);
+    assert.deepEqual(await left(), ALL.slice(0, 3));
+  });
+
+  it('stops before the first deletion while a controller writes', async () => {
+    const writer = setInterval(() => {
+      const body = { metadata: { annotations: { beat: String(performance.now()) } } };
+      const path = '/api/v1/namespaces/shop/endpoints/orphan';
+      void client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    }, 100);
+    const { status, stdout, stderr } = await retire('--delete', '--quiet-for=60s');
+    clearInterval(writer);
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^Stopped: .* has written Endpoints shop\/orphan: switch the endpoints controller off first$/m,
+    );
+    assert.deepEqual(await left(), ALL);
+  });
+
+  it('stops after the first deletion when an idle controller makes it anew', async () => {
+    const flags = ['--leader-elect=false', '--metrics-bind-address=0', '--controllers=endpoints-controller'];
+    const controller = spawn(execPath, [BIN, 'run', `--master=${server.url}`, ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let log = '';
+    for await (const chunk of controller.stderr) if ((log += String(chunk)).includes('All services are synced')) break;
+    const { status, stdout, stderr } = await retire('--delete', '--quiet-for=2s', '-n', 'shop', '-l', '!team');
+    controller.kill('SIGKILL');
+    await once(controller, 'exit');
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^Stopped: \w+ has written Endpoints shop\/\w+: /m);
+    assert.ok(stdout.split('\n').length <= 2, stdout);
+  });
+
+  it('ends when nobody reads the list any more', async () => {
+    const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
+    const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    child.stdout.destroy();
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.equal(status, 1);
+    assert.equal((await left()).length, 3);
+  });
+
+  it('says in one line what it cannot read', async () => {
+    const { status, stderr } = await retire('-n', 'shop', '-l', 'a b c');
+    assert.equal(status, 1);
+    assert.match(stderr, /^endpointd retire-endpoints: cannot list \/api\/v1\/namespaces\/shop\/endpoints: .*$/m);
+  });
+
+  it('reads in pages, so that many Endpoints and Services meet', async () => {
+    const names = Array.from({ length: 620 }, (_, i) => `many-${i}`);
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'many' } });
+    for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);
+    const { stdout } = await retire('-n', 'many');
+    assert.equal(stdout.match(/^would go: many\//gm)?.length, names.length);
+  });
+});
