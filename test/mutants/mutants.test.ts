@@ -12,11 +12,12 @@ import { type Equivalent, EQUIVALENTS } from './equivalents.ts';
 import { findMutants, type Mutant } from './find-mutants.ts';
 import { asData, summary, survivorText } from './report.ts';
 import { shuffled } from './sample.ts';
-import { chooseMutants, percentKilled, type Project, testMutants } from './test-mutants.ts';
+import { chooseMutants, percentKilled, type Project, type Result, testMutants } from './test-mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const TOY = 'test/mutants/toy/toy.ts';
 const cache = mkdtempSync(join(tmpdir(), 'mutants-test-'));
+const cacheOfKillers = join(cache, 'killers');
 const compiler = openCompiler(ROOT);
 const toy: Project = {
   root: ROOT,
@@ -39,8 +40,17 @@ function find(original: string, replacement: string): Mutant {
   return found;
 }
 
-async function run(project: Project, mutants: readonly Mutant[]) {
-  return testMutants(project, mutants, { workers: 2, limit: 1, longest: Infinity, tell: () => {}, done: () => {} });
+const running = {
+  workers: 2,
+  limit: 1,
+  longest: Infinity,
+  before: new Map<string, Omit<Result, 'mutant'>>(),
+  tell: () => {},
+  done: () => {},
+};
+
+async function run(project: Project, mutants: readonly Mutant[], before = running.before) {
+  return testMutants(project, mutants, { ...running, before });
 }
 
 describe('which mutants there are', () => {
@@ -112,6 +122,23 @@ describe('what becomes of them', () => {
     );
   });
 
+  it('what an earlier run has told of the same tree is kept', async () => {
+    const mutant = find('a > b', 'a <= b');
+    const earlier = { status: 'survived', by: '', seconds: 7 } as const;
+    assert.deepEqual(await run(toy, [mutant], new Map([[mutant.id, earlier]])), [{ mutant, ...earlier }]);
+  });
+
+  it('the test file that noticed it last time comes first', async () => {
+    const mutant = find('a > b', 'a <= b');
+    const more = 'test/mutants/toy/more-tests.ts';
+    const killer = async (tests: readonly string[]) => {
+      const [result] = await run({ ...toy, tests, cache: cacheOfKillers }, [mutant]);
+      return result?.by.split(': ')[0];
+    };
+    assert.equal(await killer([more]), more);
+    assert.equal(await killer([...toy.tests, more]), more);
+  });
+
   it('a listed equivalent is not tried and does not count', async () => {
     const entry: Equivalent = {
       file: TOY,
@@ -139,11 +166,8 @@ describe('what becomes of them', () => {
     const said: string[] = [];
     const broken = { ...toy, tests: ['test/mutants/toy/no-such-file.ts'] };
     const [result] = await testMutants(broken, [find('a > b', 'true')], {
-      workers: 1,
-      limit: 1,
-      longest: Infinity,
+      ...running,
       tell: (line) => said.push(line),
-      done: () => {},
     });
     assert.equal(result?.status, 'not run by any test');
     assert.match(said.join(''), /^test\/mutants\/toy\/no-such-file.ts: LEFT OUT, for it fails without a mutant/);

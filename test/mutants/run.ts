@@ -3,7 +3,7 @@
  * less than 95 % of the changes that can be told from the program were noticed.
  */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,7 @@ const USAGE = `npm run mutants -- [options]
   --files=TEXT  only files whose path contains it
   --only=ID,ID  just these mutants
   --survivors   just those that survived in the last run, by its results
+  --resume      goes on with a run that was broken off: what its results tell of this commit is not tried again
   --quick       only with test files that take under two seconds: survivors are candidates
   --list        says which mutants, without a test
   --workers=N   processes at a time (all processors)
@@ -54,6 +55,7 @@ const { values } = parseArgs({
     files: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     survivors: { type: 'boolean', default: false },
+    resume: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(availableParallelism()) },
@@ -68,21 +70,33 @@ function whole(name: 'seed' | 'count' | 'from' | 'workers'): number {
   return number;
 }
 
-/** The ids that survived in the results at `path`. */
-function lastSurvivors(path: string): string[] {
-  const { results } = JSON.parse(readFileSync(path, 'utf8')) as {
-    results: readonly (Pick<Result, 'status'> & { id: string })[];
-  };
+type LastResult = Omit<Result, 'mutant'> & { readonly id: string };
+
+function lastResults(path: string): { readonly commit: string; readonly results: readonly LastResult[] } {
+  if (!existsSync(path)) return { commit: '', results: [] };
+  return JSON.parse(readFileSync(path, 'utf8')) as { commit: string; results: LastResult[] };
+}
+
+/** The ids that survived. */
+function survivors(results: readonly LastResult[]): string[] {
   return results.filter(({ status }) => /^survived|^not run/.test(status)).map(({ id }) => id);
 }
 
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+}
+
 async function main(): Promise<boolean> {
+  const last = lastResults(values.out);
+  const commit = git('rev-parse', '--short', 'HEAD');
+  if (values.resume && (last.commit !== commit || git('status', '--porcelain') !== ''))
+    throw new Error(`--resume: the results are of ${last.commit || 'no commit'}, not of this tree`);
   const choice = {
     seed: whole('seed'),
     count: whole('count'),
     from: whole('from'),
     files: values.files,
-    only: values.survivors ? lastSurvivors(values.out) : values.only.split(',').filter((id) => id !== ''),
+    only: values.survivors ? survivors(last.results) : values.only.split(',').filter((id) => id !== ''),
   };
   const compiler = openCompiler(ROOT);
   const mutants = chooseMutants(project, choice, compiler);
@@ -99,7 +113,6 @@ async function main(): Promise<boolean> {
   }
   const done: Result[] = [];
   const keep = (): void => {
-    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
     mkdirSync(dirname(values.out), { recursive: true });
     const data = asData(done, { commit, date: new Date().toISOString(), seed: choice.seed });
     writeFileSync(values.out, `${JSON.stringify(data, undefined, 2)}\n`);
@@ -108,6 +121,9 @@ async function main(): Promise<boolean> {
     workers: whole('workers'),
     limit: LIMIT_SECONDS,
     longest: values.quick ? QUICK_SECONDS : Infinity,
+    before: new Map(
+      values.resume ? last.results.map(({ id, status, by, seconds }) => [id, { status, by, seconds }]) : [],
+    ),
     tell: console.log,
     done: (result, index) => {
       console.log(progressLine(result, index, mutants.length));

@@ -6,6 +6,7 @@ import type { Compiler } from './compiler.ts';
 import { type Equivalent, isEquivalent, staleEntries } from './equivalents.ts';
 import { findMutants, type Mutant } from './find-mutants.ts';
 import { inParallel } from './in-parallel.ts';
+import { openKillers } from './killers.ts';
 import { shuffled } from './sample.ts';
 import { tryMutant, type Verdict } from './trial.ts';
 
@@ -64,25 +65,34 @@ export interface Running {
   readonly limit: number;
   /** Only with test files that take less time than this, in seconds. */
   readonly longest: number;
+  /** What became of mutants in an earlier run of the same tree, by their ids: they are not tried again. */
+  readonly before: ReadonlyMap<string, Omit<Result, 'mutant'>>;
   readonly tell: (line: string) => void;
   readonly done: (result: Result, index: number) => void;
 }
 
 export async function testMutants(project: Project, mutants: readonly Mutant[], running: Running): Promise<Result[]> {
   const root = resolve(project.root);
-  const { workers, tell, limit, longest } = running;
+  const { workers, tell, limit, longest, before } = running;
   const cache = join(project.cache, 'baseline.json');
   const measured: TestFile[] = await readBaseline({ ...project, root, cache, workers, tell });
   const tests = measured.filter(({ seconds }) => seconds < longest);
+  const killers = openKillers(join(project.cache, 'killers.json'));
   const compileCache = join(project.cache, 'compiled');
   return inParallel(mutants, workers, async (mutant, index) => {
-    const known = isEquivalent(mutant, project.equivalents);
-    const result: Result = known
-      ? { mutant, status: 'equivalent', by: '', seconds: 0 }
-      : { mutant, ...(await tryMutant(mutant, { root, tests, compileCache, limit })) };
+    const result = await resultOf(mutant);
     running.done(result, index);
     return result;
   });
+
+  async function resultOf(mutant: Mutant): Promise<Result> {
+    if (isEquivalent(mutant, project.equivalents)) return { mutant, status: 'equivalent', by: '', seconds: 0 };
+    const earlier = before.get(mutant.id);
+    if (earlier !== undefined) return { mutant, ...earlier };
+    const verdict = await tryMutant(mutant, { root, tests, compileCache, limit }, killers.of(mutant.id));
+    if (verdict.status === 'killed') killers.note(mutant.id, verdict.by);
+    return { mutant, ...verdict };
+  }
 }
 
 /** Of those that are not equivalent, how many per cent were killed; 100 of none. */

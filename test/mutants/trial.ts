@@ -29,7 +29,8 @@ const SLOWER = 3;
 /** Test files that together take less than this run in one process: starting one takes longer than most. */
 const TOGETHER_SECONDS = 2;
 
-export async function tryMutant(mutant: Mutant, options: TrialOptions): Promise<Verdict> {
+/** @param killer path of the test file that noticed the mutant last time, which is tried first; '' = none is known */
+export async function tryMutant(mutant: Mutant, options: TrialOptions, killer: string): Promise<Verdict> {
   const started = performance.now();
   const verdict = (status: Verdict['status'], by = ''): Verdict => ({
     status,
@@ -42,7 +43,7 @@ export async function tryMutant(mutant: Mutant, options: TrialOptions): Promise<
   try {
     const path = join(folder, 'mutant.ts');
     writeFileSync(path, mutant.source);
-    for (const batch of batches(tests, mutant.file)) {
+    for (const batch of batches(tests, mutant.file, killer)) {
       const run: TestRun = {
         root: options.root,
         files: batch.map((file) => join(options.root, file.path)),
@@ -64,12 +65,17 @@ export async function tryMutant(mutant: Mutant, options: TrialOptions): Promise<
   }
 }
 
-/** First the test of the same name; then the quick ones together; then each that starts processes or threads by itself. */
-function batches(tests: readonly TestFile[], source: string): TestFile[][] {
+/**
+ * First what noticed it last time; then the test of the same name; then the quick ones together; then each that starts
+ * processes or threads by itself.
+ */
+function batches(all: readonly TestFile[], source: string, killer: string): TestFile[][] {
+  const before = all.filter(({ path }) => path === killer);
+  const tests = all.filter(({ path }) => path !== killer);
   const name = basename(source, '.ts');
   const own = (file: TestFile): boolean => basename(file.path).startsWith(`${name}.`);
   const bySeconds = [...tests].sort((a, b) => a.seconds - b.seconds);
-  const made: TestFile[][] = [];
+  const made: TestFile[][] = before.length > 0 ? [before] : [];
   const ownTests = bySeconds.filter((file) => own(file) && !hasOwnProcess(file));
   if (ownTests.length > 0) made.push(ownTests);
   let last: TestFile[] = [];
