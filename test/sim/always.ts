@@ -22,6 +22,7 @@ const ASKED_WITHIN_MS = 10_000;
 /** Streams that have been open for so long are known to be up. */
 const STREAM_UP_MS = 1000;
 const ECHOES_EXPECTED_MAX = 256;
+const SET_ASIDE_MAX = 1000;
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** Watches and lists, reads of the syncs, an event. */
 const OTHER_REQUESTS_MAX = 10;
@@ -123,14 +124,23 @@ function createViews({ sim }: Run): {
 }
 
 /** Every queue has a bound. */
-function overBound({ controllers, writes, shards, options, outbox, echoesExpected }: ControllerState): string | null {
+function overBound(state: ControllerState): string | null {
+  const { controllers, writes, shards, options, outbox, echoesExpected, serviceCount } = state;
   let syncs = 0;
   for (const { name, queue } of controllers) {
     syncs += queue.processing.length;
+    const waiting = queue.fresh.depth + queue.chore.depth;
+    if (waiting > serviceCount) return `${name}: ${waiting} of ${serviceCount} services wait`;
     if (queue.processing.length > concurrencyOf(options, name)) return `${name}: ${queue.processing.length} syncs`;
   }
   if (writes.inFlight > options.maxWritesInFlight) return `${writes.inFlight} writes in flight`;
   for (const { inFlight } of shards) if (inFlight.size > BATCHES_IN_FLIGHT_MAX) return `${inFlight.size} batches`;
+  for (const { resource, phase } of state.reflectors) {
+    const aside = phase.name === 'initial' ? phase.aside.length : 0;
+    if (aside > SET_ASIDE_MAX) return `${aside} ${resource} of a WatchList are set aside`;
+  }
+  const events = state.recorder.queue.length;
+  if (events > options.eventQueueSize) return `${events} events wait`;
   if (echoesExpected > ECHOES_EXPECTED_MAX) return `${echoesExpected} echoes are waited for`;
   const requestsMax = writes.inFlight + 2 * syncs + OTHER_REQUESTS_MAX;
   return outbox.requests.size > requestsMax ? `${outbox.requests.size} requests with ${syncs} syncs` : null;

@@ -132,6 +132,9 @@ export const OTHERS = {
   'kube-controller-manager': {
     trouble: 'foreign',
     lastsMs: [2000, 30_000],
-    act: runKubeControllerManager,
+    act(run, prng, forMs) {
+      const untilMs = run.sim.nowMs() + forMs;
+      return runKubeControllerManager(run, prng, () => run.sim.nowMs() < untilMs);
+    },
   },
 } as const satisfies Deeds;

@@ -33,6 +33,12 @@ export const PLANTED: readonly Planted[] = [
     from: 'needs[i]!.every((other) => phases[other]! > 0)',
     to: 'true',
   },
+  {
+    name: 'what another endpointd with other flags writes is repaired every second, for ever',
+    file: 'controller/queues/fights.ts',
+    from: 'rounds.count++;',
+    to: '',
+  },
 ];
 
 const SEEDS_MAX = 300;

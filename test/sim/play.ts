@@ -1,16 +1,16 @@
 /** Plays a story and says what was wrong with it. */
 import { watchOver } from './always.ts';
-import { makeWorld, OPT_OUT_LABEL } from './cast.ts';
+import { makeWorld } from './cast.ts';
 import { HAPPENINGS } from './happenings.ts';
 import { collectGarbage } from './other-writers.ts';
 import type { Run } from './run.ts';
 import { rightWithinMs, type Trouble } from './settle.ts';
-import type { Story } from './story.ts';
+import { noteApplied, standOff, startSecond, type Second } from './second.ts';
+import { FIXED_OPTIONS, RESYNC_MS, type Story } from './story.ts';
 import { wrongNow } from './wrong-now.ts';
 import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createSim, writesOf, type Sim } from '../support/sim.ts';
 import { metric } from '../support/sim-reports.ts';
-import type { ControllerOptions } from '../../src/controller/options.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 
 export interface Outcome {
@@ -34,20 +34,9 @@ export interface PlayOptions {
   readonly prepare?: (sim: Sim) => void;
 }
 
-const RESYNC_MS = 600_000;
 const START_MS = 2000;
 /** Looks at what is right, after this long, then twice as long, and so on. */
 const FIRST_LOOK_MS = 5000;
-
-/** What is always so, whatever the flags. */
-const FIXED: Partial<ControllerOptions> = {
-  endpoints: true,
-  slices: true,
-  mirroring: true,
-  optOutLabel: OPT_OUT_LABEL,
-  minResyncPeriodMs: RESYNC_MS,
-  shardDeadlineMs: 5000,
-};
 
 class Breach extends Error {
   override name = 'Breach';
@@ -56,13 +45,17 @@ class Breach extends Error {
 export function play(story: Story, options: PlayOptions = {}): Outcome {
   const told: string[] = [];
   const troubles = new Set<Trouble>(story.happenings.map(({ what }) => HAPPENINGS[what].trouble));
+  if (story.world.second !== 'nobody') troubles.add('foreign');
   const run = begin(story, troubles, options);
   const outcome = { told, troubles, rightAfterMs: -1 };
   const wrongIs = (wrong: string | null): Outcome => ({ ...outcome, wrong, writes: writesOf(run.sim).length });
   try {
+    const second = startSecond(run, story.world.second, story.seed + 4);
     happen(run, story, told);
+    if (!second.plansTheSame) endFight(run, second);
+    second.follow();
     outcome.rightAfterMs = untilRight(run);
-    rest(run);
+    rest(run, second);
     return wrongIs(null);
   } catch (error) {
     if (error instanceof Breach) return wrongIs(error.message);
@@ -83,7 +76,7 @@ function begin(
     batchMs: () => (world.batchMs === 1 ? 1 : nextFloat(prng) * world.batchMs),
     ...(world.lagMs === 0 ? {} : { servers: { count: 3, lagMsMax: world.lagMs } }),
     serviceClusterIPRanges: ['10.96.0.0/12', 'fd00::/108'],
-    options: { ...FIXED, ...world.options },
+    options: { ...FIXED_OPTIONS, ...world.options },
   });
   makeWorld(sim, world, createPrng(seed + 2));
   const run: Run = {
@@ -94,6 +87,7 @@ function begin(
     maxEndpointsPerSlice: world.options.maxEndpointsPerSlice ?? 100,
     held: new Map(),
     ownVersions: new Set(),
+    applied: [],
   };
   const always = watchOver(run, (text) => {
     throw new Breach(`at ${seconds(sim.nowMs())}: ${text}`);
@@ -103,6 +97,7 @@ function begin(
     ...always,
     after(request, status) {
       if (request.lane === 'write' && status < 300) run.ownVersions.add(sim.server.revision);
+      noteApplied(run.applied, 'the first', sim, request, status);
       always.after(request, status);
       if (request.lane !== 'write' || status >= 300 || ++writes !== crashAfterWrite) return;
       sim.kill();
@@ -157,14 +152,21 @@ function untilRight(run: Run): number {
   }
 }
 
+/** What two writers do who want it otherwise has a bound, and an end when one of them has. */
+function endFight(run: Run, second: Second): void {
+  const tooOften = standOff(run);
+  if (tooOften !== null) throw new Breach(tooOften);
+  second.stop();
+}
+
 /** At rest nothing is written, nothing is kept, and a process that knows nothing finds nothing to do. */
-function rest(run: Run): void {
+function rest(run: Run, second: Second): void {
   const { sim } = run;
   // Repairs of what others did last may still be due, though all is right.
   sim.run(REPAIRS_MS);
-  const writes = writesOf(sim).length;
+  const [writes, ofSecond] = [writesOf(sim).length, second.writes().length];
   const check = (when: string): void => {
-    const late = writesOf(sim).slice(writes);
+    const late = [...writesOf(sim).slice(writes), ...second.writes().slice(ofSecond)];
     if (late.length > 0) throw new Breach(`written ${when}: ${late.join('; ')}`);
     const wrong = wrongNow(run);
     if (wrong.length > 0) throw new Breach(`${when}: ${wrong.join('; ')}`);
@@ -173,12 +175,13 @@ function rest(run: Run): void {
   check('at rest');
   const failed = sim.loop!.readiness().find(({ ok }) => !ok);
   if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
-  const reset = sim.logLines.find(({ message }) => message.startsWith('history of'));
+  const reset = sim.logLines.find(({ message }) => message.startsWith('History went back'));
   if (reset !== undefined && !run.held.has('restored')) throw new Breach(`no restore, but: ${reset.message}`);
   endSyncs(sim);
   const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
   if (ageSeconds !== 0) throw new Breach(`${OLDEST_UNWRITTEN} is ${ageSeconds} at rest`);
   checkNothingKept(sim, 'at rest');
+  second.stop();
   sim.kill();
   sim.start(run.flags);
   sim.run(30_000);

@@ -16,14 +16,15 @@ import { oracleEndpoints } from '../../src/judge/oracle.ts';
 
 const EVERY_MS = 1000;
 
-export function runKubeControllerManager(run: Run, prng: Prng, forMs: number): string {
+/** It works until `goesOn` is false. */
+export function runKubeControllerManager(run: Run, prng: Prng, goesOn: () => boolean): string {
   const { sim } = run;
   const luck = createPrng(nextInt(prng, 1_000_000));
   const upstream = createUpstream(run.flags.maxEndpointsPerSlice ?? 100);
-  const untilMs = sim.nowMs() + forMs;
   const round = (): void => {
+    if (!goesOn()) return;
     syncAll(run, upstream, luck);
-    if (sim.nowMs() + EVERY_MS < untilMs) sim.at(sim.nowMs() + EVERY_MS, round);
+    sim.at(sim.nowMs() + EVERY_MS, round);
   };
   round();
   return `every ${EVERY_MS} ms`;

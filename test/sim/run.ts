@@ -1,4 +1,5 @@
 /** A story that runs: what its happenings may touch. */
+import type { Applied } from './second.ts';
 import type { Trouble } from './settle.ts';
 import type { World } from './story.ts';
 import type { Sim } from '../support/sim.ts';
@@ -18,6 +19,8 @@ export interface Run {
   readonly held: Map<string, number>;
   /** Versions of objects that the controller's own writes have made. */
   readonly ownVersions: Set<number>;
+  /** Of both processes where there is a second endpointd. */
+  readonly applied: Applied[];
 }
 
 /** One kind of happening. */

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HappeningKind } from './happenings.ts';
 import { play } from './play.ts';
+import type { SecondKind } from './second.ts';
 import { shrink } from './shrink.ts';
 import { makeStory, SIMPLEST_WORLD, type Happening, type Story } from './story.ts';
 import type { Sim } from '../support/sim.ts';
@@ -54,6 +55,24 @@ describe('a crash after any write', () => {
       for (let crashAfterWrite = 1; crashAfterWrite <= writes; crashAfterWrite++) {
         assert.equal(play(story, { crashAfterWrite }).wrong, null, `after write ${crashAfterWrite} of ${writes}`);
       }
+    });
+  }
+});
+
+describe('a second writer through a whole story', () => {
+  const story = storyOf(['pod-create', 'service-ports', 'slice-touch', 'pod-delete', 'outside-edit'], {
+    handMade: 1,
+    options: { maxEndpointsPerSlice: 2 },
+  });
+  const playWith = (second: SecondKind): string | null => play({ ...story, world: { ...story.world, second } }).wrong;
+
+  it('an endpointd with the same flags, neither with a Lease: both come to rest', () => {
+    assert.equal(playWith('same'), null);
+  });
+
+  for (const second of ['other', 'kube-controller-manager'] as const) {
+    it(`${second}: repairs have a bound, and once it has ended all is right in time`, () => {
+      assert.equal(playWith(second), null);
     });
   }
 });

@@ -3,6 +3,8 @@
  * a story, the rest is a story too: each happening looks for its target when its time has come, and does nothing where there
  * is none. So a story that fails can be shrunk.
  */
+import { OPT_OUT_LABEL } from './cast.ts';
+import type { SecondKind } from './second.ts';
 import { HAPPENINGS, type HappeningKind } from './happenings.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -23,6 +25,8 @@ export interface Happening {
   readonly draw: number;
 }
 
+export const RESYNC_MS = 600_000;
+
 /** Both address families are there in every world. */
 export interface World {
   readonly services: number;
@@ -37,8 +41,22 @@ export interface World {
   readonly collectMs: number;
   /** Three API servers, whose watches lag up to so long behind each other; 0 = there is one, which does not. */
   readonly lagMs: number;
+  /** Who else writes the same objects all the time. */
+  readonly second: SecondKind;
   readonly options: Partial<ControllerOptions>;
 }
+
+/** What is always so, whatever the flags of a process. */
+export const FIXED_OPTIONS: Partial<ControllerOptions> = {
+  endpoints: true,
+  slices: true,
+  mirroring: true,
+  optOutLabel: OPT_OUT_LABEL,
+  minResyncPeriodMs: RESYNC_MS,
+  shardDeadlineMs: 5000,
+  // Few enough that some are dropped.
+  eventQueueSize: 5,
+};
 
 /** What a story is shrunk towards, field by field. */
 export const SIMPLEST_WORLD: World = {
@@ -50,6 +68,7 @@ export const SIMPLEST_WORLD: World = {
   serverWatchList: true,
   collectMs: 0,
   lagMs: 0,
+  second: 'nobody',
   options: {},
 };
 
@@ -73,7 +92,7 @@ const LENGTH_MS_MAX = 60_000;
 
 export function makeStory(seed: number): Story {
   const prng = createPrng(seed);
-  const world = drawWorld(prng);
+  const world = drawWorld(prng, seed);
   const all = nextInt(prng, 5) === 0 ? HALF_DONE : (Object.keys(HAPPENINGS) as HappeningKind[]);
   const kinds = Array.from({ length: 3 + nextInt(prng, KINDS_MAX - 2) }, () => pick(prng, all));
   const lengthMs = 2000 + nextInt(prng, LENGTH_MS_MAX);
@@ -87,18 +106,25 @@ export function makeStory(seed: number): Story {
   return { seed, world, happenings: happenings.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
-function drawWorld(prng: Prng): World {
+function drawWorld(prng: Prng, seed: number): World {
   return {
     services: 1 + nextInt(prng, 5),
-    handMade: nextInt(prng, 3),
+    handMade: 1 + nextInt(prng, 2),
     pods: pick(prng, [2, 4, 8, 14, 20]),
     shards: 1 + nextInt(prng, 3),
     batchMs: pick(prng, [1, 1, 30, 300]),
     serverWatchList: nextInt(prng, 3) > 0,
     collectMs: pick(prng, [0, 1000, 10_000]),
     lagMs: pick(prng, [0, 0, 0, 3000, 30_000]),
+    second: drawSecond(seed),
     options: drawOptions(prng),
   };
+}
+
+/** Mostly nobody. It is a draw of its own: whatever else a seed tells does not hang on it. */
+function drawSecond(seed: number): SecondKind {
+  const kinds: readonly SecondKind[] = ['same', 'same', 'other', 'other', 'kube-controller-manager'];
+  return kinds[nextInt(createPrng(seed + 3), 4 * kinds.length)] ?? 'nobody';
 }
 
 /** The flags of one process. */

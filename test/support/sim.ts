@@ -13,6 +13,7 @@ import {
   type Lag,
   type Network,
   type NetworkSettings,
+  type OpenStream,
   type Refuse,
 } from './sim-network.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
@@ -161,6 +162,8 @@ export interface Sim extends NetworkSettings {
   onShadowPlan: ((plan: ShadowPlan) => void) | null;
   /** Added to the controller's wall clock, as somebody sets it. */
   wallShiftMs: number;
+  /** Of all processes before the same API server. */
+  readonly connections: Set<OpenStream>;
   /** Streams of the controller that are open, with the virtual ms of their opening. */
   streams(): { readonly path: string; readonly openedAtMs: number }[];
 }
@@ -226,6 +229,7 @@ export function createSim(config: SimConfig = {}): Sim {
   /** Those of the process, for what is done beside its loop. */
   const clocks = { nowMs: (): number => time.now - clockStoodMs, wallMs: (): number => wallMs() + sim.wallShiftMs };
   const sim = {
+    connections: config.beside?.connections ?? new Set<OpenStream>(),
     time,
     changed,
     server,
@@ -371,7 +375,7 @@ export function createSim(config: SimConfig = {}): Sim {
     },
     backup: () => takeBackup(server),
     restore(backup: Backup, { bump = 0, streams: fate = 'cut' }: RestoreOptions = {}) {
-      for (const open of network.streams) {
+      for (const open of sim.connections) {
         if ((typeof fate === 'string' ? fate : fate(open.path)) === 'mute') open.mute();
         else open.reset();
       }
@@ -417,7 +421,7 @@ export function createSim(config: SimConfig = {}): Sim {
     wallMs,
     drawsOf,
     isDown: false,
-    streams: new Set(),
+    streams: sim.connections,
     opened: new Map(),
   };
   return sim;
