@@ -89,16 +89,16 @@ function startEndpointd(run: Run, seed: number, own: Run['flags'] | null): Secon
 export function noteApplied(
   applied: Applied[],
   process: string,
-  { loop, nowMs }: Sim,
+  sim: Sim,
   { id, lane }: HttpRequest,
   status: number,
 ): void {
   if (lane !== 'write' || status >= 300) return;
-  const purpose = loop?.state.outbox.requests.get(id);
+  const purpose = sim.loop?.state.outbox.requests.get(id);
   if (purpose?.for !== 'write') return;
   const { unit } = purpose.queued;
   const who = `${process}: ${unit.controller.name} of ${keyOf(unit.service)}`;
-  applied.push({ atMs: nowMs(), who, sync: unit.sync! });
+  applied.push({ atMs: sim.nowMs(), who, sync: unit.sync! });
 }
 
 /** By then both wait as long as they ever do. */
