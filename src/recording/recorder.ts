@@ -61,6 +61,8 @@ export interface RecorderStatus {
   /** Lists after the first ones. */
   readonly gaps: number;
   readonly refused: readonly RecordedResource[];
+  /** Texts that pseudonyms are remembered of. */
+  readonly texts: number;
 }
 
 interface Watch {
@@ -330,7 +332,8 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   config.log({ ...line, fields: Object.fromEntries(fields) });
 }
 
-function statusOf({ watches, encoder, config, beganMs, lines, linesListed, bytes, gaps }: State): RecorderStatus {
+function statusOf(state: State): RecorderStatus {
+  const { watches, encoder, config, beganMs, lines, linesListed, bytes, gaps, pseudonyms } = state;
   const objects = Object.fromEntries(watches.map(({ resource }) => [resource, encoder.count(resource)]));
   return {
     seconds: (config.clock.nowMs() - beganMs) / 1000,
@@ -340,5 +343,6 @@ function statusOf({ watches, encoder, config, beganMs, lines, linesListed, bytes
     bytes,
     gaps,
     refused: watches.filter(({ reflector }) => reflector.refused).map(({ resource }) => resource),
+    texts: pseudonyms?.size() ?? 0,
   };
 }

@@ -1,0 +1,110 @@
+/** The figures of a recording: what it holds, how large Services are, roll-outs, and how fast the controller was. */
+import { servicesOf } from '../core/selector-index.ts';
+import { percentile } from '../lib/percentile.ts';
+import { countEvent, createCounting, type Contents } from './contents.ts';
+import {
+  awaitedOf,
+  createMeasuring,
+  measureEvent,
+  serviceSizes,
+  type Measured,
+  type Measuring,
+  type OutputKind,
+} from './measure.ts';
+import type { RecordedEvent } from './recording.ts';
+import { createRollOuts, followRollOuts, type RollOut } from './roll-outs.ts';
+
+export interface RecordingFigures {
+  readonly contents: Contents;
+  readonly services: ServiceSizes;
+  readonly rollOuts: readonly RollOut[];
+  /** Null = the server did not let the recorder read them. */
+  readonly controller: Readonly<Record<OutputKind, ControllerFigures | null>>;
+}
+
+/** Of Services that select pods, at the end: how many ready addresses they have. */
+export interface ServiceSizes extends Spread {
+  readonly moreThan100: number;
+  readonly moreThan1000: number;
+}
+
+/** Null = there is nothing to take it of. */
+export interface Spread {
+  readonly count: number;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
+}
+
+export interface ControllerFigures {
+  /** Milliseconds from the event of a pod's change until the event that showed it. */
+  readonly addedMs: Spread;
+  readonly removedMs: Spread;
+  readonly writes: number;
+  /** Null = no time has passed. */
+  readonly writesPerSecond: number | null;
+  /** Changes that each write showed, of those that showed any. */
+  readonly changesPerWrite: number | null;
+  /** Changes that were undone before they were shown. */
+  readonly superseded: number;
+  /** Changes around which a watch was lost. */
+  readonly hidden: number;
+  /** Changes not shown when the recording ended. */
+  readonly notShown: number;
+}
+
+export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
+  const counting = createCounting();
+  const measuring = createMeasuring();
+  const rollOuts = createRollOuts();
+  for (const event of events) {
+    const isGone = event.type === 'change' && event.after === null;
+    // The index does not know a pod any more that is gone, nor yet one that has come.
+    if (isGone) follow(rollOuts, event, measuring);
+    measureEvent(measuring, event);
+    if (!isGone) follow(rollOuts, event, measuring);
+    countEvent(counting, event);
+  }
+  const { contents } = counting;
+  const { refused } = measuring;
+  const controller = (kind: OutputKind): ControllerFigures | null =>
+    refused.has(kind) ? null : controllerFigures(measuring, kind, contents.seconds);
+  return {
+    contents,
+    services: sizesOf(serviceSizes(measuring)),
+    rollOuts: rollOuts.found,
+    controller: { endpoints: controller('endpoints'), endpointslices: controller('endpointslices') },
+  };
+}
+
+function follow(rollOuts: ReturnType<typeof createRollOuts>, event: RecordedEvent, { index }: Measuring): void {
+  followRollOuts(rollOuts, event, ({ namespace, name }) => servicesOf(index, namespace, name));
+}
+
+function sizesOf(sizes: readonly number[]): ServiceSizes {
+  return {
+    ...spreadOf(sizes),
+    moreThan100: sizes.filter((size) => size > 100).length,
+    moreThan1000: sizes.filter((size) => size > 1000).length,
+  };
+}
+
+function controllerFigures(measuring: Measuring, kind: OutputKind, seconds: number): ControllerFigures {
+  const { addedMs, removedMs, writes, showing, superseded, hidden }: Measured = measuring.measured[kind];
+  return {
+    addedMs: spreadOf(addedMs),
+    removedMs: spreadOf(removedMs),
+    writes,
+    writesPerSecond: seconds > 0 ? writes / seconds : null,
+    changesPerWrite: showing > 0 ? (addedMs.length + removedMs.length) / showing : null,
+    superseded,
+    hidden,
+    notShown: awaitedOf(measuring, kind),
+  };
+}
+
+function spreadOf(samples: readonly number[]): Spread {
+  const at = (share: number): number | null => (samples.length === 0 ? null : percentile(samples, share));
+  return { count: samples.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,94 @@
+/** Roll-outs that a recording shows: a Service's pods come with another template, and those of the templates before go. */
+import { labelsGet } from '../kube/labels.ts';
+import type { PodRecord } from '../kube/types.ts';
+import type { RecordedEvent } from './recording.ts';
+import type { MeasuredService } from './measure.ts';
+
+export interface RollOut {
+  readonly namespace: string;
+  readonly service: string;
+  /** Pods when it began. */
+  readonly pods: number;
+  readonly fromSeconds: number;
+  /** Null = it had not ended when the recording did. */
+  toSeconds: number | null;
+  /** Changes of the Service's pods meanwhile. */
+  podChanges: number;
+}
+
+export interface RollOuts {
+  readonly found: RollOut[];
+  readonly byService: Map<MeasuredService, Templates>;
+}
+
+interface Templates {
+  /** Pods by template. */
+  readonly pods: Map<string, number>;
+  /** The templates that are to go; null = no roll-out is under way. */
+  old: Set<string> | null;
+  rollOut: RollOut | null;
+}
+
+/** Labels by which Deployments, StatefulSets and DaemonSets tell the templates of their pods. */
+const TEMPLATE_LABELS = ['pod-template-hash', 'controller-revision-hash'];
+
+export function createRollOuts(): RollOuts {
+  return { found: [], byService: new Map() };
+}
+
+/** @param servicesOf those that select the pod now */
+export function followRollOuts(
+  { found, byService }: RollOuts,
+  event: RecordedEvent,
+  servicesOf: (pod: PodRecord) => readonly MeasuredService[],
+): void {
+  if (event.type !== 'change' || event.resource !== 'pods') return;
+  const { before, after, told, atMs } = event;
+  const pod = (after ?? before)!;
+  const template = TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
+  if (template === undefined) return;
+  for (const service of servicesOf(pod)) {
+    let templates = byService.get(service);
+    if (templates === undefined) {
+      templates = { pods: new Map(), old: null, rollOut: null };
+      byService.set(service, templates);
+    }
+    const { pods, rollOut } = templates;
+    if (rollOut !== null) rollOut.podChanges++;
+    if (before === null) {
+      const isNew = !pods.has(template) && pods.size > 0 && told !== 'start';
+      if (isNew && templates.rollOut === null) begin(templates, found, service, atMs);
+      pods.set(template, (pods.get(template) ?? 0) + 1);
+    } else if (after === null) takeAway(templates, template, atMs);
+  }
+}
+
+function begin(templates: Templates, found: RollOut[], { namespace, name }: MeasuredService, atMs: number): void {
+  const pods = [...templates.pods.values()].reduce((sum, count) => sum + count, 0);
+  const rollOut: RollOut = {
+    namespace,
+    service: name,
+    pods,
+    fromSeconds: atMs / 1000,
+    toSeconds: null,
+    podChanges: 1,
+  };
+  templates.rollOut = rollOut;
+  templates.old = new Set(templates.pods.keys());
+  found.push(rollOut);
+}
+
+function takeAway(templates: Templates, template: string, atMs: number): void {
+  const { pods, old, rollOut } = templates;
+  const left = (pods.get(template) ?? 0) - 1;
+  if (left > 0) {
+    pods.set(template, left);
+    return;
+  }
+  pods.delete(template);
+  old?.delete(template);
+  if (rollOut === null || old === null || old.size > 0) return;
+  rollOut.toSeconds = atMs / 1000;
+  templates.rollOut = null;
+  templates.old = null;
+}

@@ -1,0 +1,210 @@
+/** `endpointd record` as a process, beside a server and a controller, in a cluster whose every text carries a canary. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
+import { withRecording } from '../../src/cli/recording-file.ts';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { figuresOf } from '../../src/recording/figures.ts';
+import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
+import { startServe, type ServeProcess } from '../support/serve-process.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const NAMESPACE = 'canary-shop';
+const SERVICE = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'canary-web', labels: { 'canary.io/team': 'canary-team' }, annotations: { canary: 'canary' } },
+  spec: {
+    selector: { 'canary.io/app': 'canary-app' },
+    ports: [{ name: 'canary-port', port: 80, targetPort: 'canary-web', appProtocol: 'canary.io/proto' }],
+  },
+};
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'canary-web-1',
+    labels: { 'canary.io/app': 'canary-app', 'app.kubernetes.io/name': 'canary-name' },
+    annotations: { canary: 'canary' },
+  },
+  spec: {
+    hostname: 'canary-host',
+    subdomain: 'canary-web',
+    containers: [
+      {
+        name: 'canary',
+        image: 'canary/canary:1',
+        env: [{ name: 'CANARY', value: 'canary' }],
+        ports: [{ name: 'canary-web', containerPort: 8080 }],
+      },
+    ],
+  },
+};
+const BY_HAND = {
+  apiVersion: 'v1',
+  kind: 'Endpoints',
+  metadata: { name: 'canary-by-hand', labels: { canary: 'canary' }, annotations: { canary: 'canary' } },
+  subsets: [
+    {
+      addresses: [{ ip: '203.0.113.77', hostname: 'canary-host', nodeName: 'canary-node' }],
+      ports: [{ name: 'canary', port: 1 }],
+    },
+  ],
+};
+const NODE = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'canary-node', labels: { 'topology.kubernetes.io/zone': 'canary-zone', canary: 'canary' } },
+};
+
+interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function endpointd(args: readonly string[]): { child: ChildProcess; ended: Promise<Outcome>; said: () => string } {
+  const child = spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => (texts[name] += chunk.toString()));
+  }
+  const ended = once(child, 'close').then(([status]) => ({ status: status as number | null, ...texts }));
+  return { child, ended, said: () => texts.stderr };
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited a minute for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('endpointd record', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-record-'));
+  const path = join(directory, 'cluster.rec');
+  let server: ServeProcess;
+  let controller: ControllerProcess;
+  let client: ApiClient;
+  let recorded: Outcome;
+
+  before(async () => {
+    server = await startServe(['--pod-step=1ms', '--nodes=1']);
+    client = createApiClient({ url: server.url }, 4);
+    controller = await startController([`--kubeconfig=${server.kubeconfig}`]);
+    await create('/api/v1/nodes', NODE);
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
+    await create(`/api/v1/namespaces/${NAMESPACE}/services`, SERVICE);
+    await create(`/api/v1/namespaces/${NAMESPACE}/endpoints`, BY_HAND);
+    const { child, ended, said } = endpointd(['record', path, `--kubeconfig=${server.kubeconfig}`]);
+    await until('the first lists', () => /recording for/.test(said()));
+    await create(`/api/v1/namespaces/${NAMESPACE}/pods`, POD);
+    await until('both outputs', shown);
+    await until('the file to show it', () => {
+      const { controller: found } = withRecording(path, ({ events }) => figuresOf(events));
+      return found.endpoints!.addedMs.count > 0 && found.endpointslices!.addedMs.count > 0;
+    });
+    child.kill('SIGINT');
+    recorded = await ended;
+  });
+
+  after(async () => {
+    await client.close();
+    await controller.stop();
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  async function create(collection: string, body: object): Promise<void> {
+    await client.send({ method: 'POST', path: collection, body });
+  }
+
+  async function shown(): Promise<boolean> {
+    const slices = await client.list(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`);
+    const endpoints = await client.list(`/api/v1/namespaces/${NAMESPACE}/endpoints`);
+    const all = JSON.stringify([
+      slices.items.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === 'canary-web'),
+      endpoints.items.filter(({ metadata }) => metadata.name === 'canary-web'),
+    ]);
+    return all.split('canary-web-1').length > 2 && all.includes('"ready":true');
+  }
+
+  it('says what it has recorded, when it is stopped', () => {
+    assert.equal(recorded.status, 0, recorded.stderr);
+    assert.match(recorded.stderr, /cluster\.rec: \d+ objects, \d+ changes in \d+ s, [\d.]+ [KM]?i?B\n$/);
+  });
+
+  it('shows how long the controller took for each output', async () => {
+    const { ended } = endpointd(['record', '--info', path, '-o', 'json']);
+    const { stdout, status } = await ended;
+    assert.equal(status, 0);
+    const { controller: found, contents } = JSON.parse(stdout) as {
+      controller: Record<string, { addedMs: { count: number; p50: number }; writes: number }>;
+      contents: { ended: boolean };
+    };
+    for (const kind of ['endpoints', 'endpointslices']) {
+      assert.equal(found[kind]!.addedMs.count, 1, kind);
+      assert.ok(found[kind]!.writes >= 1, kind);
+    }
+    assert.equal(contents.ended, true);
+  });
+
+  it('leaves no text of the cluster in the file, its figures or its messages', async () => {
+    const text = zstdDecompressSync(readFileSync(path)).toString();
+    const info = await endpointd(['record', '--info', path]).ended;
+    const json = await endpointd(['record', '--info', path, '--output=json']).ended;
+    for (const [what, said] of Object.entries({
+      text,
+      messages: recorded.stderr,
+      info: info.stdout,
+      json: json.stdout,
+    })) {
+      assert.ok(!/canary|203\.0\.113/i.test(said), what);
+    }
+    assert.match(text, /"service":\d+/);
+    assert.match(text, /"endpoints":\d+[^\n]*"by":"other"/);
+    assert.equal(statSync(path).mode & 0o077, 0);
+  });
+
+  it('keeps the texts with --plain, and ends by itself with --for', async () => {
+    const plain = join(directory, 'plain.rec');
+    const { ended } = endpointd(['record', plain, '--plain', '--for=100ms', `--kubeconfig=${server.kubeconfig}`]);
+    const { status } = await ended;
+    assert.equal(status, 0);
+    const text = zstdDecompressSync(readFileSync(plain)).toString();
+    assert.match(text, /canary-web-1/);
+    // Never read, whatever is asked for.
+    assert.ok(!text.includes('canary/canary:1') && !text.includes('CANARY'));
+  });
+
+  it('never writes over a file', async () => {
+    const { status, stderr } = await endpointd(['record', path, `--kubeconfig=${server.kubeconfig}`]).ended;
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^endpointd record: cannot make .*: it is there already, and a recording is never written over\n$/,
+    );
+  });
+
+  it('says of a file that is cut off up to where it was read', async () => {
+    const cut = join(directory, 'cut.rec');
+    writeFileSync(cut, readFileSync(path));
+    truncateSync(cut, statSync(path).size - 3);
+    const { status, stdout } = await endpointd(['record', '--info', cut]).ended;
+    assert.equal(status, 0);
+    assert.match(stdout, /\nThe file ends within a frame at byte \d+; this is what precedes that\.\n/);
+  });
+
+  it('refuses what is no recording, with one line', async () => {
+    const { status, stderr } = await endpointd(['record', '--info', server.kubeconfig]).ended;
+    assert.equal(status, 1);
+    assert.match(stderr, /^endpointd record: cannot read \S+: this is no recording of endpointd\n$/);
+  });
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Encoder } from '../../src/recording/encode.ts';
+import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
+import type { RecordedResource } from '../../src/recording/recording.ts';
+import { endpointOf, fileOf, node, pod, read, service, slice } from './made.ts';
+
+const RESOURCES: readonly RecordedResource[] = ['nodes', 'services', 'pods', 'endpoints', 'endpointslices'];
+
+/** A Service `web` with its pods, Endpoints and slices at second 0; then what `tell` tells. */
+function figures(pods: number, tell: (encoder: Encoder) => void): RecordingFigures {
+  const file = fileOf((encoder) => {
+    const all = Array.from({ length: pods }, (_, i) => pod(`web-${i}`));
+    encoder.put('nodes', node('worker-1', 'zone-a'), 'other', 0);
+    encoder.put('services', service('web'), 'other', 0);
+    for (const one of all) encoder.put('pods', one, 'other', 0);
+    publish(
+      encoder,
+      all.map((one) => one.name),
+      0,
+    );
+    for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
+    tell(encoder);
+    encoder.tell(10_000, { end: true });
+  });
+  return figuresOf(read(file).events);
+}
+
+/** Writes of both outputs that show these pods as ready. */
+function publish(encoder: Encoder, names: readonly string[], atMs: number): void {
+  publishSlice(encoder, names, atMs);
+  const ready = names.map((name) => endpointOf(pod(name), { conditions: { ready: true }, zone: '' }));
+  encoder.put('endpoints', slice('web', ready, { addressType: '' }), 'controller', atMs);
+}
+
+function publishSlice(encoder: Encoder, names: readonly string[], atMs: number): void {
+  encoder.put(
+    'endpointslices',
+    slice(
+      'web-x',
+      names.map((name) => endpointOf(pod(name))),
+    ),
+    'controller',
+    atMs,
+  );
+}
+
+describe('what a recording shows of its controller', () => {
+  it('is how long each output took to show a pod that came and one that went', () => {
+    const { controller } = figures(2, (encoder) => {
+      encoder.put('pods', pod('web-2'), 'other', 1000);
+      publishSlice(encoder, ['web-0', 'web-1', 'web-2'], 1030);
+      publish(encoder, ['web-0', 'web-1', 'web-2'], 1500);
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 2000);
+      publish(encoder, ['web-1', 'web-2'], 2010);
+    });
+    const { endpoints, endpointslices } = controller;
+    assert.deepEqual([endpoints!.addedMs.p50, endpoints!.removedMs.p50], [500, 10]);
+    assert.deepEqual([endpointslices!.addedMs.p50, endpointslices!.removedMs.p50], [30, 10]);
+    assert.deepEqual([endpoints!.writes, endpointslices!.writes, endpoints!.writesPerSecond], [2, 2, 0.2]);
+  });
+
+  it('is how many changes one write has shown', () => {
+    const { controller } = figures(1, (encoder) => {
+      for (const name of ['web-1', 'web-2', 'web-3']) encoder.put('pods', pod(name), 'other', 1000);
+      publish(encoder, ['web-0', 'web-1', 'web-2', 'web-3'], 1200);
+    });
+    assert.equal(controller.endpoints!.changesPerWrite, 3);
+    assert.equal(controller.endpoints!.addedMs.count, 3);
+  });
+
+  it('leaves out a change that was undone before it was shown', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
+      encoder.put('pods', pod('web-0'), 'other', 1100);
+    });
+    const { addedMs, removedMs, superseded, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, removedMs.count, superseded, notShown], [0, 0, 1, 0]);
+  });
+
+  it('counts a change that is not shown, and none of a pod without an address', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-1'), 'other', 1000);
+      encoder.put('pods', pod('web-2', { podIP: '', podIPs: [] }), 'other', 1000);
+    });
+    assert.equal(controller.endpoints!.notShown, 1);
+  });
+
+  it('trusts no change around which a watch was lost', () => {
+    const { controller, contents } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-1'), 'other', 1000);
+      encoder.put('pods', pod('web-2'), 'other', 1000);
+      encoder.listing('endpointslices', 500, 2000);
+      publishSlice(encoder, ['web-0', 'web-1'], 2000);
+      encoder.listed('endpointslices', '5', 2000);
+      publish(encoder, ['web-0', 'web-1', 'web-2'], 2100);
+    });
+    const { endpoints, endpointslices } = controller;
+    assert.deepEqual([endpoints!.addedMs.count, endpointslices!.addedMs.count, endpointslices!.hidden], [2, 0, 2]);
+    assert.deepEqual(contents.gaps, [{ resource: 'endpointslices', fromSeconds: 1.5, toSeconds: 2 }]);
+  });
+
+  it('is nothing of an output that the server refuses', () => {
+    const file = fileOf((encoder) => {
+      encoder.tell(0, { refused: 'endpoints' });
+      encoder.tell(1, { end: true });
+    });
+    const { controller, contents } = figuresOf(read(file).events);
+    assert.deepEqual([controller.endpoints, contents.resources.endpoints.refused], [null, true]);
+  });
+
+  it('counts edits by others apart from writes of the controllers', () => {
+    const { controller, contents } = figures(1, (encoder) => {
+      encoder.put('endpoints', slice('web', [], { addressType: '' }), 'other', 1000);
+      encoder.put('endpoints', slice('web', [], { addressType: '', overCapacity: true }), 'controller', 1100);
+    });
+    assert.deepEqual([controller.endpoints!.writes, contents.resources.endpoints.byOthers], [1, 1]);
+  });
+});
+
+describe('what a recording shows of a cluster', () => {
+  const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
+
+  it('is a roll-out: from the first pod of a new template to the last of the old', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      encoder.put('pods', template('a-1', 'old'), 'other', 1000);
+      encoder.put('pods', template('a-2', 'old'), 'other', 1000);
+      encoder.put('pods', template('b-1', 'new'), 'other', 3000);
+      encoder.remove('pods', 'shop', 'a-1', { by: 'other', version: '' }, 4000);
+      encoder.put('pods', template('b-2', 'new'), 'other', 4500);
+      encoder.remove('pods', 'shop', 'a-2', { by: 'other', version: '' }, 5000);
+      encoder.put('pods', template('b-3', 'new'), 'other', 6000);
+    });
+    assert.deepEqual(rollOuts, [
+      { namespace: 'shop', service: 'web', pods: 2, fromSeconds: 3, toSeconds: 5, podChanges: 4 },
+    ]);
+  });
+
+  it('is how large Services are, and how often each resource changed', () => {
+    const { services, contents } = figures(120, (encoder) => {
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 5000);
+      encoder.tell(6000, { irrelevant: { pods: 7 } });
+    });
+    assert.deepEqual([services.count, services.max, services.moreThan100], [1, 119, 1]);
+    const { objects, changes, irrelevant } = contents.resources.pods;
+    assert.deepEqual([objects, changes, irrelevant, contents.seconds], [120, 1, 7, 10]);
+  });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
+import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
+import { apiEndpoints, apiPod, scriptedCluster } from './scripted-cluster.ts';
+
+describe('the recorder', () => {
+  it('asks for lists and watches alone, and for no slices of others', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(10_000);
+    assert.deepEqual(new Set(cluster.requests.map(({ method }) => method)), new Set(['GET']));
+    const asked = new Set(cluster.requests.map(({ path }) => path.replace(/\?.*/, '')));
+    assert.deepEqual([...asked].toSorted(), [
+      '/api/v1/endpoints',
+      '/api/v1/nodes',
+      '/api/v1/pods',
+      '/api/v1/services',
+      '/apis/discovery.k8s.io/v1/endpointslices',
+    ]);
+    for (const { path } of cluster.requests.filter(({ path }) => path.includes('endpointslices'))) {
+      assert.match(decodeURIComponent(path), /labelSelector=endpointslice\.kubernetes\.io\/managed-by in \(/);
+    }
+  });
+
+  it('tells the state at first, then changes as they come, then its end', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.recorder.start();
+    cluster.pass(1000);
+    cluster.event('pods', 'MODIFIED', apiPod('web-1', { ready: false }));
+    cluster.event('pods', 'MODIFIED', apiPod('web-1', { ready: false }));
+    cluster.pass(500);
+    cluster.event('pods', 'DELETED', apiPod('web-2'));
+    cluster.recorder.stop();
+    const told = cluster.events().flatMap((event) => {
+      if (event.type === 'change')
+        return [
+          `${event.told} ${event.atMs} ${(event.after ?? event.before)!.name}${event.after === null ? ' gone' : ''}`,
+        ];
+      return event.type === 'irrelevant' ? [`irrelevant ${event.counts.pods}`] : event.type === 'end' ? ['end'] : [];
+    });
+    assert.deepEqual(told.toSorted(), [
+      'end',
+      'irrelevant 1',
+      'start 0 web-1',
+      'start 0 web-2',
+      'watch 1000 web-1',
+      'watch 1500 web-2 gone',
+    ]);
+  });
+
+  it('tells a gap: since when, and what the list after it has changed', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.recorder.start();
+    cluster.pass(5000);
+    cluster.objects.pods.splice(0, 2, apiPod('web-2', { ready: false }), apiPod('web-3'));
+    cluster.expire('pods');
+    cluster.pass(20_000);
+    assert.equal(cluster.recorder.status().gaps, 1);
+    cluster.recorder.stop();
+    const told = cluster.events().flatMap((event) => {
+      if (event.type === 'change' && event.told === 'list')
+        return [`${(event.after ?? event.before)!.name} ${event.after === null ? 'gone' : 'there'}`];
+      return event.type === 'listed' && event.told === 'list' ? [`gap since ${event.sinceMs}`] : [];
+    });
+    assert.deepEqual(told.toSorted(), ['gap since 5000', 'web-1 gone', 'web-2 there', 'web-3 there']);
+  });
+
+  it('knows an edit by somebody else from the writes of the controllers', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.endpoints.push(
+      apiEndpoints('web', 'kube-controller-manager', 0),
+      apiEndpoints('by-hand', 'kubectl', 9),
+    );
+    cluster.recorder.start();
+    cluster.pass(1000);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 30, '192.0.2.3'));
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 30, '192.0.2.4'));
+    cluster.event('endpoints', 'DELETED', apiEndpoints('web', 'kubectl', 30, '192.0.2.4'));
+    cluster.recorder.stop();
+    const by = cluster
+      .events()
+      .flatMap((event) => (event.type === 'change' ? [`${(event.after ?? event.before)!.name} ${event.by}`] : []));
+    assert.deepEqual(by.toSorted(), [
+      'by-hand other',
+      'web controller',
+      'web controller',
+      'web controller',
+      'web other',
+      'web unknown',
+    ]);
+  });
+
+  it('goes on without nodes where the server refuses them, and tells it', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.refusals.nodes = { status: 403, message: 'nodes is forbidden' };
+    cluster.recorder.start();
+    cluster.pass(60_000);
+    assert.deepEqual([cluster.recorder.status().waitsFor, cluster.recorder.status().refused], ['', ['nodes']]);
+    cluster.recorder.stop();
+    assert.equal(cluster.events().filter((event) => event.type === 'refused').length, 1);
+  });
+
+  it('writes a frame at least every two seconds in which something was told', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(4000);
+    const before = cluster.file().length;
+    cluster.event('pods', 'ADDED', apiPod('web-1'));
+    assert.equal(cluster.file().length, before);
+    cluster.pass(2000);
+    assert.ok(cluster.file().length > before);
+  });
+
+  it('tells lists in random order, so that numbers do not follow the alphabet', () => {
+    const orders = new Set<string>();
+    for (let seed = 0; seed < 8; seed++) {
+      const prng = createPrng(seed);
+      const cluster = scriptedCluster('plain', () => nextUint32(prng));
+      cluster.objects.pods.push(...'abcdef'.split('').map((name) => apiPod(name)));
+      cluster.recorder.start();
+      cluster.recorder.stop();
+      orders.add(
+        cluster
+          .events()
+          .flatMap((event) => (event.type === 'change' ? [event.after!.name] : []))
+          .join(''),
+      );
+    }
+    assert.ok(orders.size > 4, [...orders].join(' '));
+  });
+
+  it('forgets texts that nothing has any more, so memory does not grow with time', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    cluster.objects.pods.push(apiPod('kept'));
+    cluster.recorder.start();
+    for (let round = 0; round < 12; round++) {
+      for (let i = 0; i < 100; i++) {
+        const labels = Object.fromEntries(Array.from({ length: 50 }, (_, j) => [`key-${round}-${i}-${j}`, 'x']));
+        cluster.event('pods', 'ADDED', apiPod(`p-${round}-${i}`, { labels }));
+        cluster.event('pods', 'DELETED', apiPod(`p-${round}-${i}`));
+      }
+      cluster.pass(2000);
+    }
+    cluster.event('pods', 'MODIFIED', apiPod('kept', { labels: { app: 'web', more: 'yes' } }));
+    cluster.recorder.stop();
+    const changes = cluster.events().filter((event) => event.type === 'change');
+    const last = changes.at(-1)!;
+    assert.ok(last.resource === 'pods');
+    // Its name and its label are what they were before 120,000 other texts, most of which are forgotten.
+    assert.ok(cluster.recorder.status().texts < 110_000, String(cluster.recorder.status().texts));
+    assert.equal(last.after!.name, last.before!.name);
+    assert.deepEqual(last.after!.labels.slice(0, 2), last.before!.labels);
+  });
+});
+
+describe('a recording under pseudonyms', () => {
+  const CANARY = 'canary';
+
+  it('has no text of the cluster, nor has the log, whatever the server says', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    cluster.objects.pods.push(apiPod(`${CANARY}-1`, { labels: { [`${CANARY}.io/app`]: CANARY } }));
+    cluster.refusals.nodes = { status: 403, message: `user ${CANARY} may not` };
+    cluster.recorder.start();
+    cluster.pass(3000);
+    // An event that cannot be read, one that is no JSON, and a stream that fails.
+    cluster.event('pods', 'MODIFIED', { metadata: { namespace: CANARY, name: CANARY, labels: 7 } });
+    cluster.pass(20_000);
+    cluster.bytes('services', `{"${CANARY}": \n`);
+    cluster.pass(20_000);
+    cluster.refusals.endpoints = { status: 500, message: `etcd says ${CANARY}` };
+    cluster.expire('endpoints');
+    cluster.pass(20_000);
+    cluster.recorder.stop();
+    assert.ok(cluster.log.length >= 4, JSON.stringify(cluster.log));
+    assert.ok(!JSON.stringify(cluster.log).includes(CANARY), JSON.stringify(cluster.log));
+    assert.ok(cluster.log.some(({ fields }) => fields['err'] === '403'));
+    const text = zstdDecompressSync(cluster.file()).toString();
+    assert.match(text, /"pod":1/);
+    assert.ok(!text.includes(CANARY));
+  });
+});
