@@ -2,7 +2,7 @@
 import { JSON_TYPE } from '../kube/media-type.ts';
 import { isApiAnswer, readStatus } from '../kube/status.ts';
 import type { Asker } from '../node/asker.ts';
-import type { Right } from './rights.ts';
+import { rightText, ruleText, type Right } from './rights.ts';
 
 /** unknown: the server did not say; `reason` says why. */
 export interface Reviewed {
@@ -27,6 +27,17 @@ export async function reviewRights(ask: Asker, rights: readonly Right[]): Promis
     else reviewed.push(...some.map((right) => ({ right, verdict: lost.verdict, reason: lost.reason })));
   }
   return reviewed;
+}
+
+/** One line: which of the rights that are needed everywhere are missing, and where they are given; null = none is. */
+export function missingRights(reviewed: readonly Reviewed[]): string | null {
+  const missing = reviewed.filter(({ right, verdict }) => verdict === 'no' && right.rule.only === '');
+  if (missing.length === 0) return null;
+  const rights = missing.map(({ right }) => rightText(right)).join(', ');
+  const rules = new Set(missing.map(({ right }) => ruleText(right.rule)));
+  const files = new Set(missing.map(({ right }) => right.rule.role.file));
+  const apply = [...files].map((file) => `kubectl apply -f ${file}`).join(', ');
+  return `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
 }
 
 async function review(ask: Asker, right: Right): Promise<Reviewed> {

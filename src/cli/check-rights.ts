@@ -4,10 +4,10 @@ import { createAsker, type Asker } from '../node/asker.ts';
 import { endNow } from '../node/end-process.ts';
 import { onlySelfReviews } from '../node/read-only-transport.ts';
 import { onStopSignals } from '../node/signals.ts';
-import { reviewRights, reviewUser, type Reviewed } from './access-review.ts';
+import { missingRights, reviewRights, reviewUser, type Reviewed } from './access-review.ts';
 import { parseCheckRightsFlags, type RunOptions } from './flags.ts';
 import { print } from './print.ts';
-import { qualified, rightsOf, rightText, ruleText } from './rights.ts';
+import { qualified, rightsOf, ruleText } from './rights.ts';
 import { openServer } from './server.ts';
 import { textTable } from './text-table.ts';
 
@@ -64,18 +64,7 @@ function verdictLines({ reviewed, verdict }: RightsReport): string[] {
   const unknown = reviewed.find((each) => each.verdict === 'unknown');
   const lines = unknown === undefined ? [] : [`Could not tell: ${printable(unknown.reason)}`];
   if (verdict === 'unknown') return lines;
-  if (verdict === 'yes') return [...lines, 'All that these flags need is allowed.'];
-  return [...lines, missingText(reviewed)];
-}
-
-/** One line: what is missing, and where it is given. */
-function missingText(reviewed: readonly Reviewed[]): string {
-  const missing = reviewed.filter(({ right, verdict }) => verdict === 'no' && right.rule.only === '');
-  const rights = missing.map(({ right }) => rightText(right)).join(', ');
-  const rules = new Set(missing.map(({ right }) => ruleText(right.rule)));
-  const files = new Set(missing.map(({ right }) => right.rule.role.file));
-  const apply = [...files].map((file) => `kubectl apply -f ${file}`).join(', ');
-  return `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
+  return [...lines, missingRights(reviewed) ?? 'All that these flags need is allowed.'];
 }
 
 function jsonOf({ server, user, reviewed, verdict }: RightsReport): object {

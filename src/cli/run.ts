@@ -16,6 +16,7 @@ import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
+import { startPreflight } from './preflight.ts';
 import { credentialsOf } from './server.ts';
 import { shardsFactory } from './shards.ts';
 import { openTrace } from './trace-file.ts';
@@ -55,19 +56,10 @@ export async function run(args: readonly string[]): Promise<number> {
     clock,
     random: createRandom(),
     transport(deliver) {
-      const transport = createTransport(
-        {
-          access,
-          readAccess: credentials.read,
-          refreshMs: credentials.refreshMs,
-          userAgent: userAgent(),
-          maxWritesInFlight: options.controller.maxWritesInFlight,
-          clock,
-          log: log.write,
-          observe: createRestClientObserver(metrics),
-        },
-        deliver,
-      );
+      const { read: readAccess, refreshMs } = credentials;
+      const { maxWritesInFlight } = options.controller;
+      const more = { userAgent: userAgent(), clock, log: log.write, observe: createRestClientObserver(metrics) };
+      const transport = createTransport({ access, readAccess, refreshMs, maxWritesInFlight, ...more }, deliver);
       closers.push(() => transport.close());
       return transport;
     },
@@ -82,7 +74,10 @@ export async function run(args: readonly string[]): Promise<number> {
     metrics,
     onStopped: () => onStopped(),
   });
-  const http = await serveObservation(options, loop, metrics, log, clock);
+  const preflight = startPreflight({ options, credentials, log, loop });
+  closers.push(() => preflight.end());
+  const observed = { ...loop, readiness: () => preflight.readiness() };
+  const http = await serveObservation(options, observed, metrics, log, clock);
   logStart(log, options, access.origin, http);
   loop.start();
 

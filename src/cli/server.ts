@@ -22,16 +22,24 @@ export function credentialsOf(flags: { readonly kubeconfig: string; readonly mas
   return createCredentials({ kubeconfig, master, env, serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY });
 }
 
+/** @throws CredentialsError */
+export async function openServer(
+  flags: { readonly kubeconfig: string; readonly master: string },
+  log: (line: LogLine) => void,
+  guard?: (transport: Transport) => Transport,
+): Promise<Server> {
+  return serverOf(credentialsOf(flags), log, guard);
+}
+
 /**
  * @param guard what stands before each transport, so that a command can do no more than it should
  * @throws CredentialsError
  */
-export async function openServer(
-  flags: { readonly kubeconfig: string; readonly master: string },
+export async function serverOf(
+  credentials: Credentials,
   log: (line: LogLine) => void,
   guard: (transport: Transport) => Transport = readOnly,
 ): Promise<Server> {
-  const credentials = credentialsOf(flags);
   const access = await credentials.read('refresh');
   const { read: readAccess, refreshMs } = credentials;
   const clock = createClock();

@@ -19,6 +19,13 @@ export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`cannot ${what}: ${reason.replaceAll(/\s+/g, ' ')}`, { cause: error });
+    const mend = MENDS[String((error as NodeJS.ErrnoException).code)] ?? '';
+    throw new StartError(`cannot ${what}: ${reason.replaceAll(/\s+/g, ' ')}${mend}`, { cause: error });
   }
 }
+
+/** How to mend what a system call refuses. */
+const MENDS: Readonly<Record<string, string>> = {
+  EADDRINUSE: '; another process listens there: end it (ss -ltnp names it), or take another port',
+  EADDRNOTAVAIL: '; this machine has no such address',
+};

@@ -100,7 +100,10 @@ async function kubeconfigAccess(
   const at = `kubeconfig ${path}`;
   const server =
     config.master === '' ? parseServer(cluster.server, `${at}: server`) : parseServer(config.master, '--master');
-  const ca = await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`);
+  const ca = withCertificate(
+    await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`),
+    `${at}: certificate-authority${cluster.caData === '' ? ` ${cluster.caFile}` : '-data'}`,
+  );
   if (ca !== null && cluster.insecureSkipTlsVerify) {
     throw new CredentialsError(`${at}: certificate-authority and insecure-skip-tls-verify exclude each other`);
   }
@@ -127,7 +130,8 @@ async function inCluster(config: CredentialsConfig): Promise<Access> {
   }
   const token = await readToken(`${config.serviceAccountDirectory}/token`);
   // As client-go, a missing CA file means the system's roots: the server is still verified before it sees the token.
-  const ca = await readFile(`${config.serviceAccountDirectory}/ca.crt`, 'utf8').catch(() => null);
+  const caFile = `${config.serviceAccountDirectory}/ca.crt`;
+  const ca = withCertificate(await readFile(caFile, 'utf8').catch(() => null), caFile);
   const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST');
   return access(server, null, { ...NO_TLS, ca }, { Authorization: `Bearer ${token}` }, config, 'in-cluster');
 }
@@ -214,6 +218,12 @@ async function pem(data: string, path: string, at: string): Promise<string | nul
   const text = Buffer.from(data, 'base64').toString();
   if (!text.includes('-----BEGIN ')) throw new CredentialsError(`${at}-data: is not PEM in base64`);
   return text;
+}
+
+/** OpenSSL takes a file without any for an empty list, and then trusts nobody. @throws CredentialsError */
+function withCertificate(text: string | null, at: string): string | null {
+  if (text === null || /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(text)) return text;
+  throw new CredentialsError(`${at}: holds no certificate (PEM, "-----BEGIN CERTIFICATE-----")`);
 }
 
 function parseServer(text: string, at: string): URL {

@@ -94,6 +94,8 @@ export async function parseKubeconfig(path: string, text: string): Promise<Kubec
   };
 }
 
+const NAMES_SHOWN = 10;
+
 type Mapping = Record<string, unknown>;
 
 async function parseText(file: string, text: string): Promise<unknown> {
@@ -154,7 +156,11 @@ function named(root: Mapping, list: string, name: string, kind: string, at: stri
   const found = Array.isArray(entries)
     ? entries.find((entry: unknown) => (entry as Mapping | null)?.['name'] === name)
     : undefined;
-  if (found === undefined) throw new CredentialsError(`${at}: "${name}" is not among ${list}`);
+  if (found === undefined) {
+    const there = Array.isArray(entries) ? entries.map((entry: Mapping | null) => String(entry?.['name'])) : [];
+    const known = there.length === 0 ? 'there are none' : `there are: ${there.slice(0, NAMES_SHOWN).join(', ')}`;
+    throw new CredentialsError(`${at}: "${name}" is not among ${list} (${known})`);
+  }
   const value = (found as Mapping)[kind];
   return value === null || value === undefined ? {} : mapping(value, `${list}["${name}"].${kind}`);
 }

@@ -108,7 +108,10 @@ test('a port that is taken is one line and status 1', async () => {
   const serve = await endpointd('serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`);
   taken.close();
   assert.deepEqual([run.status, serve.status], [1, 1]);
-  assert.match(run.stderr, /^endpointd run: cannot serve --metrics-bind-address=127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/);
+  assert.match(
+    run.stderr,
+    /^endpointd run: cannot serve --metrics-bind-address=127\.0\.0\.1:\d+: .*EADDRINUSE.*; another process listens there: .*\n$/,
+  );
   assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\n$/);
 });
 

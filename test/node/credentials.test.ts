@@ -160,6 +160,15 @@ test('errors name the file and the field, and hold no secret', async () => {
     { kubeconfig: kubeconfig({ 'certificate-authority': '/no/ca' }, {}) },
     /certificate-authority: \/no\/ca: ENOENT/,
   );
+  const none = file('nothing of the kind\n');
+  await refused(
+    { kubeconfig: kubeconfig({ 'certificate-authority': none }, {}) },
+    /certificate-authority \/.*: holds no certificate \(PEM/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ 'certificate-authority-data': base64(PKI.clientKey) }, {}) },
+    /certificate-authority-data: holds no certificate/,
+  );
   await refused(
     { kubeconfig: kubeconfig({ 'certificate-authority-data': '!!!' }, {}) },
     /certificate-authority-data: is not PEM in base64/,

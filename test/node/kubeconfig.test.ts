@@ -72,8 +72,11 @@ const bad: [text: string, message: string][] = [
   ],
   ['a: b: c', 'kubeconfig /k: '],
   ['kind: Config', 'kubeconfig /k: current-context is not set'],
-  ['current-context: x', 'kubeconfig /k: current-context: "x" is not among contexts'],
-  [YAML.replace('cluster: c1', 'cluster: c2'), 'kubeconfig /k: contexts["here"].cluster: "c2" is not among clusters'],
+  ['current-context: x', 'kubeconfig /k: current-context: "x" is not among contexts (there are none)'],
+  [
+    YAML.replace('cluster: c1', 'cluster: c2'),
+    'kubeconfig /k: contexts["here"].cluster: "c2" is not among clusters (there are: c1)',
+  ],
   [YAML.replace('user: u1', 'user: u2'), 'kubeconfig /k: contexts["here"].user: "u2" is not among users'],
   [YAML.replace('as: jane', 'token: 123'), 'kubeconfig /k: users["u1"].token: must be a string'],
   [YAML.replace('[a, b]', 'a'), 'kubeconfig /k: users["u1"].as-groups: must be a list of strings'],

@@ -1,0 +1,141 @@
+/** One request to a server that may be none, may not be who it should be, or may not be there: what exactly comes of it. */
+import { isIP } from 'node:net';
+import { connect, type DetailedPeerCertificate } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import type { Access } from './access.ts';
+import { failureMessage } from './failure.ts';
+import { createPools } from './pools.ts';
+
+export type Probe = ProbeAnswer | ProbeFailure;
+
+export interface ProbeAnswer {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly contentType: string;
+  /** The server's clock by its Date header, milliseconds since the epoch; null = it does not tell. */
+  readonly dateMs: number | null;
+  readonly body: Uint8Array;
+}
+
+export interface ProbeFailure {
+  readonly kind: 'failure';
+  /** Of Node, OpenSSL or undici, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  readonly code: string;
+  readonly message: string;
+  /** What the server showed of itself, where that is the trouble and it can be asked without a proxy. */
+  readonly certificate: ServerCertificate | null;
+}
+
+export interface ServerCertificate {
+  /** Milliseconds since the epoch. */
+  readonly validFromMs: number;
+  readonly validToMs: number;
+  /** Such as `DNS:kubernetes, IP Address:10.0.0.1`. */
+  readonly names: string;
+  /** Who signed it. */
+  readonly issuer: string;
+}
+
+const ANSWER_MS_MAX = 10_000;
+const BODY_BYTES_MAX = 65_536;
+/** How OpenSSL and Node name what is wrong with a server's certificate. */
+const OF_CERTIFICATE = /CERT|SIGNATURE|ISSUER|SELF_SIGNED/;
+
+/** GET of a path below the server's base path. Never rejects. */
+export async function probeServer(access: Access, path: string, userAgent: string): Promise<Probe> {
+  const pools = createPools(access, 1);
+  const failure = await new Promise<Probe>((resolve) => {
+    const { list } = pools;
+    const late = setTimeout(
+      () => resolve(failed(new Error(`no answer within ${ANSWER_MS_MAX} ms`), 'ETIMEDOUT')),
+      ANSWER_MS_MAX,
+    );
+    const done = (probe: Probe): void => {
+      clearTimeout(late);
+      resolve(probe);
+    };
+    try {
+      const headers = { ...access.headers, 'User-Agent': userAgent, Accept: 'application/json' };
+      list.dispatch({ origin: access.origin, method: 'GET', path: access.basePath + path, headers }, handlerOf(done));
+    } catch (error) {
+      done(failed(error));
+    }
+  });
+  await Promise.all(Object.values(pools).map((pool) => pool.destroy()));
+  if (failure.kind === 'answer' || !OF_CERTIFICATE.test(failure.code) || access.proxyUrl !== null) return failure;
+  return { ...failure, certificate: await certificateOf(access) };
+}
+
+function handlerOf(done: (probe: Probe) => void): Dispatcher.DispatchHandler {
+  let answer = { status: 0, contentType: '', dateMs: null as number | null };
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  return {
+    onRequestStart() {},
+    onResponseStart(_controller, status, headers) {
+      const dateMs = Date.parse(textOf(headers['date']));
+      answer = { status, contentType: textOf(headers['content-type']), dateMs: Number.isNaN(dateMs) ? null : dateMs };
+    },
+    onResponseData(controller, chunk) {
+      bytes += chunk.byteLength;
+      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+      else controller.abort(new Error('too much'));
+    },
+    onResponseEnd() {
+      done({ kind: 'answer', ...answer, body: Buffer.concat(chunks) });
+    },
+    onResponseError(_controller, error) {
+      // Of an answer that goes on and on the beginning is enough.
+      if (bytes > BODY_BYTES_MAX) done({ kind: 'answer', ...answer, body: Buffer.concat(chunks) });
+      else done(failed(error));
+    },
+  };
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return typeof value === 'string' ? value : (value?.[0] ?? '');
+}
+
+function failed(error: unknown, byDefault = ''): ProbeFailure {
+  let code = byDefault;
+  for (let cause = error; cause instanceof Error && code === ''; cause = cause.cause) {
+    code = (cause as NodeJS.ErrnoException).code ?? '';
+  }
+  return { kind: 'failure', code, message: failureMessage(error), certificate: null };
+}
+
+/** Looks at the certificate of a server that cannot be trusted, and sends it nothing. null = it shows none in time. */
+function certificateOf({ origin, tls }: Access): Promise<ServerCertificate | null> {
+  const { hostname, port } = new URL(origin);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const servername = tls.serverName ?? (isIP(host) === 0 ? host : '');
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port: Number(port || 443),
+      servername,
+      rejectUnauthorized: false,
+      timeout: ANSWER_MS_MAX,
+    });
+    const done = (certificate: ServerCertificate | null): void => {
+      socket.destroy();
+      resolve(certificate);
+    };
+    socket.once('secureConnect', () => done(shown(socket.getPeerCertificate(true))));
+    socket.once('timeout', () => done(null));
+    socket.once('error', () => done(null));
+  });
+}
+
+/** Its dates are those of the whole chain: no certificate is good for longer than what signed it. */
+function shown(leaf: DetailedPeerCertificate): ServerCertificate | null {
+  if (leaf.valid_from === undefined) return null;
+  const chain = new Set<DetailedPeerCertificate>();
+  for (let each = leaf; each !== undefined && !chain.has(each); each = each.issuerCertificate) chain.add(each);
+  return {
+    validFromMs: Math.max(...[...chain].map(({ valid_from: from }) => Date.parse(from))),
+    validToMs: Math.min(...[...chain].map(({ valid_to: to }) => Date.parse(to))),
+    names: leaf.subjectaltname ?? '',
+    issuer: String(leaf.issuer.CN ?? ''),
+  };
+}

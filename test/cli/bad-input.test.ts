@@ -1,0 +1,304 @@
+/** What is wrong with a server, with credentials, or with rights: one line that says so and how to mend it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, describe, it } from 'node:test';
+import { parseRunFlags } from '../../src/cli/flags.ts';
+import { startPreflight } from '../../src/cli/preflight.ts';
+import { credentialsOf } from '../../src/cli/server.ts';
+import type { HealthCheck } from '../../src/controller/reports/health.ts';
+import type { LogLine } from '../../src/node/log.ts';
+import { selfSigned } from '../../src/node/self-signed.ts';
+import { PKI } from '../support/pki.ts';
+import {
+  jsonAnswer,
+  refusal,
+  startStub,
+  type StubAnswer,
+  type StubRequest,
+  type StubServer,
+} from '../support/stub-server.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const DAY_MS = 86_400_000;
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-bad-input-'));
+after(() => rmSync(directory, { recursive: true }));
+const KUBECONFIG = join(directory, 'kubeconfig');
+
+function writeKubeconfig(cluster: object, user: object = { token: 'sesame' }): void {
+  const kubeconfig = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+  };
+  writeFileSync(KUBECONFIG, JSON.stringify(kubeconfig));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** All is well, but for what `answers` says by path. */
+function apiServer(answers: Record<string, StubAnswer> = {}): (request: StubRequest) => StubAnswer {
+  return ({ path }) => {
+    const own = answers[path];
+    if (own !== undefined) return own;
+    if (path === '/version') return jsonAnswer({ gitVersion: 'v1.36.3' });
+    if (path.endsWith('/selfsubjectaccessreviews')) {
+      return jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: true } }, 201);
+    }
+    return jsonAnswer({ kind: 'APIResourceList' });
+  };
+}
+
+interface Found extends Disposable {
+  readonly lines: readonly LogLine[];
+  readonly checks: () => HealthCheck[];
+  /** Resolves with what was last logged when there are so many lines. */
+  readonly line: (count: number) => Promise<string>;
+}
+
+/** The looks of a controller whose watches are down. */
+function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`]): Found {
+  const options = parseRunFlags(flags, () => undefined);
+  const lines: LogLine[] = [];
+  let onLine = (): void => undefined;
+  const write = (line: LogLine): void => {
+    lines.push(line);
+    onLine();
+  };
+  const credentials = credentialsOf(options);
+  const preflight = startPreflight({
+    options,
+    credentials,
+    log: { write },
+    loop: { readiness: () => [{ name: 'watch-pods', ok: false, message: 'not listed yet' }] },
+    delays: { firstMs: 0, nextMs: 5 },
+  });
+  return {
+    lines,
+    checks: () => preflight.readiness().slice(1),
+    async line(count) {
+      while (lines.length < count) await new Promise<void>((resolve) => (onLine = resolve));
+      const { level, message, fields } = lines.at(-1)!;
+      return [level, message, ...Object.values(fields)].join(': ');
+    },
+    [Symbol.dispose]: () => preflight.end(),
+  };
+}
+
+/** The line of the log, and of /readyz. */
+async function expectFound(what: RegExp, isFatal = true, flags?: readonly string[]): Promise<void> {
+  using found = look(flags);
+  const line = await found.line(1);
+  assert.match(line, /^warning: The API server cannot be used as it should: /);
+  assert.match(line, what);
+  assert.ok(!line.includes('sesame') && !line.includes('\n'), line);
+  const [server] = found.checks();
+  assert.equal(server!.ok, !isFatal);
+  assert.match(server!.message, what);
+}
+
+function tlsKubeconfig(server: StubServer, authority: string, more: object = {}, user?: object): void {
+  writeKubeconfig({ server: server.url, 'certificate-authority-data': base64(authority), ...more }, user);
+}
+
+const NOW = String.raw`it is \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ here`;
+
+describe('a look at the API server', () => {
+  it('finds nothing where all is right, however often it looks', async () => {
+    let [looks, answered] = [0, (): void => undefined];
+    const all = new Promise<void>((resolve) => (answered = resolve));
+    await using server = await startStub((request) => {
+      if (request.path === '/version' && ++looks === 3) answered();
+      // As a server that tells its version to nobody.
+      return apiServer({ '/version': refusal(403, 'Forbidden', 'not for you') })(request);
+    });
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    await all;
+    assert.deepEqual(found.lines, []);
+    assert.deepEqual(found.checks(), [
+      { name: 'server', ok: true, message: '' },
+      { name: 'rights', ok: true, message: '' },
+    ]);
+  });
+
+  it('finds that nobody listens, by the kubeconfig and by --master', async () => {
+    writeKubeconfig({ server: 'https://127.0.0.1:1' });
+    await expectFound(/Nobody listens at https:\/\/127\.0\.0\.1:1: .* mend "server" in kubeconfig \/.*kubeconfig\.$/);
+    await expectFound(/Nobody listens at http:\/\/127\.0\.0\.1:1: .* mend --master\.$/, true, [
+      '--master=http://127.0.0.1:1',
+    ]);
+  });
+
+  it('finds a name that does not resolve', async () => {
+    writeKubeconfig({ server: 'https://no-such-host.invalid' });
+    await expectFound(/The name no-such-host\.invalid has no address \(.*\): mend "server" in .*, or the DNS/);
+  });
+
+  it("finds a server's certificate that has expired, with its time", async () => {
+    const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 10 * DAY_MS, days: 5 });
+    await using server = await startStub(apiServer(), tls);
+    tlsKubeconfig(server, tls.cert);
+    await expectFound(
+      new RegExp(String.raw`certificate of https://127.* has expired at \d{4}-.*Z \(${NOW}\): renew it there, or set`),
+    );
+  });
+
+  it('finds a certificate that is not valid yet: the clocks differ', async () => {
+    const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() + 2 * DAY_MS, days: 5 });
+    await using server = await startStub(apiServer(), tls);
+    tlsKubeconfig(server, tls.cert);
+    await expectFound(new RegExp(String.raw`is not valid before \d{4}-.*Z \(${NOW}\): set the clocks`));
+  });
+
+  it('finds a certificate of another authority, and names both', async () => {
+    const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 5 });
+    await using server = await startStub(apiServer(), tls);
+    tlsKubeconfig(server, PKI.ca);
+    await expectFound(/signed by "endpointd serve", which "certificate-authority" in kubeconfig .* does not hold/);
+  });
+
+  it('finds a certificate for another name', async () => {
+    await using server = await startStub(apiServer(), { cert: PKI.serverCert, key: PKI.serverKey });
+    tlsKubeconfig(server, PKI.ca);
+    await expectFound(/is not for 127\.0\.0\.1, but for DNS:kubernetes\.test: mend "server" .*"tls-server-name"/);
+    tlsKubeconfig(server, PKI.ca, { 'tls-server-name': 'other.test' });
+    await expectFound(/is not for other\.test, but for DNS:kubernetes\.test/);
+  });
+
+  it('finds the own client certificate expired, before the server says 401', async () => {
+    const { cert, key } = selfSigned({ hosts: ['me'], nowMs: Date.now() - 10 * DAY_MS, days: 5 });
+    await using server = await startStub(apiServer());
+    const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
+    writeKubeconfig({ server: server.url }, user);
+    await expectFound(
+      new RegExp(String.raw`client certificate of the user in kubeconfig .* has expired at .* \(${NOW}\): renew it`),
+    );
+  });
+
+  it('finds https where plain HTTP is spoken, and plain HTTP where TLS is', async () => {
+    await using server = await startStub(apiServer());
+    writeKubeconfig({ server: server.url.replace('http:', 'https:') });
+    await expectFound(/https:\/\/127\.0\.0\.1:\d+ does not speak TLS: mend "server" in/);
+    const go = { status: 400, body: 'Client sent an HTTP request to an HTTPS server.\n', headers: {} };
+    await using secure = await startStub(() => ({ ...go, headers: { 'content-type': 'text/plain' } }));
+    writeKubeconfig({ server: secure.url });
+    await expectFound(/it answers 400 ".*" to \/version\. It speaks TLS: write https\. Mend "server"/);
+  });
+
+  it('finds a server that is no kube-apiserver', async () => {
+    const page = { status: 200, body: '<html>\n<title>Sign in</title>', headers: { 'content-type': 'text/html' } };
+    await using server = await startStub(() => page);
+    writeKubeconfig({ server: `${server.url}/prefix` });
+    await expectFound(
+      /is no kube-apiserver: it answers 200 "<html> <title>Sign in<\/title>" to \/prefix\/version\. Mend/,
+    );
+  });
+
+  it('finds a server without discovery.k8s.io/v1, where slices are to be written', async () => {
+    const none = refusal(404, 'NotFound', 'the server could not find the requested resource');
+    await using server = await startStub(apiServer({ '/apis/discovery.k8s.io/v1': none }));
+    writeKubeconfig({ server: server.url });
+    await expectFound(/has no discovery\.k8s\.io\/v1, which is there from Kubernetes 1\.21 on: run --controllers=/);
+  });
+
+  it('finds credentials that the server refuses, and that there are none', async () => {
+    await using server = await startStub(() => refusal(401, 'Unauthorized', 'Unauthorized'));
+    writeKubeconfig({ server: server.url });
+    await expectFound(/refuses the credentials \(401\): it does not know the token or certificate of the user in/);
+    writeKubeconfig({ server: server.url }, {});
+    await expectFound(/\(401\): the user in kubeconfig .* has no credentials: give it a token/);
+  });
+
+  it('finds a clock that is wrong by the Date of the answer, and goes on', async () => {
+    const headers = { date: new Date(Date.now() + 3_600_000).toUTCString() };
+    await using server = await startStub((request) => ({ ...apiServer()(request), headers }));
+    writeKubeconfig({ server: server.url });
+    await expectFound(/The clock of this machine is 3\d\d\d s behind that of the API server: set the clocks/, false);
+  });
+
+  it('finds a proxy that does not let it through, without its password', async () => {
+    const proxy = createServer((_request, response) => response.writeHead(403).end());
+    proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as { port: number };
+    writeKubeconfig({ server: 'https://10.0.0.1', 'proxy-url': `http://me:sesame@127.0.0.1:${port}` });
+    await expectFound(/No way to https:\/\/10\.0\.0\.1 through the proxy 127\.0\.0\.1:\d+: .*403.* Mend "proxy-url"/);
+    proxy.close();
+  });
+
+  it('finds a kubeconfig that has become unreadable, and keeps the last credentials', async () => {
+    await using server = await startStub(apiServer());
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    writeFileSync(KUBECONFIG, '{"current-context": "lost", "contexts": []}');
+    assert.match(await found.line(1), /current-context: "lost" is not among contexts.*last good credentials stay/);
+    assert.equal(found.checks()[0]!.ok, true);
+  });
+
+  it('says when it is over', async () => {
+    let status = 401;
+    await using server = await startStub((request) =>
+      status === 401 ? refusal(401, 'Unauthorized', 'Unauthorized') : apiServer()(request),
+    );
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    await found.line(1);
+    status = 200;
+    assert.equal(await found.line(2), 'info: The API server can be used as it should');
+    assert.deepEqual(found.checks()[0], { name: 'server', ok: true, message: '' });
+  });
+});
+
+it('endpointd run says it in the log and in /readyz?verbose', async () => {
+  const flags = ['--master=http://127.0.0.1:1', '--metrics-bind-address=127.0.0.1:0', '--shards=0'];
+  const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'exit');
+  let said = '';
+  const seen = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('cannot be used as it should')) resolve();
+    });
+  });
+  await Promise.race([seen, ended]);
+  const why = 'Nobody listens at http://127.0.0.1:1: start the API server, or mend --master.';
+  assert.ok(said.includes(`"The API server cannot be used as it should" why="${why}"`), said);
+  const address = /(?:metrics|http)="([\d.:]+)"/.exec(said)![1]!;
+  const ready = await fetch(`http://${address}/readyz?verbose`);
+  assert.equal(ready.status, 500);
+  assert.ok((await ready.text()).includes(`[-]server failed: ${why}\n[+]rights ok\n`));
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+});
+
+describe('a look at the rights', () => {
+  it('names each that is missing with the rule that gives it, as advice', async () => {
+    let denied = 'endpointslices';
+    await using server = await startStub((request) => {
+      if (!request.path.endsWith('/selfsubjectaccessreviews')) return apiServer()(request);
+      const allowed = !request.body.includes(`"resource":"${denied}"`);
+      return jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed } }, 201);
+    });
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    const why =
+      /Missing: list endpointslices\.discovery\.k8s\.io, watch .* Given by ClusterRole endpointd, rule endpointslices.* kubectl apply -f deploy\//;
+    assert.match(await found.line(1), /^warning: Rights are missing: Missing: /);
+    assert.match(await found.line(1), why);
+    const rights = found.checks()[1]!;
+    assert.deepEqual([rights.name, rights.ok], ['rights', true]);
+    assert.match(rights.message, why);
+    denied = 'none';
+    assert.equal(await found.line(2), 'info: No right is missing any more');
+    assert.equal(found.checks()[1]!.message, '');
+  });
+});
