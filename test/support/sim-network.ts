@@ -72,6 +72,8 @@ export interface OpenStream {
 
 /** Sees what the controller does, while it does it. */
 export interface SimObserver {
+  /** The controller puts the request on the wire. */
+  sent?(request: HttpRequest): void;
   /** The API server is about to do what the controller asks. */
   before(request: HttpRequest): void;
   /** It has done or refused it; the answer is not on its way yet. */
@@ -138,6 +140,7 @@ export function simTransport(
       if (notAfter !== undefined && (clock.nowMs() >= notAfter.nowMs || clock.wallMs() >= notAfter.wallMs)) {
         return fail(peer, id, 'late', false, LATENCY_MS);
       }
+      network.settings.observer.sent?.(request);
       const draws = network.drawsOf(request);
       const { toMs, backMs } = request.stream ? NO_LAG : lagOf(network, request, draws);
       // The server does what it is asked even if nobody waits for the answer any more.

@@ -112,6 +112,8 @@ export interface RestoreOptions {
 
 export interface Sim extends NetworkSettings {
   readonly server: ApiServer;
+  /** null = one, whose watches are at once up to date. */
+  readonly servers: Servers | null;
   /** The server ends every watch cleanly. */
   cutWatches(): void;
   readonly logLines: LogEffect[];
@@ -205,7 +207,8 @@ export function createSim(config: SimConfig = {}): Sim {
   const logLines: LogEffect[] = [];
   const planners: Planner[] = [];
   const servers: Servers | null =
-    config.servers === undefined ? null : createServers(config.servers, (config.seed ?? 1) + SERVERS_SEED);
+    config.beside?.servers ??
+    (config.servers === undefined ? null : createServers(config.servers, (config.seed ?? 1) + SERVERS_SEED));
   const changed =
     config.beside?.changed ??
     ((): void => {
@@ -233,6 +236,7 @@ export function createSim(config: SimConfig = {}): Sim {
     time,
     changed,
     server,
+    servers,
     faults,
     refuse: config.refuse ?? (() => 0),
     lag: (_request: HttpRequest): Lag => NO_LAG,

@@ -56,6 +56,8 @@ export interface Elector {
   phase: ElectorPhase;
   seen: SeenLease | null;
   attempt: Attempt | null;
+  /** It has sent a record of its own since it saw another holder. */
+  hasSent: boolean;
   watch: LeaseWatch;
   /** Monotonic ms at which a standby tries next, whatever the watch says, and opens the watch again. */
   pollAtMs: number;
@@ -115,6 +117,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     phase: { name: 'standby' },
     seen: null,
     attempt: null,
+    hasSent: false,
     watch: { name: 'closed' },
     pollAtMs: -Infinity,
     failing: '',
@@ -224,14 +227,17 @@ function dueMs(elector: Elector): number {
   return seen === null ? elector.pollAtMs : Math.min(pollMs, Math.max(freeAtMs(elector, seen), elector.pollAtMs));
 }
 
-/** When the Lease may be taken: at once if nobody holds it, or this elector does. */
+/**
+ * When the Lease may be taken: at once if nobody holds it, or this elector does. Where it has seen another holder and has
+ * sent nothing since, its name comes from a backup of etcd: the other one may still write.
+ */
 function freeAtMs(elector: Elector, { lease, sinceMs, missedAtMs }: SeenLease): number {
   const { identity, leaseDurationMs } = elector.options;
   const { holder, durationSeconds } = lease.record;
   // Nobody but a leader knows who last held a Lease that is gone.
   if (missedAtMs > -Infinity)
     return isLeader(elector) ? -Infinity : sinceMs + Math.max(leaseDurationMs, durationSeconds * 1000);
-  return holder === '' || holder === identity ? -Infinity : sinceMs + durationSeconds * 1000;
+  return holder === '' || (holder === identity && elector.hasSent) ? -Infinity : sinceMs + durationSeconds * 1000;
 }
 
 function isFree(elector: Elector, now: Now): boolean {
@@ -274,6 +280,7 @@ function write(
   const collection = leasesPath(options.namespace);
   const isCreate = verb === 'create';
   const path = isCreate ? collection : `${collection}/${options.name}`;
+  elector.hasSent = true;
   const annotations = verb === 'release' ? {} : hands.annotations();
   const body = leaseBody(isCreate ? null : seen!.lease, options, record, annotations);
   request(elector, hands, verb, { method: isCreate ? 'POST' : 'PUT', path, body }, now, isAfterConflict);
@@ -414,6 +421,7 @@ function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void
   elector.seen = { lease, sinceMs: isSame ? before.sinceMs : at.nowMs, missedAtMs: -Infinity };
   const { holder } = lease.record;
   const { identity } = elector.options;
+  if (holder !== identity) elector.hasSent = false;
   if (holder !== before?.lease.record.holder && holder !== '' && holder !== identity) {
     hands.log('info', 0, 'Another process leads', { holder });
   }

@@ -230,6 +230,27 @@ describe('an elector', () => {
     assert.equal(world.lease()!.holder, leader);
   });
 
+  it('one that saw another holder does not believe its own name in a restored Lease', () => {
+    const world = electionWorld(['a', 'b']);
+    world.run(10_000);
+    const first = world.candidates.find(({ elector }) => isLeader(elector))!;
+    const other = world.candidates.find((candidate) => candidate !== first)!;
+    const { spec } = world.request('GET', LEASE_PATH).body;
+    first.network.cut = true;
+    world.run(30_000);
+    first.network.cut = false;
+    world.run(10_000);
+    assert.equal(other.mayWrite(), true);
+    // The leader learns of it at its next renewal, or when it can reach the server again.
+    other.network.cut = true;
+    world.request('PUT', LEASE_PATH, { ...world.request('GET', LEASE_PATH).body, spec });
+    for (let i = 0; i < 200; i++) {
+      world.run(100);
+      assert.ok(!(first.mayWrite() && other.mayWrite()), 'two may write');
+    }
+    assert.equal(first.mayWrite(), true);
+  });
+
   it('one whose writes are not all answered leaves the Lease to run out', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
