@@ -154,6 +154,7 @@ function begin(
     maxEndpointsPerSlice: world.options.maxEndpointsPerSlice ?? 100,
     held: new Map(),
     ownVersions: new Set(),
+    applied: [],
   }));
   watchLeases(sims, TIMES.renewDeadlineMs, onLeader, (text) => {
     throw new Breach(`at ${seconds(first.nowMs())}: ${text}`);
