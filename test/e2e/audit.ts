@@ -8,11 +8,20 @@ export interface ObjectWrite {
   /** `<namespace>/<name>`. */
   readonly key: string;
   readonly status: number;
+  /** The user, as whom it was asked for if it was impersonated. */
+  readonly by: string;
+  /** When the server had it, and when it had answered, by its clock: ms since the epoch, with fractions. */
+  readonly receivedAtMs: number;
+  readonly answeredAtMs: number;
 }
 
 interface AuditEntry {
   readonly verb: string;
   readonly userAgent?: string;
+  readonly user: { readonly username: string };
+  readonly impersonatedUser?: { readonly username: string };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
   readonly objectRef?: { readonly resource?: string; readonly namespace?: string; readonly name?: string };
   readonly responseStatus?: { readonly code?: number };
 }
@@ -27,16 +36,55 @@ export function endpointsWrites(cluster: Cluster, program: string): Promise<Endp
 export async function writesOf(
   cluster: Cluster,
   program: string,
-  resource: 'endpoints' | 'endpointslices',
+  resource: 'endpoints' | 'endpointslices' | 'leases',
 ): Promise<ObjectWrite[]> {
   const writes: ObjectWrite[] = [];
   for (const line of (await readFile(cluster.auditLogPath, 'utf8')).split('\n')) {
     if (!line.includes(`"resource":"${resource}"`)) continue;
-    const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = JSON.parse(line) as AuditEntry;
+    const entry = JSON.parse(line) as AuditEntry;
+    const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = entry;
     if (!userAgent.startsWith(program) || !VERBS.has(verb)) continue;
-    writes.push({ verb, key: `${objectRef.namespace}/${objectRef.name}`, status: responseStatus.code ?? 0 });
+    writes.push({
+      verb,
+      key: `${objectRef.namespace}/${objectRef.name}`,
+      status: responseStatus.code ?? 0,
+      by: (entry.impersonatedUser ?? entry.user).username,
+      receivedAtMs: milliseconds(entry.requestReceivedTimestamp),
+      answeredAtMs: milliseconds(entry.stageTimestamp),
+    });
   }
   return writes;
 }
 
 const VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
+
+/** Applied writes, in the order of their answers. */
+export function appliedOf(writes: readonly ObjectWrite[]): ObjectWrite[] {
+  return writes.filter(({ status }) => status < 300).toSorted((a, b) => a.answeredAtMs - b.answeredAtMs);
+}
+
+/**
+ * Writes that were applied to an object after a later leader had written it; a line each.
+ * @param leases writes of the Lease: whoever writes it, when another one did before, leads from then on
+ */
+export function overtakenWrites(leases: readonly ObjectWrite[], writes: readonly ObjectWrite[]): string[] {
+  const taken = appliedOf(leases);
+  const terms = taken.filter(({ by }, at) => by !== taken[at - 1]?.by);
+  const termOf = ({ by, receivedAtMs }: ObjectWrite): number =>
+    terms.findLastIndex((term) => term.by === by && term.receivedAtMs <= receivedAtMs);
+  const newest = new Map<string, number>();
+  return appliedOf(writes).flatMap((write) => {
+    const term = termOf(write);
+    const before = newest.get(write.key) ?? -1;
+    newest.set(write.key, Math.max(before, term));
+    return term < before
+      ? [`${write.by} ${write.verb} ${write.key} at ${write.answeredAtMs}, after ${terms[before]!.by}`]
+      : [];
+  });
+}
+
+/** Microseconds, which Date would cut. */
+function milliseconds(timestamp: string): number {
+  const micros = /\.\d{3}(\d{3})/.exec(timestamp)?.[1] ?? '0';
+  return Date.parse(timestamp) + Number(micros) / 1000;
+}

@@ -136,11 +136,27 @@ function strikeRequest(
 ): void {
   if (does === 'cut') response.socket?.destroy();
   else if (does === 'swallow') state.held.add(response.socket!);
+  else if ('lateMs' in does) sendLate(state, does.lateMs, request);
   else {
     request.resume();
     response.writeHead(does.status, { 'content-type': does.contentType, ...does.headers });
     response.end(does.body);
   }
+}
+
+function sendLate(state: ProxyState, lateMs: number, request: IncomingMessage): void {
+  const { url, agent } = state;
+  const { method, headers } = request;
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () =>
+    later(state, lateMs, () => {
+      const options = { method: method!, headers: { ...headers, host: new URL(url).host }, agent };
+      const onward = httpsRequest(new URL(request.url!, url), options, (answer) => answer.resume());
+      onward.on('error', () => undefined);
+      onward.end(Buffer.concat(parts));
+    }),
+  );
 }
 
 function reply(state: ProxyState, met: ReplyFault | null, answer: IncomingMessage, response: ServerResponse): void {

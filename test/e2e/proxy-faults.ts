@@ -9,6 +9,8 @@ export interface RequestFault {
     | 'cut'
     /** The request goes nowhere and is never answered. */
     | 'swallow'
+    /** The request goes on so much later, even if nobody waits for the answer any more. */
+    | { readonly lateMs: number }
     /** The proxy answers itself, and the server never hears of the request. */
     | Answer;
 }
