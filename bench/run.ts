@@ -11,8 +11,12 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
   },
   peers: {
-    what: 'beside kube-controller-manager on a real API server (--only=endpoints, all or two-numbers: one part)',
-    run: async (size, rest) => (await import('./peers/run.ts')).runPeersBench(size, rest),
+    what: 'beside kube-controller-manager, scenario by scenario, in pairs (--help tells of the flags)',
+    run: async (size, rest) => (await import('./peers/run.ts')).runPeersBench(rest, size === 'tiny'),
+  },
+  results: {
+    what: 'bench/RESULTS.md and its pictures from the data of an earlier run: a file that peers --json has written',
+    run: async (_, rest) => (await import('./peers/results-page.ts')).writeResultsOf(rest),
   },
   apiserver: {
     what: 'what a request costs the embedded API server, beside the real one (--embedded-only: alone)',

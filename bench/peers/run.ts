@@ -1,245 +1,176 @@
 /**
- * Beside kube-controller-manager running the same controllers: the same real API server, the same objects, the same script, one
- * after the other. CPU is that of the controller's process.
+ * `bench -- peers`: scenario by scenario, each peer in turn, on copies of the same data; then what follows from it, as a table, as
+ * data and as a page.
  */
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import { startController } from '../../src/testbed/controller-process.ts';
-import { loadCluster } from '../../src/testbed/load-cluster.ts';
-import { percentile } from '../../src/lib/percentile.ts';
-import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
-import { servicePorts } from '../../src/workload/objects.ts';
-import { findProfile, type Profile } from '../../src/workload/profile.ts';
-import { patch } from '../../src/workload/request.ts';
-import { startCluster, startControllerManager, type Cluster as KubeCluster } from '../../test/e2e/cluster.ts';
-import type { Size } from '../support/micro-bench.ts';
-import { readExpected, type Writes } from '../support/outputs.ts';
-import { SEED } from '../support/records.ts';
-import { table } from '../support/table.ts';
-import { measureCold, measureFlips, type ColdFigures, type FlipFigures, type Peer, type Scene } from './measure.ts';
+import { compareAll, type Results, type RunRecord } from './results.ts';
+import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
+import { machineOf, versionsOf } from './machine.ts';
+import { echoPeer, endpointdPeer, managerPeer, programOf } from './peers.ts';
+import { peersPage } from './report-page.ts';
+import { writeResults } from './results-page.ts';
+import { ECHO, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
+import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
+import { createServers, type Servers } from './server.ts';
+import { play } from './stage.ts';
+import { comparisonText } from './text.ts';
 
-interface Part {
-  readonly name: string;
-  readonly title: string;
-  readonly controllers: readonly string[];
-  /** Whether the service's port is the name of one that half of the pods have under another number. */
-  readonly namedPort: boolean;
-  /** Of endpointd's CPU, as the divisor of the peer's. `cold`: null = not measured; its `cpuMark`: null = no mark is set. */
-  readonly cold: { readonly cpuMark: number | null } | null;
-  readonly flipCpuMark: number;
-}
+const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
+const ROOT = new URL('../..', import.meta.url);
+/** By what `--peers` calls them. */
+const PEER_WORDS: Readonly<Record<string, string>> = { [ECHO]: 'echo', [ENDPOINTD_AGAIN]: 'endpointd' };
 
-const ALL_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
-
-const PARTS: readonly Part[] = [
-  {
-    name: 'endpoints',
-    title: 'the endpoints controller alone',
-    controllers: ['endpoints-controller'],
-    namedPort: false,
-    cold: { cpuMark: 6 },
-    flipCpuMark: 12,
-  },
-  {
-    name: 'all',
-    title: 'all three controllers',
-    controllers: ALL_CONTROLLERS,
-    namedPort: false,
-    cold: { cpuMark: null },
-    flipCpuMark: 40,
-  },
-  {
-    name: 'two-numbers',
-    title: 'all three controllers, a named port with two numbers',
-    controllers: ALL_CONTROLLERS,
-    namedPort: true,
-    cold: null,
-    flipCpuMark: 10,
-  },
-];
-
-interface Scale {
-  readonly onens: Profile;
-  readonly huge: Profile;
-  /** Enough of them that garbage collections count with their share. */
-  readonly flips: number;
-  readonly restartMs: number;
-  readonly settleMs: number;
-}
-
-interface Figures {
-  readonly cold: ColdFigures | null;
-  readonly flip: FlipFigures;
-}
-
-const QPS = 5000;
-const LOAD_CONCURRENT = 16;
-
-/** Both are compared as they are shipped: an image holds compiled code, and the flags of Node are those of the image. */
-const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
-
-/** @param rest `--only=<part>` measures one part */
-export async function runPeersBench(size: Size, rest: readonly string[]): Promise<void> {
-  const parts = chosenParts(rest);
-  const scale = scaleOf(size);
-  execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: new URL('../..', import.meta.url), stdio: 'inherit' });
-  const kube = await startCluster();
-  const client = createApiClient(
-    { url: kube.url, token: kube.token, ca: await readFile(kube.caFile, 'utf8') },
-    LOAD_CONCURRENT,
-  );
-  try {
-    const cold = await measureColdParts(kube, client, parts, scale);
-    const one = await load(client, scale.huge);
-    for (const part of parts) {
-      await setPorts(client, one, part.namedPort);
-      const scene = await sceneOf(client, one, part);
-      const figures: Figures[] = [];
-      for (const [i, peer] of peersOf(kube, part).entries()) {
-        const flip = await measureFlips(peer, scene, scale.flips, scale.settleMs);
-        figures.push({ cold: cold.get(part)?.[i] ?? null, flip });
-      }
-      print(part, figures, size);
-    }
-  } finally {
-    await client.close();
-    await kube.stop();
+/** @param tiny where the flags say nothing about the size */
+export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
+  const options = parsePeersFlags(args, tiny);
+  if (options.help) return console.log(HELP);
+  if (options.list) return console.log(SCENARIOS.map(({ name, what }) => `${name.padEnd(16)}${what}`).join('\n'));
+  const scenarios = findScenarios(options.scenarios);
+  if (options.settings.size !== 'tiny') {
+    execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
   }
+  const results = await runAll(scenarios, options, args);
+  const comparisons = compareAll(results, marksByScenario());
+  for (const comparison of comparisons) console.log(comparisonText(comparison));
+  if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results)}\n`);
+  if (options.page !== null) writeFileSync(options.page, peersPage(results));
+  if (options.results) writeResults(results);
+  if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
 
-function chosenParts(rest: readonly string[]): readonly Part[] {
-  const only = rest.find((arg) => arg.startsWith('--only='))?.slice('--only='.length);
-  if (only === undefined) return PARTS;
-  const chosen = PARTS.filter(({ name }) => name === only);
-  if (chosen.length > 0) return chosen;
-  throw new Error(`no part is called ${only}: there are ${PARTS.map(({ name }) => name).join(', ')}`);
-}
-
-function scaleOf(size: Size): Scale {
-  const onens = findProfile('onens');
-  // Half of the pods are of a new revision, which listens on another port.
-  const huge = { ...findProfile('huge'), halfUpdatedShare: 1 };
-  if (size === 'full') return { onens, huge, flips: 300, restartMs: 10_000, settleMs: 3000 };
+async function runAll(
+  scenarios: readonly Scenario[],
+  options: PeersOptions,
+  args: readonly string[],
+): Promise<Results> {
+  const { settings } = options;
+  const startedAt = new Date().toISOString();
+  const runs: RunRecord[] = [];
+  const servers = createServers();
+  try {
+    await runRounds(scenarios, options, async (scenario, round) => {
+      runs.push(...(await runPair(scenario, round, options, servers)));
+    });
+  } finally {
+    await servers.close();
+  }
   return {
-    onens: { ...onens, servicesPerNamespace: 20, nodes: 5 },
-    huge: { ...huge, sizes: [{ pods: 50, weight: 1 }], nodes: 5 },
-    flips: 10,
-    restartMs: 3000,
-    settleMs: 500,
+    format: 1,
+    command: `npm run bench -- peers ${args.join(' ')}`.trim(),
+    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
+    machine: machineOf(),
+    versions: versionsOf(),
+    size: settings.size,
+    settings: Object.fromEntries(
+      Object.entries(settings)
+        .filter(([, value]) => isSaid(value))
+        .map(([name, value]) => [name, String(value)]),
+    ),
+    startedAt,
+    endedAt: new Date().toISOString(),
+    scenarios: scenarios.map(({ name, what }) => ({ name, what })),
+    runs,
   };
 }
 
-function peersOf(kube: KubeCluster, { controllers }: Part): readonly [Peer, Peer] {
-  const flags = [`--kubeconfig=${kube.kubeconfigPath}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
+/** All scenarios once, then all once more, so that a machine that changes meanwhile changes for all. */
+async function runRounds(
+  scenarios: readonly Scenario[],
+  { pairs, forMs }: PeersOptions,
+  run: (scenario: Scenario, round: number) => Promise<void>,
+): Promise<void> {
+  const fromMs = performance.now();
+  const tookMs = new Map<Scenario, number>();
+  for (let round = 0; round < pairs; round++) {
+    for (const scenario of scenarios) {
+      const beginMs = performance.now();
+      const expectedMs = tookMs.get(scenario) ?? 0;
+      if (forMs !== null && beginMs - fromMs + expectedMs > forMs) {
+        progress(`${scenario.name}, round ${round + 1}: no time is left for it`);
+        continue;
+      }
+      await run(scenario, round);
+      tookMs.set(scenario, performance.now() - beginMs);
+    }
+  }
+}
+
+async function runPair(
+  scenario: Scenario,
+  round: number,
+  { settings, peers: wanted, aa, server }: PeersOptions,
+  servers: Servers,
+): Promise<RunRecord[]> {
+  const told = { ...settings, ...scenario.settings, ...given(settings) };
+  const peers = peersOf(scenario, told, aa).filter(
+    ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
+  );
+  const runs: RunRecord[] = [];
+  // Whoever comes first meets another machine than whoever comes last: they take turns.
+  for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
+    runs.push(await runOne(scenario, round, peer, told, server, servers));
+  }
+  return runs;
+}
+
+async function runOne(
+  scenario: Scenario,
+  round: number,
+  peer: Peer,
+  settings: Settings,
+  server: PeersOptions['server'],
+  servers: Servers,
+): Promise<RunRecord> {
+  const { name, outset, profile, leavesInputs = false, controllers = CONTROLLERS } = scenario;
+  const startedAt = new Date().toISOString();
+  const beginMs = performance.now();
+  const say = (text: string): void => progress(`${name}, round ${round + 1}, ${peer.name}: ${text}`);
+  say('begins');
+  const opened = await servers.open({
+    kind: server ?? (settings.size === 'tiny' ? 'embedded' : scenario.server),
+    profile: profile(settings.size),
+    seed: settings.seed,
+    outset,
+    controllers,
+    options: settings,
+    program: programOf(settings.size),
+    say,
+  });
+  let asFound = false;
+  try {
+    const played = peer.echoes ? { ...peer, ...echoPeer(opened.cluster.namespaces) } : peer;
+    const result = await play(scenario, settings, played, opened, controllers);
+    asFound = leavesInputs;
+    say(`CPU ${result.figures['controllerCpu']!.toFixed(2)} s, wall ${result.figures['wall']!.toFixed(2)} s`);
+    const tookSeconds = (performance.now() - beginMs) / 1000;
+    return { scenario: name, peer: peer.name, round, startedAt, tookSeconds, ...result };
+  } finally {
+    await servers.release(opened, asFound);
+  }
+}
+
+function peersOf(scenario: Scenario, settings: Settings, aa: boolean): readonly Peer[] {
+  const { controllers = CONTROLLERS, peers, echo = false } = scenario;
+  if (peers !== undefined) return peers(settings);
   return [
-    {
-      name: 'kube-controller-manager',
-      start: () => startControllerManager(kube, controllers, { qps: QPS, burst: QPS }),
-    },
-    {
-      name: 'endpointd',
-      start: () => startController([...flags, `--controllers=${controllers.join(',')}`], COMPILED),
-    },
+    managerPeer(settings, controllers),
+    endpointdPeer(settings, controllers),
+    ...(aa ? [endpointdPeer(settings, controllers, ENDPOINTD_AGAIN)] : []),
+    ...(echo ? [echoPeer([])] : []),
   ];
 }
 
-async function measureColdParts(
-  kube: KubeCluster,
-  client: ApiClient,
-  parts: readonly Part[],
-  { onens, restartMs }: Scale,
-): Promise<ReadonlyMap<Part, readonly ColdFigures[]>> {
-  const figures = new Map<Part, ColdFigures[]>();
-  const coldParts = parts.filter(({ cold }) => cold !== null);
-  if (coldParts.length === 0) return figures;
-  const many = await load(client, onens);
-  for (const part of coldParts) {
-    const scene = await sceneOf(client, many, part);
-    const ofPart: ColdFigures[] = [];
-    for (const peer of peersOf(kube, part)) ofPart.push(await measureCold(peer, scene, restartMs));
-    figures.set(part, ofPart);
-  }
-  return figures;
+/** What the command line says goes before what the scenario says. */
+function given(settings: Settings): Partial<Settings> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => isSaid(value)));
 }
 
-async function load(client: ApiClient, profile: Profile): Promise<Cluster> {
-  const cluster = makeCluster(profile, SEED);
-  const from = performance.now();
-  await loadCluster(client, cluster, LOAD_CONCURRENT);
-  const seconds = ((performance.now() - from) / 1000).toFixed(0);
-  const { services, pods } = cluster;
-  console.log(`${profile.name}: services: ${services.length}, pods: ${pods.length}; loaded in ${seconds} s`);
-  return cluster;
+function isSaid(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== null && value !== false;
 }
 
-async function sceneOf(client: ApiClient, cluster: Cluster, { controllers }: Part): Promise<Scene> {
-  const [endpoints, slices, mirroring] = ALL_CONTROLLERS.map((name) => controllers.includes(name));
-  const expected = await readExpected(client, cluster.namespaces, {
-    endpointsController: endpoints!,
-    slicesController: slices!,
-    mirroringController: mirroring!,
-  });
-  return { client, cluster, expected };
-}
-
-async function setPorts(client: ApiClient, { services }: Cluster, namedPort: boolean): Promise<void> {
-  for (const service of services) {
-    service.namedPort = namedPort;
-    await client.send(patch('Service', service.namespace, service.name, { spec: { ports: servicePorts(service) } }));
-  }
-}
-
-function print({ title, cold, flipCpuMark }: Part, [theirs, ours]: readonly Figures[], size: Size): void {
-  const rows: string[][] = [];
-  const add = (name: string, digits: number, mark: number | null, figure: (figures: Figures) => number): void => {
-    const [their, our] = [figure(theirs!), figure(ours!)];
-    const ratio = their / our;
-    const verdict = size === 'full' ? (ratio >= mark! ? ': yes' : ': NO') : '';
-    rows.push([
-      name,
-      // A peer that falls behind may have shown none of the flips when the time is over.
-      Number.isNaN(their) ? 'none seen' : their.toFixed(digits),
-      Number.isNaN(our) ? 'none seen' : our.toFixed(digits),
-      Number.isFinite(ratio) ? `1/${ratio.toFixed(1)}` : '-',
-      mark === null ? '' : `1/${mark}${verdict}`,
-    ]);
-  };
-  const addWrites = (name: string, writes: (figures: Figures) => Writes): void => {
-    for (const [kind, what] of KINDS) {
-      if (writes(theirs!)[kind] + writes(ours!)[kind] > 0)
-        add(`${name}: writes of ${what}`, 0, null, (f) => writes(f)[kind]);
-    }
-  };
-  if (cold !== null) {
-    add('from nothing: wall, s', 1, null, (f) => f.cold!.seconds);
-    add('from nothing: CPU, s', 2, cold.cpuMark, (f) => f.cold!.cpuSeconds);
-    addWrites('from nothing', (f) => f.cold!.writes);
-    add('from nothing: peak memory, MB', 0, null, (f) => f.cold!.peakBytes / 1e6);
-    add('restart: CPU, s', 2, null, (f) => f.cold!.restartCpuSeconds);
-    add('restart: writes', 0, null, ({ cold: figures }) => sum(figures!.restartWrites));
-  }
-  const { flips, slicesMs } = ours!.flip;
-  add('a flip: CPU, ms', 2, flipCpuMark, (f) => (f.flip.cpuSeconds / flips) * 1000);
-  addWrites(`${flips} flips`, (f) => f.flip.writes);
-  for (const [name, share] of [
-    ['p50', 0.5],
-    ['p99', 0.99],
-  ] as const) {
-    add(`a flip: ${name} to Endpoints, ms`, 1, null, (f) => percentile(f.flip.endpointsMs, share));
-    if (slicesMs.length > 0)
-      add(`a flip: ${name} to the slice, ms`, 1, null, (f) => percentile(f.flip.slicesMs, share));
-  }
-  console.log(`\n${title}\n${table(['', 'kube-controller-manager', 'endpointd', 'endpointd is', 'mark'], rows)}`);
-}
-
-const KINDS = [
-  ['endpoints', 'Endpoints'],
-  ['slices', 'slices'],
-  ['mirrored', 'mirrored slices'],
-] as const;
-
-function sum({ endpoints, slices, mirrored }: Writes): number {
-  return endpoints + slices + mirrored;
+function progress(text: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 }

@@ -33,7 +33,7 @@ export async function sendAll(
   count: number,
   requestOf: (i: number) => LoadRequest,
 ): Promise<number> {
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(target)));
+  const sockets = await Promise.all(Array.from({ length: connections }, () => openSocket(target)));
   const from = performance.now();
   const lanes = sockets.map(
     (socket, lane) =>
@@ -45,7 +45,7 @@ export async function sendAll(
             resolve();
             return;
           }
-          socket.write(encode(target, requestOf(next)));
+          socket.write(encodeRequest(target, requestOf(next)));
           next += connections;
         };
         socket.on('error', reject);
@@ -70,7 +70,7 @@ export async function sendAll(
 }
 
 /** Bytes of the answer with its head; -1 = more must come before that can be told. */
-function answerLength(received: Buffer): number {
+export function answerLength(received: Buffer): number {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return -1;
   const head = received.toString('latin1', 0, end);
@@ -88,7 +88,7 @@ export interface LoadWatch {
 
 /** A watcher that drops what it gets. */
 export async function openLoadWatch(target: LoadTarget, path: string, accept: string): Promise<LoadWatch> {
-  const socket = await open(target);
+  const socket = await openSocket(target);
   let bytes = 0;
   const started = new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
@@ -97,19 +97,22 @@ export async function openLoadWatch(target: LoadTarget, path: string, accept: st
       resolve();
     });
   });
-  socket.write(encode(target, { method: 'GET', path, accept, contentType: '', body: new Uint8Array(0) }));
+  socket.write(encodeRequest(target, { method: 'GET', path, accept, contentType: '', body: new Uint8Array(0) }));
   await started;
   return { bytes: () => bytes, stop: () => void socket.destroy() };
 }
 
-function encode({ url, token }: LoadTarget, { method, path, accept, contentType, body }: LoadRequest): Buffer {
+export function encodeRequest(
+  { url, token }: LoadTarget,
+  { method, path, accept, contentType, body }: LoadRequest,
+): Buffer {
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${new URL(url).host}`, `accept: ${accept}`];
   if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
   if (body.length > 0) lines.push(`content-type: ${contentType}`, `content-length: ${body.length}`);
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
 }
 
-async function open({ url, caFile }: LoadTarget): Promise<Socket> {
+export async function openSocket({ url, caFile }: LoadTarget): Promise<Socket> {
   const { protocol, hostname, port } = new URL(url);
   const ca = caFile === undefined ? undefined : readFileSync(caFile);
   const secure = protocol === 'https:';

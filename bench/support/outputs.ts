@@ -52,29 +52,65 @@ export function writesOf({ endpoints, slices }: Outputs, before?: Writes): Write
   };
 }
 
-/** Services, pods and Endpoints of these namespaces, and all nodes. */
-export async function readExpected(
-  client: ApiClient,
-  namespaces: readonly string[],
-  controllers: Pick<CheckOptions, 'endpointsController' | 'slicesController' | 'mirroringController'>,
-): Promise<ExpectedOutputs> {
-  const listOf = async (resource: string): Promise<readonly KubeObject[]> => {
+type WhichControllers = Pick<CheckOptions, 'endpointsController' | 'slicesController' | 'mirroringController'>;
+
+/** By the names of the flag `--controllers`. */
+export function whichControllers(names: readonly string[]): WhichControllers {
+  return {
+    endpointsController: names.includes('endpoints-controller'),
+    slicesController: names.includes('endpointslice-controller'),
+    mirroringController: names.includes('endpointslice-mirroring-controller'),
+  };
+}
+
+/** All that is there in these namespaces, and all nodes, each list as it is now: of a cluster at rest. */
+export async function readCluster(client: ApiClient, namespaces: readonly string[]): Promise<ClusterObjects> {
+  const listOf = async (resource: string, root = '/api/v1'): Promise<KubeObject[]> => {
     const lists: KubeObject[][] = [];
     for (const namespace of namespaces) {
-      lists.push((await client.list(`/api/v1/namespaces/${namespace}/${resource}`)).items);
+      const { items } = await client.list(`${root}/namespaces/${namespace}/${resource}`);
+      for (const item of items) withoutBallast(item);
+      lists.push(items);
     }
     return lists.flat();
   };
-  const objects: Omit<ClusterObjects, 'slices'> = {
+  return {
     services: await listOf('services'),
     pods: await listOf('pods'),
     endpoints: await listOf('endpoints'),
+    slices: await listOf('endpointslices', '/apis/discovery.k8s.io/v1'),
     nodes: (await client.list('/api/v1/nodes')).items,
   };
+}
+
+/** Takes away what no oracle reads and what makes most of a pod, so that 100,000 of them fit into memory. */
+function withoutBallast(object: KubeObject): void {
+  delete (object.metadata as Record<string, unknown>)['managedFields'];
+  const { containers } = (object['spec'] ?? {}) as { containers?: Record<string, unknown>[] };
+  for (const container of containers ?? []) for (const field of CONTAINER_BALLAST) delete container[field];
+  const status = object['status'] as Record<string, unknown> | undefined;
+  delete status?.['containerStatuses'];
+}
+
+const CONTAINER_BALLAST = ['env', 'resources', 'livenessProbe', 'readinessProbe', 'securityContext', 'volumeMounts'];
+
+export function expectedOutputs(
+  objects: Omit<ClusterObjects, 'slices'>,
+  controllers: WhichControllers,
+): ExpectedOutputs {
   return {
     endpoints: controllers.endpointsController ? expectedEndpoints(objects.services, objects.pods) : new Map(),
     slices: slicesJudges(objects, controllers),
   };
+}
+
+/** Services, pods and Endpoints of these namespaces, and all nodes. */
+export async function readExpected(
+  client: ApiClient,
+  namespaces: readonly string[],
+  controllers: WhichControllers,
+): Promise<ExpectedOutputs> {
+  return expectedOutputs(await readCluster(client, namespaces), controllers);
 }
 
 /** Resolves when all that is expected is there and right. Rejected when a watch breaks or at the time limit. */

@@ -33,7 +33,8 @@ export interface ApiClient {
   readonly close: () => Promise<void>;
 }
 
-export type OnWatchEvent = (type: string, object: KubeObject) => void;
+/** `bytes`: how long the event was on the wire, decompressed. */
+export type OnWatchEvent = (type: string, object: KubeObject, bytes: number) => void;
 
 export interface ApiWatch {
   readonly stop: () => void;
@@ -90,10 +91,10 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
     try {
       const response = await watchPool.request({ method: 'GET', path: request.path, headers, signal });
       if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, await response.body.text());
-      for await (const line of lines(response.body)) {
+      for await (const { line, bytes } of lines(response.body)) {
         const { type, object } = JSON.parse(line) as { type: string; object: KubeObject };
         if (type === 'ERROR') throw new ApiError(request, 200, line);
-        onEvent(type, object);
+        onEvent(type, object, bytes);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -110,13 +111,14 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
 }
 
 /** Text lines of a stream; an unfinished last one is dropped. */
-async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<{ line: string; bytes: number }, void, void> {
   let parts: Buffer[] = [];
   for await (const chunk of body) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       parts.push(chunk.subarray(from, end));
-      yield parts.length === 1 ? parts[0]!.toString() : Buffer.concat(parts).toString();
+      const line = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      yield { line: line.toString(), bytes: line.length + 1 };
       parts = [];
       from = end + 1;
     }

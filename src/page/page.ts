@@ -2,7 +2,8 @@
  * A report as one self-contained HTML page: plain data in, text out. It asks nobody for anything, and its policy
  * forbids it. It shows foreign text as text, and fits a phone, paper and dark screens.
  */
-import { printable } from '../lib/printable.ts';
+import { escape } from './escape.ts';
+import { plotSvg, type Plot } from './plot.ts';
 import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from './style.ts';
 
 export type Tone = 'good' | 'bad' | 'unsure' | 'plain';
@@ -38,6 +39,7 @@ export interface Section {
   readonly note: string;
   /** Each is found by the search on its own, and shown closed until somebody opens it. */
   readonly entries?: readonly Entry[];
+  readonly plots?: readonly Plot[];
   readonly table?: Table;
 }
 
@@ -88,14 +90,19 @@ export function renderPage(page: Page): string {
   ].join('\n');
 }
 
-function sectionOf({ title, tone, note, entries = [], table }: Section): string {
+function sectionOf({ title, tone, note, entries = [], plots = [], table }: Section): string {
   return [
     `<section><h2 class="${tone}">${escape(title)}</h2>`,
     note === '' ? '' : `<p class="note">${escape(note)}</p>`,
     ...entries.map(entryOf),
+    ...plots.map(plotOf),
     table === undefined ? '' : tableOf(table),
     '</section>',
   ].join('\n');
+}
+
+function plotOf(plot: Plot): string {
+  return `<figure class="find"><figcaption>${escape(plot.title)}</figcaption>${plotSvg(plot)}</figure>`;
 }
 
 function entryOf({ title, aside, changes }: Entry): string {
@@ -116,16 +123,4 @@ function tableOf({ columns, rows }: Table): string {
     return `<tr class="find">${cells.join('')}</tr>`;
   });
   return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }

@@ -1,3 +1,5 @@
+import { PLOT_STYLE } from './plot-style.ts';
+
 /**
  * What makes a page readable and searchable. The page's policy names both texts by their hashes, so whoever changes one
  * changes its hash (`test/page/page.test.ts` says to what).
@@ -27,10 +29,14 @@ del::before{content:"- "}ins::before{content:"+ "}
 table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}
 th{color:var(--dim);font-weight:600}
+figure{margin:.75rem 0;overflow-x:auto}
+figcaption{font-weight:600}
+svg.plot{display:block;width:100%;max-width:44rem;min-width:20rem;height:auto}
+${PLOT_STYLE}
 [hidden]{display:none!important}
 @media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td::before{content:attr(data-name) ": ";color:var(--dim)}}
 `;
-export const STYLE_HASH = 'sha256-AewfauIQz8sIkqQO2xqcaLtldjZboqmDq+5FwmRQch8=';
+export const STYLE_HASH = 'sha256-BjsBv9rNPFiVYfDhWUCfGxCkifZ5THR432eCkXmhdUg=';
 
 /** Hides what does not contain all words of the search, and sections of which nothing is left. */
 export const SCRIPT = `

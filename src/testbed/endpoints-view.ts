@@ -1,6 +1,6 @@
 import { MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { EndpointSubset, KubeObject } from '../kube/types.ts';
-import type { ApiClient } from '../node/api-client.ts';
+import type { ApiClient, OnWatchEvent } from '../node/api-client.ts';
 import { endpointsText, type ExpectedEndpoints } from '../judge/endpoints-check.ts';
 import { watchServices, type ServiceView, type Viewed } from './service-view.ts';
 
@@ -18,8 +18,11 @@ const ENDPOINTS: Viewed = {
   sendsTo: (objects, address) => [...objects].some((object) => holds(object, address)),
 };
 
-export async function watchEndpoints(client: Pick<ApiClient, 'list' | 'watch'>): Promise<EndpointsView> {
-  const view = await watchServices(client, ENDPOINTS);
+export async function watchEndpoints(
+  client: Pick<ApiClient, 'list' | 'watch'>,
+  onEvent?: OnWatchEvent,
+): Promise<EndpointsView> {
+  const view = await watchServices(client, ENDPOINTS, onEvent);
   const converged = (expected: ExpectedEndpoints, timeoutMs: number): Promise<void> => {
     const judges = [...expected].map(
       ([service, text]) =>

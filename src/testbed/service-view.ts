@@ -4,7 +4,7 @@
  */
 import type { Judges } from '../judge/judges.ts';
 import type { KubeObject } from '../kube/types.ts';
-import type { ApiClient } from '../node/api-client.ts';
+import type { ApiClient, OnWatchEvent } from '../node/api-client.ts';
 
 /** What one kind of object is to a view. */
 export interface Viewed {
@@ -55,7 +55,12 @@ interface State {
   convergence: Convergence | null;
 }
 
-export async function watchServices(client: Pick<ApiClient, 'list' | 'watch'>, viewed: Viewed): Promise<ServiceView> {
+/** @param onEvent is called with each event of the watch, bookmarks aside, and before it with each object that is there */
+export async function watchServices(
+  client: Pick<ApiClient, 'list' | 'watch'>,
+  viewed: Viewed,
+  onEvent: OnWatchEvent = () => undefined,
+): Promise<ServiceView> {
   const state: State = {
     viewed,
     objects: new Map(),
@@ -66,9 +71,13 @@ export async function watchServices(client: Pick<ApiClient, 'list' | 'watch'>, v
   };
   const { awaited, writes } = state;
   const { resourceVersion, items } = await client.list(viewed.path);
-  for (const object of items) take(state, object, true);
-  const watch = client.watch(viewed.path, resourceVersion, (type, object) => {
+  for (const object of items) {
+    take(state, object, true);
+    onEvent('LISTED', object, 0);
+  }
+  const watch = client.watch(viewed.path, resourceVersion, (type, object, bytes) => {
     if (type === 'BOOKMARK') return;
+    onEvent(type, object, bytes);
     const managedBy = object.metadata.labels?.[viewed.managedByLabel] ?? '';
     writes.set(managedBy, (writes.get(managedBy) ?? 0) + 1);
     take(state, object, type !== 'DELETED');

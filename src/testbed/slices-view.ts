@@ -1,6 +1,6 @@
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { Endpoint, KubeObject } from '../kube/types.ts';
-import type { ApiClient } from '../node/api-client.ts';
+import type { ApiClient, OnWatchEvent } from '../node/api-client.ts';
 import { watchServices, type ServiceView, type Viewed } from './service-view.ts';
 
 const SLICES: Viewed = {
@@ -15,8 +15,8 @@ const SLICES: Viewed = {
 };
 
 /** An independent watcher of all EndpointSlices. */
-export function watchSlices(client: Pick<ApiClient, 'list' | 'watch'>): Promise<ServiceView> {
-  return watchServices(client, SLICES);
+export function watchSlices(client: Pick<ApiClient, 'list' | 'watch'>, onEvent?: OnWatchEvent): Promise<ServiceView> {
+  return watchServices(client, SLICES, onEvent);
 }
 
 function holds(object: KubeObject, address: string): boolean {

@@ -1,20 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
-
-async function bench(...args: string[]): Promise<{ status: unknown; out: string }> {
-  const child = spawn(process.execPath, [RUN, ...args], {
-    env: { ...process.env, BENCH_SIZE: 'tiny' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { status: await exited, out: out + errors };
-}
+import { bench } from './run-bench.ts';
 
 test('the cluster bench ends with the same objects for planners inline and on threads', async () => {
   const { status, out } = await bench('cluster');

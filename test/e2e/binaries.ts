@@ -15,6 +15,7 @@ export interface KubeBinaries {
 }
 
 const VERSION = { git: 'v1.36.3', major: '1', minor: '36' };
+export const KUBERNETES_VERSION = VERSION.git;
 
 /** A go.mod and what is built from it. */
 interface GoModule {

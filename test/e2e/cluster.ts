@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,10 @@ export interface ClusterOptions {
   readonly rbac?: boolean;
   /** True leaves priority and fairness on. Default false. */
   readonly priorityAndFairness?: boolean;
+  /** True lets etcd wait for the disk, as it does where data matter. Default false. */
+  readonly fsync?: boolean;
+  /** A data directory of an etcd that has ended, to begin with a copy of. Default nothing. */
+  readonly etcdFrom?: string;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -50,6 +54,8 @@ export interface Cluster {
   freezeApiserver(milliseconds: number): Promise<void>;
   freezeEtcd(milliseconds: number): Promise<void>;
   apiserverCpuSeconds(): number;
+  /** Of the programs that run now. */
+  pids(): { readonly apiserver: number; readonly etcd: number };
   /** Ends everything, also what `startControllerManager` started, and removes the directory. */
   stop(): Promise<void>;
 }
@@ -79,6 +85,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const auditLogPath = join(directory, 'audit.log');
   await writeFile(kubeconfigPath, kubeconfig(url, caFile));
 
+  if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
   const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
   const apiserverArgs = apiserverFlags(directory, etcdPort!, apiserverPort!, options);
   let etcd: Child | null = null;
@@ -115,6 +122,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     freezeApiserver: (milliseconds) => freeze(apiserver, milliseconds),
     freezeEtcd: (milliseconds) => freeze(etcd, milliseconds),
     apiserverCpuSeconds: () => apiserver?.cpuSeconds() ?? 0,
+    pids: () => ({ apiserver: apiserver?.pid ?? -1, etcd: etcd?.pid ?? -1 }),
     async stop() {
       for (const child of companions.get(cluster) ?? []) await child.kill('SIGKILL');
       await apiserver?.kill('SIGKILL');
@@ -152,6 +160,8 @@ export interface ControllerManager {
   cpuSeconds(): number;
   /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
   idle(): Promise<boolean>;
+  /** Settles when it has ended, with its exit status. */
+  readonly ended: Promise<number>;
   /** SIGKILL. */
   stop(): Promise<void>;
 }
@@ -217,6 +227,7 @@ export async function startControllerManager(
         sumOfQueues(metrics, 'workqueue_adds_total') === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count')
       );
     },
+    ended: child.ended,
     stop: () => child.kill('SIGKILL'),
   };
 }
@@ -231,8 +242,8 @@ function etcdFlags(directory: string, port: number, peerPort: number, options: C
     `--listen-peer-urls=${peerUrl}`,
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=default=${peerUrl}`,
-    '--unsafe-no-fsync',
     '--log-level=warn',
+    ...(options.fsync === true ? [] : ['--unsafe-no-fsync']),
     ...(options.etcdRequestBytesMax === undefined ? [] : [`--max-request-bytes=${options.etcdRequestBytesMax}`]),
   ];
 }

@@ -3,22 +3,23 @@ import { test } from 'node:test';
 import { endpointsText } from '../../src/judge/endpoints-check.ts';
 import { watchEndpoints, type EndpointsView } from '../../src/testbed/endpoints-view.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import type { OnWatchEvent } from '../../src/node/api-client.ts';
+
+type Emit = (type: string, object: KubeObject) => void;
 
 interface World {
   readonly view: EndpointsView;
-  readonly emit: OnWatchEvent;
+  readonly emit: Emit;
   readonly breakWatch: (error: Error) => void;
 }
 
 /** A view of a server that holds these objects, with its watch in our hands. */
 async function watching(...items: KubeObject[]): Promise<World> {
-  let emit: OnWatchEvent = () => undefined;
+  let emit: Emit = () => undefined;
   let breakWatch: (error: Error) => void = () => undefined;
   const view = await watchEndpoints({
     list: () => Promise.resolve({ resourceVersion: '1', items }),
     watch: (_path, _resourceVersion, onEvent) => {
-      emit = onEvent;
+      emit = (type, object) => onEvent(type, object, 0);
       const ended = new Promise<void>((_, reject) => (breakWatch = reject));
       return { stop: () => undefined, ended };
     },

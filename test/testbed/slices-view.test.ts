@@ -3,15 +3,16 @@ import { test } from 'node:test';
 import type { ServiceView } from '../../src/testbed/service-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import type { OnWatchEvent } from '../../src/node/api-client.ts';
+
+type Emit = (type: string, object: KubeObject) => void;
 
 /** A view of a server that holds these objects, with its watch in our hands. */
-async function watching(...items: KubeObject[]): Promise<{ view: ServiceView; emit: OnWatchEvent }> {
-  let emit: OnWatchEvent = () => undefined;
+async function watching(...items: KubeObject[]): Promise<{ view: ServiceView; emit: Emit }> {
+  let emit: Emit = () => undefined;
   const view = await watchSlices({
     list: () => Promise.resolve({ resourceVersion: '1', items }),
     watch: (_path, _resourceVersion, onEvent) => {
-      emit = onEvent;
+      emit = (type, object) => onEvent(type, object, 0);
       return { stop: () => undefined, ended: new Promise<void>(() => undefined) };
     },
   });

@@ -1,0 +1,40 @@
+/** What a result was measured on and with. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import process from 'node:process';
+import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+
+const MANIFEST = new URL('../../package.json', import.meta.url);
+const GO_MOD = new URL('../../test/e2e/go.mod', import.meta.url);
+
+export function machineOf(): Readonly<Record<string, string>> {
+  const all = cpus();
+  return {
+    processor: all[0]?.model.trim() ?? 'unknown',
+    cores: String(all.length),
+    memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
+    kernel: `Linux ${release()}`,
+  };
+}
+
+export function versionsOf(): Readonly<Record<string, string>> {
+  const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
+  const etcd = /go\.etcd\.io\/etcd\/server\/v3 (\S+)/.exec(readFileSync(GO_MOD, 'utf8'))?.[1] ?? 'unknown';
+  return {
+    endpointd: version,
+    node: `${process.version} ${NODE_FLAGS.join(' ')}`,
+    kubernetes: KUBERNETES_VERSION,
+    etcd,
+    go: goVersion(),
+  };
+}
+
+function goVersion(): string {
+  try {
+    return execFileSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' }).trim();
+  } catch {
+    return 'unknown';
+  }
+}

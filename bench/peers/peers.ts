@@ -1,0 +1,115 @@
+/** The peers: kube-controller-manager, endpointd as it is shipped, and the floor under both. */
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { startController } from '../../src/testbed/controller-process.ts';
+import { startControllerManager } from '../../test/e2e/cluster.ts';
+import type { EchoOrder } from './echo-process.ts';
+import { ECHO, ENDPOINTD, MANAGER, type Peer, type PeerServer, type RunningPeer, type Settings } from './scenario.ts';
+
+const DEFAULT_QPS = 5000;
+
+const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
+const SOURCES = new URL('../../src/main.ts', import.meta.url);
+
+/** What an image holds is compiled code; the smallest size, which measures nothing, runs the sources. */
+export function programOf(size: Settings['size']): URL {
+  if (size === 'tiny') return SOURCES;
+  if (!existsSync(COMPILED)) throw new Error('dist is not there: npm run prepack');
+  return COMPILED;
+}
+
+/** Flags that both take, in the words that both know. */
+function commonFlags({ syncs, batchPeriod }: Settings): string[] {
+  const flags: string[] = [];
+  if (syncs !== null) {
+    flags.push(`--concurrent-endpoint-syncs=${syncs}`, `--concurrent-service-endpoint-syncs=${syncs}`);
+  }
+  if (batchPeriod !== null) {
+    flags.push(`--endpoint-updates-batch-period=${batchPeriod}`, `--endpointslice-updates-batch-period=${batchPeriod}`);
+  }
+  return flags;
+}
+
+export function managerPeer(settings: Settings, controllers: readonly string[], name = MANAGER): Peer {
+  return { name, echoes: false, start: (on) => startManager(on, settings, controllers) };
+}
+
+async function startManager(
+  { server, kubeconfigPath }: PeerServer,
+  settings: Settings,
+  controllers: readonly string[],
+): Promise<RunningPeer> {
+  const { qps, burst, managerFlags } = settings;
+  const managed = { ...(await server.managed()), kubeconfigPath };
+  const manager = await startControllerManager(managed, controllers, {
+    qps: qps ?? DEFAULT_QPS,
+    burst: burst ?? qps ?? DEFAULT_QPS,
+    flags: [...commonFlags(settings), ...managerFlags],
+  });
+  const failed = manager.ended.then((status): never => {
+    throw new Error(`kube-controller-manager has ended with status ${status}, see ${manager.logPath}`);
+  });
+  failed.catch(() => undefined);
+  return { processes: { 'kube-controller-manager': manager.pid }, stop: () => manager.stop(), failed };
+}
+
+export function endpointdPeer(settings: Settings, controllers: readonly string[], name = ENDPOINTD): Peer {
+  return { name, echoes: false, start: (on) => startEndpointd(on, settings, controllers) };
+}
+
+async function startEndpointd(
+  { kubeconfigPath }: PeerServer,
+  settings: Settings,
+  controllers: readonly string[],
+): Promise<RunningPeer> {
+  const { qps, burst, endpointdFlags, size } = settings;
+  const controller = await startController(
+    [
+      `--kubeconfig=${kubeconfigPath}`,
+      `--controllers=${controllers.join(',')}`,
+      `--kube-api-qps=${qps ?? DEFAULT_QPS}`,
+      `--kube-api-burst=${burst ?? qps ?? DEFAULT_QPS}`,
+      ...commonFlags(settings),
+      ...endpointdFlags,
+    ],
+    programOf(size),
+  );
+  return {
+    processes: { endpointd: controller.pid },
+    failed: controller.failed,
+    stop: async () => {
+      const status = await controller.stop();
+      if (status !== 0) throw new Error(`endpointd has ended with status ${status}`);
+    },
+  };
+}
+
+const ECHO_PROCESS = fileURLToPath(new URL('echo-process.ts', import.meta.url));
+
+export function echoPeer(namespaces: readonly string[]): Peer {
+  return { name: ECHO, echoes: true, start: ({ target }) => startEcho({ target, namespaces }) };
+}
+
+/** Resolves when it watches. */
+async function startEcho(order: EchoOrder): Promise<RunningPeer> {
+  const child = fork(ECHO_PROCESS, { stdio: 'inherit' });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let stopping = false;
+  const failed = ended.then(async (status): Promise<never> => {
+    if (stopping) return new Promise<never>(() => undefined);
+    throw new Error(`the echo floor has ended with status ${status}`);
+  });
+  failed.catch(() => undefined);
+  child.send(order);
+  await Promise.race([new Promise((resolve) => child.once('message', resolve)), failed]);
+  return {
+    processes: { echo: child.pid! },
+    failed,
+    stop: async () => {
+      stopping = true;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** Plots of runs: what they cost, how late what follows from a change is, and who used the cores meanwhile. */
+import { percentile } from '../../src/lib/percentile.ts';
+import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
+import { pooled, type Comparison, type RunRecord } from './results.ts';
+import { FIGURES } from './window.ts';
+
+const CDF_POINTS = 200;
+
+export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plot[] {
+  const { scenario, peers } = comparison;
+  const of = runs.filter((run) => run.scenario === scenario.name);
+  const cpu = cpuPlot(comparison);
+  return [
+    ...(cpu === null ? [] : [cpu]),
+    ...(['slices', 'endpoints'] as const).flatMap((kind) => distributionPlot(comparison, of, kind) ?? []),
+    ...peers.flatMap((peer) => coresPlot(of.find((run) => run.peer === peer && run.round === 0))),
+    ...memoryPlot(comparison, of),
+  ];
+}
+
+/** The CPU of who works and of whom it makes work. */
+function cpuPlot({ scenario, peers, rows }: Comparison): BarPlot | null {
+  const figures = ['controllerCpu', 'apiserverCpu', 'etcdCpu'].flatMap((figure) => {
+    const row = rows.find((each) => each.figure === figure);
+    return row === undefined ? [] : [row];
+  });
+  if (figures.length === 0) return null;
+  return {
+    kind: 'bars',
+    title: `${scenario.name}: CPU, seconds`,
+    y: { label: 'seconds', scale: 'linear' },
+    series: peers,
+    groups: figures.map(({ figure, medians }) => ({
+      name: FIGURES[figure]!.title.replace('CPU of ', '').replace(', s', ''),
+      values: peers.map((peer) => medians[peer]!),
+    })),
+  };
+}
+
+/** All samples of all runs: the share of the changes that were seen by then. */
+function distributionPlot(
+  { scenario, peers }: Comparison,
+  runs: readonly RunRecord[],
+  kind: 'endpoints' | 'slices',
+): LinePlot | null {
+  const series = peers
+    .map((peer) => ({ name: peer, points: distribution(pooled(runs, scenario.name, peer, kind)) }))
+    .filter(({ points }) => points.length > 0);
+  if (series.length === 0) return null;
+  return {
+    kind: 'lines',
+    title: `${scenario.name}: from the change to ${kind === 'slices' ? 'the slice' : 'Endpoints'}`,
+    x: { label: 'ms', scale: 'log' },
+    y: { label: '% of the changes seen', scale: 'linear' },
+    stepped: true,
+    series,
+  };
+}
+
+/** At most that many points, the longest sample among them. */
+export function distribution(samples: readonly number[]): (readonly [number, number])[] {
+  if (samples.length === 0) return [];
+  const sorted = samples.toSorted((a, b) => a - b);
+  const points = Math.min(CDF_POINTS, sorted.length);
+  return Array.from({ length: points }, (_, i) => {
+    const share = (i + 1) / points;
+    return [Math.max(0.1, percentile(sorted, share)), share * 100] as const;
+  });
+}
+
+function coresPlot(run: RunRecord | undefined): LinePlot[] {
+  if (run === undefined) return [];
+  const { ms, cores, steps } = run.timeline;
+  const series: Series[] = Object.entries(cores).map(([name, busy]) => ({
+    name,
+    points: ms.map((at, i) => [at / 1000, busy[i]!] as const),
+  }));
+  return [
+    {
+      kind: 'lines',
+      title: `${run.scenario}: who used the cores, ${run.peer}`,
+      x: { label: 'seconds', scale: 'linear' },
+      y: { label: 'cores busy', scale: 'linear' },
+      stacked: true,
+      series,
+      notes: steps.map((step) => ({ x: step.ms / 1000, name: step.name })),
+    },
+  ];
+}
+
+function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+  const series = peers.flatMap((peer): Series[] => {
+    const run = runs.find((each) => each.peer === peer && each.round === 0);
+    if (run === undefined) return [];
+    const { ms, residentBytes } = run.timeline;
+    // Where no controller runs there is no memory.
+    const points = ms.map((at, i) => [at / 1000, residentBytes[i]! / 1e6 || Number.NaN] as const);
+    return [{ name: peer, points }];
+  });
+  return [
+    {
+      kind: 'lines',
+      title: `${scenario.name}: resident memory of the controller`,
+      x: { label: 'seconds', scale: 'linear' },
+      y: { label: 'MB', scale: 'linear' },
+      series,
+    },
+  ];
+}

@@ -1,0 +1,126 @@
+/** The last full run as it is kept in the repository: data, the document made from them, and its pictures. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
+import { plotsOf } from './plots.ts';
+import { peersPage, factsOf } from './report-page.ts';
+import { compareAll, pooledP99, type Comparison, type Results } from './results.ts';
+import { marksByScenario } from './scenarios.ts';
+import { headOf, rowTexts } from './text.ts';
+
+const BENCH = new URL('../', import.meta.url);
+const IMAGES = new URL('../../docs/images/', import.meta.url);
+/** The scenario whose latencies the pictures show. */
+const PICTURED = 'churn';
+
+/** Writes bench/results.json and what is made from it. */
+export function writeResults(results: Results): void {
+  writeFileSync(new URL('results.json', BENCH), `${JSON.stringify(results)}\n`);
+  writeFileSync(new URL('results.html', BENCH), peersPage(results));
+  const comparisons = compareAll(results, marksByScenario());
+  writeFileSync(new URL('RESULTS.md', BENCH), resultsText(results, comparisons));
+  mkdirSync(IMAGES, { recursive: true });
+  for (const { name, plot } of pictures(results, comparisons)) {
+    writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
+  }
+}
+
+/** @throws Error unless one file is named */
+export function writeResultsOf([path, ...more]: readonly string[]): Promise<void> {
+  if (path === undefined || more.length > 0) throw new Error('npm run bench -- results FILE: one file was expected');
+  writeResults(JSON.parse(readFileSync(path, 'utf8')) as Results);
+  return Promise.resolve();
+}
+
+interface Picture {
+  readonly name: string;
+  readonly plot: Plot;
+}
+
+/** What README shows. */
+function pictures(results: Results, comparisons: readonly Comparison[]): Picture[] {
+  const churn = comparisons.find(({ scenario }) => scenario.name === PICTURED);
+  const latency = churn === undefined ? undefined : plotsOf(churn, results.runs).find(({ kind }) => kind === 'lines');
+  return [
+    {
+      name: 'bench-cpu',
+      plot: sharesPlot(comparisons, 'controllerCpu', 'CPU of endpointd by that of kube-controller-manager'),
+    },
+    ...(latency === undefined ? [] : [{ name: 'bench-latency', plot: latency }]),
+  ];
+}
+
+function sharesPlot(comparisons: readonly Comparison[], figure: string, title: string): BarPlot {
+  const groups = comparisons.flatMap(({ scenario, rows, base, subject }) => {
+    const row = rows.find((each) => each.figure === figure);
+    if (row === undefined || base === subject || !Number.isFinite(row.ratio.value)) return [];
+    const { value, low, high } = row.ratio;
+    return [{ name: scenario.name, values: [value * 100], ranges: [[low * 100, high * 100] as const] }];
+  });
+  return { kind: 'bars', title, y: { label: '%', scale: 'linear' }, series: [title], groups };
+}
+
+export function resultsText(results: Results, comparisons: readonly Comparison[]): string {
+  const marks = comparisons.flatMap((comparison) => comparison.marks);
+  const facts = factsOf(results).map(({ name, value }) => [name, name === 'command' ? `\`${value}\`` : value]);
+  return [
+    '# Results',
+    '',
+    'The last full run, as `npm run bench -- peers --results` wrote it: nothing here is written by hand. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    '',
+    ...tableText(['', ''], facts),
+    '',
+    '## Marks',
+    '',
+    ...tableText(
+      ['scenario', 'mark', 'measured', 'verdict'],
+      marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
+    ),
+    '',
+    ...comparisons.flatMap((comparison) => [...scenarioText(comparison, results), '']),
+  ].join('\n');
+}
+
+function scenarioText(comparison: Comparison, { runs }: Results): string[] {
+  const { scenario, wrong, peers } = comparison;
+  const p99s = peers.flatMap((peer) => {
+    const { count, ms } = pooledP99(runs, scenario.name, peer, 'slices');
+    return count === 0 ? [] : [`${peer} ${ms.toFixed(1)} ms of ${count}`];
+  });
+  const peaks = peers.flatMap((peer) => {
+    const run = runs.find((each) => each.scenario === scenario.name && each.peer === peer);
+    return run === undefined || run.peakStep === '' ? [] : [`${peer}: ${run.peakStep}`];
+  });
+  const threads = peers.flatMap((peer) => threadsText(comparison, runs, peer));
+  return [
+    `## ${scenario.name}`,
+    '',
+    `${scenario.what[0]!.toUpperCase()}${scenario.what.slice(1)}.`,
+    '',
+    ...tableText(headOf(comparison), rowTexts(comparison)),
+    ...(p99s.length === 0
+      ? []
+      : ['', `From the change to the slice, p99 of all samples of all runs: ${p99s.join(', ')}.`]),
+    ...(peaks.length === 0 ? [] : ['', `Memory was highest at the step: ${peaks.join(', ')}.`]),
+    ...(threads.length === 0 ? [] : ['', `CPU by thread: ${threads.join('; ')}.`]),
+    ...wrong.map((each) => `\nWRONG: ${each}`),
+  ];
+}
+
+const THREADS_MAX = 5;
+
+/** Of the first run that was right, the busiest threads. */
+function threadsText({ scenario }: Comparison, runs: Results['runs'], peer: string): string[] {
+  const run = runs.find((each) => each.scenario === scenario.name && each.peer === peer && each.wrong.length === 0);
+  if (run === undefined || peer !== 'endpointd') return [];
+  const busiest = Object.entries(run.threads)
+    .toSorted((a, b) => b[1] - a[1])
+    .slice(0, THREADS_MAX)
+    .map(([name, seconds]) => `${name} ${seconds.toFixed(2)} s`);
+  return [`${peer} ${busiest.join(', ')}`];
+}
+
+function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)];
+}

@@ -1,0 +1,152 @@
+/** The runs as data, and what follows from them: plain data in and out. */
+import { percentile } from '../../src/lib/percentile.ts';
+import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
+import { ECHO, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
+import type { RunResult } from './stage.ts';
+import { FIGURES } from './window.ts';
+
+export interface RunRecord extends RunResult {
+  readonly scenario: string;
+  readonly peer: PeerName;
+  /** Runs of one round are a pair. */
+  readonly round: number;
+  readonly startedAt: string;
+  /** How long all of it took, preparations too. */
+  readonly tookSeconds: number;
+}
+
+export interface Results {
+  readonly format: 1;
+  readonly command: string;
+  readonly commit: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly size: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly scenarios: readonly ScenarioText[];
+  readonly runs: readonly RunRecord[];
+}
+
+export interface ScenarioText {
+  readonly name: string;
+  readonly what: string;
+}
+
+export interface Row {
+  readonly figure: string;
+  /** The median of each peer's runs; NaN = none has it. */
+  readonly medians: Readonly<Record<PeerName, number>>;
+  /** Of the last of the two that are compared by the first. */
+  readonly ratio: Ratio;
+  /** By how much runs of the same peer differ, at least 1; NaN = not known. */
+  readonly noise: number;
+  readonly counts: boolean;
+}
+
+export interface Comparison {
+  readonly scenario: ScenarioText;
+  readonly peers: readonly PeerName[];
+  /** The two that the ratio is of. */
+  readonly base: PeerName;
+  readonly subject: PeerName;
+  readonly runs: Readonly<Record<PeerName, number>>;
+  readonly rows: readonly Row[];
+  /** One line each. */
+  readonly wrong: readonly string[];
+  readonly marks: readonly MarkResult[];
+}
+
+export interface MarkResult {
+  readonly scenario: string;
+  readonly what: string;
+  readonly got: string;
+  readonly verdict: 'reached' | 'not reached' | 'not measured';
+}
+
+/** Of all scenarios that were run. `marks` by the name of the scenario; they are of the full size. */
+export function compareAll(
+  { runs, scenarios, size }: Results,
+  marks: Readonly<Record<string, readonly Mark[]>>,
+): readonly Comparison[] {
+  return scenarios.flatMap((scenario) => {
+    const of = runs.filter((run) => run.scenario === scenario.name);
+    return of.length === 0 ? [] : [compare(scenario, of, size === 'full' ? (marks[scenario.name] ?? []) : [])];
+  });
+}
+
+function compare(scenario: ScenarioText, runs: readonly RunRecord[], marks: readonly Mark[]): Comparison {
+  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);
+  const base = compared[0] ?? peers[0]!;
+  const subject = compared[1] ?? base;
+  const right = runs.filter(({ wrong }) => wrong.length === 0);
+  const valuesOf = (peer: PeerName, figure: string): number[] =>
+    right
+      .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
+      .toSorted((a, b) => a.round - b.round)
+      .map((run) => run.figures[figure]!);
+  const of: FigureOf = (peer, figure) => median(valuesOf(peer, figure));
+  return {
+    scenario,
+    peers,
+    base,
+    subject,
+    runs: Object.fromEntries(peers.map((peer) => [peer, runs.filter((run) => run.peer === peer).length])),
+    rows: rowsOf(peers, base, subject, valuesOf),
+    wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
+    marks: marks.map(({ what, look }) => {
+      const seen = look(of);
+      const verdict = seen === null ? 'not measured' : seen.reached ? 'reached' : 'not reached';
+      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict };
+    }),
+  };
+}
+
+function rowsOf(
+  peers: readonly PeerName[],
+  base: PeerName,
+  subject: PeerName,
+  valuesOf: (peer: PeerName, figure: string) => readonly number[],
+): Row[] {
+  return Object.keys(FIGURES).flatMap((figure) => {
+    const medians = Object.fromEntries(peers.map((peer) => [peer, median(valuesOf(peer, figure))]));
+    if (Object.values(medians).every(Number.isNaN)) return [];
+    const [theirs, ours] = [valuesOf(base, figure), valuesOf(subject, figure)];
+    const ratio = ratioOfMedians(ours, theirs);
+    // Two runs of the same thing, where there is such a pair, else all runs of one peer: what differs there is noise.
+    const again = valuesOf(ENDPOINTD_AGAIN, figure);
+    const noise = again.length > 0 ? spread([...ours, ...again]) : worse(spread(theirs), spread(ours));
+    return [{ figure, medians, ratio, noise, counts: base !== subject && isBeyondNoise(ratio, noise) }];
+  });
+}
+
+/** NaN only where both are. */
+function worse(a: number, b: number): number {
+  if (Number.isNaN(a)) return b;
+  return Number.isNaN(b) ? a : Math.max(a, b);
+}
+
+/** All samples of a peer's runs that were right, one behind the other. */
+export function pooled(
+  runs: readonly RunRecord[],
+  scenario: string,
+  peer: PeerName,
+  kind: 'endpoints' | 'slices',
+): number[] {
+  return runs
+    .filter((run) => run.scenario === scenario && run.peer === peer && run.wrong.length === 0)
+    .flatMap((run) => run.samples[kind]);
+}
+
+/** Of all samples of all runs together. */
+export function pooledP99(
+  runs: readonly RunRecord[],
+  scenario: string,
+  peer: PeerName,
+  kind: 'endpoints' | 'slices',
+): { readonly count: number; readonly ms: number } {
+  const samples = pooled(runs, scenario, peer, kind);
+  return { count: samples.length, ms: percentile(samples, 0.99) };
+}

@@ -1,0 +1,97 @@
+/** Pods turn ready and unready: at a steady rate, in one huge service, and all at once. */
+import { chosen, changesOf, closedLoop, flips, shuffled } from '../drive.ts';
+import { floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
+import { halfUpdated, HUGE, SPREAD, unready } from './profiles.ts';
+
+const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
+const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
+const HUGE_RATES = { tiny: 20, small: 5, full: 5 };
+const HUGE_SECONDS = { tiny: 0.5, small: 10, full: 20 };
+const WARM_SHARE = 0.25;
+/** Of a service, by an Endpoints object. */
+const ADDRESSES_HELD = 1000;
+
+export const CHURN: Scenario = {
+  name: 'churn',
+  what: '50 pods a second turn ready or unready, in services of 5',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  echo: true,
+  story: (stage) => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS),
+  marks: [
+    floorMark('CPU a flip', 'cpuAChange', 1.5, 0.5, 'ms'),
+    floorMark('p50 to the slice', 'slicesP50', 1.5, 0, 'ms'),
+  ],
+};
+
+export const HUGE_FLIPS: Scenario = {
+  name: 'huge',
+  what: 'a pod of a service of 5,000 turns ready or unready',
+  server: 'kube',
+  outset: 'right',
+  profile: HUGE,
+  echo: true,
+  story: (stage) => steadyFlips(stage, HUGE_RATES, HUGE_SECONDS),
+  marks: [
+    shareMark('CPU a flip', 'cpuAChange', 1 / 60, '1/60'),
+    floorMark('p50 to the slice', 'slicesP50', 1.5, 0, 'ms'),
+  ],
+};
+
+export const TWO_NUMBERS: Scenario = {
+  name: 'two-numbers',
+  what: 'the same half-way through a roll-out: a named port with two numbers',
+  server: 'kube',
+  outset: 'right',
+  profile: halfUpdated(HUGE),
+  story: (stage) => steadyFlips(stage, HUGE_RATES, HUGE_SECONDS),
+};
+
+export const READY: Scenario = {
+  name: 'ready',
+  what: '10,000 pods are patched to ready, 48 patches under way',
+  server: 'kube',
+  outset: 'right',
+  profile: unready(SPREAD),
+  story: allReady,
+};
+
+/** What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used. */
+async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
+  const { settings, cluster } = stage;
+  // The lowest addresses are those that an Endpoints object of a huge service holds.
+  const pods = shuffled(
+    cluster.services.length === 1 ? cluster.pods.slice(0, ADDRESSES_HELD) : cluster.pods,
+    settings.seed,
+  );
+  const { rate, count } = changesOf(settings, rates, times);
+  stage.step('start');
+  await stage.start();
+  await stage.right();
+  await stage.rest();
+  stage.step('warm-up');
+  const warm = 2 * Math.ceil((count * WARM_SHARE) / 2);
+  await flips(stage, pods, warm, rate);
+  await stage.seen();
+  await stage.rest();
+  stage.step('flips');
+  await stage.measure(async () => {
+    await flips(stage, pods.slice(warm / 2).concat(pods), count, rate);
+    await stage.seen();
+  });
+}
+
+async function allReady(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const flight = chosen(settings.flight, settings.size, { tiny: 4, small: 48, full: 48 });
+  stage.step('start');
+  await stage.start();
+  await stage.right();
+  await stage.rest();
+  stage.step('patches');
+  await stage.measure(async () => {
+    await closedLoop(shuffled(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
+    await stage.seen();
+  });
+}

@@ -1,0 +1,44 @@
+/** The clusters of the scenarios in their sizes. */
+import { findProfile, type Profile } from '../../../src/workload/profile.ts';
+import type { Size } from '../scenario.ts';
+
+type Changes = Readonly<Partial<Profile>>;
+
+function sized(name: string, bySize: Readonly<Record<Exclude<Size, 'full'>, Changes>>, changes: Changes = {}) {
+  const whole = { ...findProfile(name), ...changes };
+  return (size: Size): Profile => (size === 'full' ? whole : { ...whole, ...bySize[size] });
+}
+
+/** 2,000 services of 5 pods in 20 namespaces. */
+export const SPREAD = sized('spread', {
+  tiny: { namespaces: 2, servicesPerNamespace: 3, nodes: 3 },
+  small: { namespaces: 10, servicesPerNamespace: 20, nodes: 30 },
+});
+
+/** The same in one namespace. */
+export const ONENS = sized('onens', {
+  tiny: { servicesPerNamespace: 6, nodes: 3 },
+  small: { servicesPerNamespace: 200, nodes: 30 },
+});
+
+/** As `SPREAD`, and no pod is ready yet. */
+export function unready(profile: (size: Size) => Profile): (size: Size) => Profile {
+  return (size) => ({ ...profile(size), name: `${profile(size).name}-unready`, notReadyShare: 1 });
+}
+
+/** One service of 5,000 pods. */
+export const HUGE = sized('huge', {
+  tiny: { sizes: [{ pods: 25, weight: 1 }], nodes: 3 },
+  small: { sizes: [{ pods: 500, weight: 1 }], nodes: 20 },
+});
+
+/** The same half-way through a roll-out: a named port with two numbers. */
+export function halfUpdated(profile: (size: Size) => Profile): (size: Size) => Profile {
+  return (size) => ({ ...profile(size), name: `${profile(size).name}-two-numbers`, halfUpdatedShare: 1 });
+}
+
+/** 100,020 pods of production size in 10,934 services. */
+export const LARGE = sized('large', {
+  tiny: { namespaces: 1, servicesPerNamespace: 5, nodes: 5, sizes: [{ pods: 5, weight: 1 }] },
+  small: { namespaces: 8, nodes: 300 },
+});

@@ -1,0 +1,102 @@
+/** From nothing to right, and a start on what is right. */
+import { ratioText, ENDPOINTD, MANAGER, shareMark, type Mark, type Scenario, type Stage } from '../scenario.ts';
+import { LARGE, ONENS, SPREAD } from './profiles.ts';
+
+const NOTHING_WRITTEN: Mark = {
+  what: 'no writes',
+  look: (of) => {
+    const writes = of(ENDPOINTD, 'writes');
+    return Number.isNaN(writes) ? null : { got: String(writes), reached: writes === 0 };
+  },
+};
+
+export const ONENS_COLD: Scenario = {
+  name: 'onens',
+  what: '2,000 services of 5 pods in one namespace, from nothing',
+  server: 'kube',
+  outset: 'nothing',
+  profile: ONENS,
+  leavesInputs: true,
+  story: fromNothing,
+  marks: [shareMark('CPU', 'controllerCpu', 1 / 20, '1/20')],
+};
+
+export const SPREAD_COLD: Scenario = {
+  name: 'spread',
+  what: '2,000 services of 5 pods in 20 namespaces, from nothing',
+  server: 'kube',
+  outset: 'nothing',
+  profile: SPREAD,
+  leavesInputs: true,
+  story: fromNothing,
+  marks: [
+    shareMark('CPU', 'controllerCpu', 0.45, '0.45'),
+    {
+      what: 'wall <= 1/2 of the original, or the server and the load keep 85 % of the cores busy',
+      look: (of) => {
+        const [ratio, busy] = [of(ENDPOINTD, 'wall') / of(MANAGER, 'wall'), of(ENDPOINTD, 'serverShare')];
+        if (!Number.isFinite(ratio)) return null;
+        return { got: `${ratioText(ratio)}, ${busy.toFixed(0)} %`, reached: ratio <= 0.5 || busy >= 85 };
+      },
+    },
+  ],
+};
+
+export const RESTART: Scenario = {
+  name: 'restart',
+  what: 'a start where all of 10,000 pods is right already: nothing to write',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  leavesInputs: true,
+  story: restart,
+  marks: [shareMark('CPU', 'controllerCpu', 1 / 3, '1/3'), NOTHING_WRITTEN],
+};
+
+export const LARGE_COLD: Scenario = {
+  name: 'large',
+  what: '100,020 pods of production size, 10,934 services, from nothing, on the embedded API server',
+  server: 'embedded',
+  outset: 'nothing',
+  profile: LARGE,
+  leavesInputs: true,
+  story: fromNothing,
+  marks: [shareMark('CPU', 'controllerCpu', 1 / 9, '1/9'), shareMark('peak memory', 'peakMB', 0.2, '0.20')],
+};
+
+export const LARGE_RESTART: Scenario = {
+  name: 'large-restart',
+  what: 'a start where all of 100,020 pods is right already, on the embedded API server',
+  server: 'embedded',
+  outset: 'right',
+  profile: LARGE,
+  leavesInputs: true,
+  story: restart,
+  marks: [shareMark('CPU', 'controllerCpu', 1 / 15, '1/15'), NOTHING_WRITTEN],
+};
+
+/** CPU and wall are those of the whole process, its start included. */
+async function fromNothing(stage: Stage): Promise<void> {
+  stage.step('start');
+  await stage.measure(async () => {
+    await stage.start();
+    await stage.right();
+  });
+  notePods(stage);
+  stage.step('rest');
+  await stage.rest();
+}
+
+/** Until it has nothing to do any more, however long that takes it. */
+async function restart(stage: Stage): Promise<void> {
+  stage.step('start');
+  await stage.measure(async () => {
+    await stage.start();
+    await stage.rest();
+  });
+  notePods(stage);
+}
+
+function notePods({ cluster, note }: Stage): void {
+  note('pods', cluster.pods.length);
+}

@@ -1,0 +1,234 @@
+/** The API server that a run is on: a real one that begins with a copy of prepared data, or the embedded one. */
+import { createHash } from 'node:crypto';
+import { access, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { wrongObjects } from '../../src/judge/cluster-check.ts';
+import { startController } from '../../src/testbed/controller-process.ts';
+import { loadCluster } from '../../src/testbed/load-cluster.ts';
+import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
+import type { Profile } from '../../src/workload/profile.ts';
+import { KUBERNETES_VERSION, kubeBinaries } from '../../test/e2e/binaries.ts';
+import { startCluster, type ClusterOptions, type ManagedCluster } from '../../test/e2e/cluster.ts';
+import { startServe } from '../../test/support/serve-process.ts';
+import {
+  converged,
+  deleteOutputs,
+  expectedOutputs,
+  readCluster,
+  stopOutputs,
+  watchOutputs,
+  whichControllers,
+} from '../support/outputs.ts';
+import type { LoadTarget } from '../support/http-load.ts';
+
+export type ServerKind = 'kube' | 'embedded';
+
+/** What a run begins with: what the controllers write is not there yet, or all of it is and is right. */
+export type Outset = 'nothing' | 'right';
+
+export interface BenchServer {
+  readonly kind: ServerKind;
+  readonly target: LoadTarget;
+  readonly kubeconfigPath: string;
+  readonly client: ApiClient;
+  /** The server's processes, by what a report calls them. */
+  readonly processes: () => Readonly<Record<string, number>>;
+  /** For kube-controller-manager. */
+  readonly managed: () => Promise<ManagedCluster>;
+  /** Kills the API server and starts it again; null = it cannot. */
+  readonly restart: (() => Promise<void>) | null;
+  readonly stop: () => Promise<void>;
+}
+
+export interface ServerRequest {
+  readonly kind: ServerKind;
+  readonly profile: Profile;
+  readonly seed: number;
+  readonly outset: Outset;
+  /** Of the controllers that make what is right. */
+  readonly controllers: readonly string[];
+  readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness'>;
+  /** The program that makes what is right. */
+  readonly program: URL;
+  readonly say: (text: string) => void;
+}
+
+export const CONNECTIONS = 64;
+const PREPARE_CONNECTIONS = 16;
+const PREPARE_MS_MAX = 600_000;
+/** To be raised when prepared data of before would be another thing. */
+const DATA_FORMAT = 1;
+const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
+
+export interface OpenedServer {
+  readonly server: BenchServer;
+  readonly cluster: Cluster;
+}
+
+export interface Servers {
+  readonly open: (request: ServerRequest) => Promise<OpenedServer>;
+  /** Ends it, or keeps it for the next request that it fits. @param asFound pods, services and nodes are as they were */
+  readonly release: (opened: OpenedServer, asFound: boolean) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * A real API server begins with a copy of prepared data each time. The embedded one has to be filled, so one that is as it was
+ * found is used again.
+ */
+export function createServers(): Servers {
+  let kept: (OpenedServer & { readonly key: string }) | null = null;
+  const keys = new Map<OpenedServer, string>();
+  const close = async (): Promise<void> => {
+    const last = kept;
+    kept = null;
+    await last?.server.stop();
+  };
+  const open = async (request: ServerRequest): Promise<OpenedServer> => {
+    const { kind, profile, seed } = request;
+    const key = JSON.stringify([kind, profile, seed]);
+    if (kept?.key !== key) await close();
+    const opened = kept ?? (await openServer(request));
+    kept = null;
+    keys.set(opened, key);
+    if (kind === 'embedded') await bringToOutset(opened, request);
+    return opened;
+  };
+  const release = async (opened: OpenedServer, asFound: boolean): Promise<void> => {
+    if (asFound && opened.server.kind === 'embedded') kept = { ...opened, key: keys.get(opened)! };
+    else await opened.server.stop();
+    keys.delete(opened);
+  };
+  return { open, release, close };
+}
+
+async function openServer(request: ServerRequest): Promise<OpenedServer> {
+  const cluster = makeCluster(request.profile, request.seed);
+  if (request.kind === 'kube') {
+    const data = await preparedData(request, cluster);
+    return { server: await openKube({ ...request.options, etcdFrom: data }), cluster };
+  }
+  const server = await openEmbedded();
+  try {
+    await load(server, request, cluster);
+    return { server, cluster };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** Of a server that holds the inputs. */
+async function bringToOutset({ server, cluster }: OpenedServer, request: ServerRequest): Promise<void> {
+  if (request.outset === 'nothing') await deleteOutputs(server.client, cluster.namespaces);
+  else await makeRight(server, request, cluster);
+}
+
+async function openKube(options: ClusterOptions): Promise<BenchServer> {
+  const kube = await startCluster(options);
+  const { url, token, caFile, kubeconfigPath } = kube;
+  const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, CONNECTIONS);
+  return {
+    kind: 'kube',
+    target: { url, token, caFile },
+    kubeconfigPath,
+    client,
+    processes: () => ({ ...kube.pids() }),
+    managed: () => Promise.resolve(kube),
+    restart: async () => {
+      await kube.killApiserver();
+      await kube.startApiserver();
+    },
+    stop: async () => {
+      await client.close();
+      await kube.stop();
+    },
+  };
+}
+
+async function openEmbedded(): Promise<BenchServer> {
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
+  const client = createApiClient({ url: serve.url }, CONNECTIONS);
+  return {
+    kind: 'embedded',
+    target: { url: serve.url },
+    kubeconfigPath: serve.kubeconfig,
+    client,
+    processes: () => ({ apiserver: serve.pid }),
+    managed: async () => ({
+      kubeconfigPath: serve.kubeconfig,
+      directory: join(serve.kubeconfig, '..'),
+      binaries: await kubeBinaries(),
+    }),
+    restart: null,
+    stop: async () => {
+      await client.close();
+      await serve.stop();
+    },
+  };
+}
+
+/** Data of an etcd that holds the cluster, made once and kept: both peers begin with the same bytes. */
+async function preparedData(request: ServerRequest, cluster: Cluster): Promise<string> {
+  const { profile, seed, outset, controllers } = request;
+  const what = JSON.stringify([DATA_FORMAT, KUBERNETES_VERSION, profile, seed, outset, controllers.toSorted()]);
+  const directory = join(CACHE, `${profile.name}-${createHash('sha256').update(what).digest('hex').slice(0, 16)}`);
+  if (
+    await access(directory).then(
+      () => true,
+      () => false,
+    )
+  )
+    return directory;
+  const from = outset === 'nothing' ? undefined : await preparedData({ ...request, outset: 'nothing' }, cluster);
+  const kube = await startCluster(from === undefined ? {} : { etcdFrom: from });
+  const client = createApiClient(
+    { url: kube.url, token: kube.token, ca: await readFile(kube.caFile, 'utf8') },
+    PREPARE_CONNECTIONS,
+  );
+  try {
+    const server = { client, kubeconfigPath: kube.kubeconfigPath };
+    if (outset === 'nothing') await load(server, request, cluster);
+    else await makeRight(server, request, cluster);
+    await kube.killApiserver();
+    await kube.killEtcd();
+    await mkdir(CACHE, { recursive: true });
+    const made = `${directory}.${process.pid}`;
+    await cp(kube.etcdData, made, { recursive: true });
+    await rename(made, directory).catch(() => rm(made, { recursive: true }));
+    return directory;
+  } finally {
+    await client.close();
+    await kube.stop();
+  }
+}
+
+type Prepared = Pick<BenchServer, 'client' | 'kubeconfigPath'>;
+
+async function load({ client }: Prepared, { say }: ServerRequest, cluster: Cluster): Promise<void> {
+  const { services, pods, profile } = cluster;
+  say(`loading ${profile.name}: ${services.length} services, ${pods.length} pods`);
+  await loadCluster(client, cluster, PREPARE_CONNECTIONS);
+}
+
+async function makeRight(
+  { client, kubeconfigPath }: Prepared,
+  { controllers, program, say }: ServerRequest,
+  cluster: Cluster,
+): Promise<void> {
+  const objects = await readCluster(client, cluster.namespaces);
+  if (wrongObjects(objects, whichControllers(controllers)).length === 0) return;
+  say('making what the controllers write');
+  const expected = expectedOutputs(objects, whichControllers(controllers));
+  const outputs = await watchOutputs(client);
+  const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
+  const controller = await startController([...flags, `--controllers=${controllers.join(',')}`], program);
+  try {
+    await Promise.race([converged(outputs, expected, PREPARE_MS_MAX), controller.failed]);
+  } finally {
+    stopOutputs(outputs);
+    await controller.stop();
+  }
+}

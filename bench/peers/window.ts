@@ -1,0 +1,191 @@
+/** Figures of what was measured: counters before and after, and the changes in between. */
+import { percentile } from '../../src/lib/percentile.ts';
+import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
+import { SEEN_FIELDS, type Stream, type StreamKind, type TimedChange } from './stream.ts';
+
+/** Counters at one moment. */
+export interface Reading {
+  readonly ms: number;
+  /** CPU seconds by process, those that have ended too. */
+  readonly cpu: ReadonlyMap<string, number>;
+  /** Which of them are the controller's. */
+  readonly controllers: readonly string[];
+  /** Of the first process of the controller. */
+  readonly threads: ReadonlyMap<string, number>;
+  readonly readBytes: number;
+  readonly streams: Readonly<Record<StreamKind, { readonly writes: number; readonly bytes: number }>>;
+}
+
+export interface Processes {
+  readonly controller: Readonly<Record<string, number>>;
+  readonly server: Readonly<Record<string, number>>;
+}
+
+export interface Window {
+  readonly before: Reading;
+  readonly after: Reading;
+  readonly changes: readonly TimedChange[];
+  readonly streams: readonly Stream[];
+}
+
+/** Milliseconds, as they were: nothing is left out but what was never seen, which is told. */
+export interface Samples {
+  readonly endpoints: readonly number[];
+  readonly slices: readonly number[];
+}
+
+export type Figures = Readonly<Record<string, number>>;
+
+export const LOAD_PROCESS = 'load and watchers';
+/** CL2 takes the worst of its windows of so long. */
+const CL2_WINDOW_MS = 300_000;
+const MEGA = 1e6;
+
+/**
+ * @param ended CPU seconds of controllers that have ended
+ * @param loadSeconds of `now`: CPU of the process that loads and watches
+ */
+export function read(
+  { controller, server }: Processes,
+  ended: ReadonlyMap<string, number>,
+  streams: Readonly<Record<StreamKind, Stream>>,
+  now: { readonly ms: number; readonly loadSeconds: number },
+): Reading {
+  const cpu = new Map<string, number>([[LOAD_PROCESS, now.loadSeconds], ...ended]);
+  for (const [name, pid] of [...Object.entries(controller), ...Object.entries(server)]) {
+    cpu.set(name, (ended.get(name) ?? 0) + usageOf(pid).cpuSeconds);
+  }
+  const pids = Object.values(controller);
+  const counted = ({ writes, bytes }: Stream) => ({ writes, bytes });
+  return {
+    ms: now.ms,
+    cpu,
+    controllers: [...new Set([...ended.keys(), ...Object.keys(controller)])],
+    threads: pids.length === 0 ? new Map() : threadSecondsOf(pids[0]!),
+    readBytes: pids.reduce((sum, pid) => sum + bytesReadBy(pid), 0),
+    streams: { endpoints: counted(streams.endpoints), slices: counted(streams.slices) },
+  };
+}
+
+export function samplesOf(changes: readonly TimedChange[]): Samples {
+  const of = (kind: StreamKind): number[] =>
+    changes
+      .map((change) => (change[SEEN_FIELDS[kind]] ?? Number.NaN) - change.ackedMs)
+      .filter((ms) => !Number.isNaN(ms))
+      // A watcher may see what follows before the answer to the change has come.
+      .map((ms) => Math.round(Math.max(0, ms) * 100) / 100);
+  return { endpoints: of('endpoints'), slices: of('slices') };
+}
+
+export function figuresOf(window: Window): Record<string, number> {
+  const { before, after, changes } = window;
+  const cpuOf = (name: string): number => (after.cpu.get(name) ?? 0) - (before.cpu.get(name) ?? 0);
+  const wall = (after.ms - before.ms) / 1000;
+  const controllerCpu = after.controllers.reduce((sum, name) => sum + cpuOf(name), 0);
+  const [apiserverCpu, etcdCpu, loadCpu] = ['apiserver', 'etcd', LOAD_PROCESS].map(cpuOf) as [number, number, number];
+  const figures: Record<string, number> = {
+    controllerCpu,
+    wall,
+    apiserverCpu,
+    etcdCpu,
+    loadCpu,
+    sumCpu: controllerCpu + apiserverCpu + etcdCpu,
+    serverShare: (100 * (apiserverCpu + etcdCpu + loadCpu)) / wall / CORES,
+    readMB: (after.readBytes - before.readBytes) / MEGA,
+  };
+  let writes = 0;
+  for (const kind of ['endpoints', 'slices'] as const) {
+    const count = after.streams[kind].writes - before.streams[kind].writes;
+    writes += count;
+    figures[`${kind}Writes`] = count;
+    figures[`${kind}MB`] = (after.streams[kind].bytes - before.streams[kind].bytes) / MEGA;
+  }
+  figures['writes'] = writes;
+  if (changes.length === 0) return figures;
+  figures['changes'] = changes.length;
+  figures['cpuAChange'] = (controllerCpu / changes.length) * 1000;
+  figures['sentLateMs'] = Math.max(...changes.map(({ sentMs, dueMs }) => sentMs - dueMs));
+  return { ...figures, ...latencyFigures(window) };
+}
+
+/** The cores that there are for all. */
+const CORES = 2;
+
+function latencyFigures({ changes, streams, before }: Window): Record<string, number> {
+  const figures: Record<string, number> = {};
+  const samples = samplesOf(changes);
+  for (const kind of ['endpoints', 'slices'] as const) {
+    const ms = samples[kind];
+    if (ms.length === 0) continue;
+    figures[`${kind}P50`] = percentile(ms, 0.5);
+    figures[`${kind}P90`] = percentile(ms, 0.9);
+    figures[`${kind}P99`] = percentile(ms, 0.99);
+    figures[`${kind}Max`] = percentile(ms, 1);
+    for (const limit of [50, 500, 1000]) {
+      figures[`${kind}Over${limit}`] = (100 * ms.filter((each) => each > limit).length) / ms.length;
+    }
+  }
+  for (const { kind, trigger } of streams) {
+    const within = trigger.filter(({ atMs }) => atMs >= before.ms);
+    if (within.length === 0) continue;
+    const windows = Map.groupBy(within, ({ atMs }) => Math.floor((atMs - before.ms) / CL2_WINDOW_MS));
+    for (const [name, share] of [
+      ['P50', 0.5],
+      ['P99', 0.99],
+    ] as const) {
+      const worst = [...windows.values()].map((each) =>
+        percentile(
+          each.map(({ ms }) => ms),
+          share,
+        ),
+      );
+      figures[`${kind}Cl2${name}`] = Math.max(...worst);
+    }
+  }
+  return figures;
+}
+
+export interface FigureText {
+  readonly title: string;
+  readonly digits: number;
+}
+
+/** Those that the tables show, in their order; a report leaves out what no peer has. */
+export const FIGURES: Readonly<Record<string, FigureText>> = {
+  controllerCpu: { title: 'CPU of the controller, s', digits: 2 },
+  cpuAChange: { title: 'CPU of the controller a change, ms', digits: 2 },
+  cpuAPod: { title: 'CPU of the controller a pod, ms', digits: 3 },
+  apiserverCpu: { title: 'CPU of the API server, s', digits: 2 },
+  etcdCpu: { title: 'CPU of etcd, s', digits: 2 },
+  sumCpu: { title: 'CPU of controller, API server and etcd, s', digits: 2 },
+  loadCpu: { title: 'CPU of load and watchers, s', digits: 2 },
+  serverShare: { title: 'API server, etcd and load of all cores, %', digits: 0 },
+  wall: { title: 'wall, s', digits: 2 },
+  changes: { title: 'changes', digits: 0 },
+  coalesced: { title: 'changes taken back before a write', digits: 0 },
+  sentLateMs: { title: 'sent late at most, ms', digits: 0 },
+  writes: { title: 'writes', digits: 0 },
+  endpointsWrites: { title: 'writes of Endpoints', digits: 0 },
+  slicesWrites: { title: 'writes of slices', digits: 0 },
+  endpointsMB: { title: 'Endpoints to a watcher, MB', digits: 2 },
+  slicesMB: { title: 'slices to a watcher, MB', digits: 2 },
+  readMB: { title: 'read by the controller, MB', digits: 1 },
+  ...latencyTexts('slices', 'slice'),
+  ...latencyTexts('endpoints', 'Endpoints'),
+  peakMB: { title: 'peak memory, MB', digits: 0 },
+  steadyMB: { title: 'memory at the end, MB', digits: 0 },
+};
+
+function latencyTexts(kind: StreamKind, title: string): Record<string, FigureText> {
+  return {
+    [`${kind}P50`]: { title: `change to ${title}, p50, ms`, digits: 1 },
+    [`${kind}P90`]: { title: `change to ${title}, p90, ms`, digits: 1 },
+    [`${kind}P99`]: { title: `change to ${title}, p99, ms`, digits: 1 },
+    [`${kind}Max`]: { title: `change to ${title}, longest, ms`, digits: 1 },
+    [`${kind}Over50`]: { title: `change to ${title}, later than 50 ms, %`, digits: 1 },
+    [`${kind}Over500`]: { title: `change to ${title}, later than 500 ms, %`, digits: 1 },
+    [`${kind}Over1000`]: { title: `change to ${title}, later than 1 s, %`, digits: 1 },
+    [`${kind}Cl2P50`]: { title: `trigger time to ${title} (CL2), p50, ms`, digits: 0 },
+    [`${kind}Cl2P99`]: { title: `trigger time to ${title} (CL2), p99, ms`, digits: 0 },
+  };
+}

@@ -1,0 +1,52 @@
+/** What repeated runs of two peers say: ratios of medians with an interval, and how large a difference the noise makes alone. */
+import { createPrng, nextInt } from '../../src/lib/prng.ts';
+import { percentile } from '../../src/lib/percentile.ts';
+
+export interface Ratio {
+  /** The median of `ours` by that of `theirs`; NaN where one side has nothing. */
+  readonly value: number;
+  /** Of 95 percent of the resamples; both NaN for fewer than two pairs. */
+  readonly low: number;
+  readonly high: number;
+}
+
+const RESAMPLES = 2000;
+const RESAMPLES_SEED = 20_261_122;
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >>> 1;
+  if (sorted.length === 0) return Number.NaN;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/**
+ * The ratio of the medians of paired runs, with a bootstrap interval over the pairs. The same figures give the same
+ * interval.
+ */
+export function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
+  const value = median(ours) / median(theirs);
+  const pairs = Math.min(ours.length, theirs.length);
+  if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN };
+  const prng = createPrng(RESAMPLES_SEED);
+  const ratios: number[] = [];
+  for (let i = 0; i < RESAMPLES; i++) {
+    const drawn = Array.from({ length: pairs }, () => nextInt(prng, pairs));
+    ratios.push(median(drawn.map((at) => ours[at]!)) / median(drawn.map((at) => theirs[at]!)));
+  }
+  return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975) };
+}
+
+/**
+ * By how much two runs of the same thing differ: the largest ratio between any two of `runs`, at least 1. NaN for fewer
+ * than two runs, or where one of them is 0 or less.
+ */
+export function spread(runs: readonly number[]): number {
+  const [low, high] = [Math.min(...runs), Math.max(...runs)];
+  return runs.length < 2 || !(low > 0) ? Number.NaN : high / low;
+}
+
+/** Whether a ratio is further from 1 than the noise: `noise` is a `spread`. False where the noise is not known. */
+export function isBeyondNoise({ value }: Ratio, noise: number): boolean {
+  return value > noise || value < 1 / noise;
+}

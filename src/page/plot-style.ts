@@ -1,0 +1,24 @@
+/** Colours that are told apart on light and dark, by people who see red and green alike too. */
+const SERIES = ['#0969da', '#bc4c00', '#8250df', '#1a7f37', '#bf3989', '#7d6400'];
+const SERIES_DARK = ['#58a6ff', '#f0883e', '#bc8cff', '#3fb950', '#ff7bc0', '#d4a72c'];
+
+/** How many series have a colour of their own. */
+export const SERIES_COLOURS = SERIES.length;
+
+/** In the style of a page; the plots of a page take its colours. */
+export const PLOT_STYLE = [
+  '.plot text{font:12px system-ui,sans-serif;fill:currentColor}',
+  '.plot .axis{stroke:currentColor;stroke-opacity:.5}',
+  '.plot .grid{stroke:currentColor;stroke-opacity:.15}',
+  '.plot .note{stroke:currentColor;stroke-opacity:.4;stroke-dasharray:3 3}',
+  '.plot .line{fill:none;stroke-width:2;stroke-linejoin:round}',
+  '.plot .area{fill-opacity:.75;stroke:none}',
+  '.plot .range{stroke:currentColor;stroke-width:1.5}',
+  ...SERIES.map((colour, i) => {
+    const both = `light-dark(${colour},${SERIES_DARK[i]!})`;
+    return `.plot .line.s${i}{stroke:${both}}.plot .area.s${i}{fill:${both}}`;
+  }),
+].join('\n');
+
+/** In a picture that stands alone, on paper of its own: whoever shows it may be dark. */
+export const STANDALONE_STYLE = `svg{color-scheme:light;color:#1f2328}${PLOT_STYLE}`;

@@ -1,0 +1,202 @@
+/** Plots as inline SVG: lines, areas on top of each other, and bars. Plain data in, text out. */
+import { escape } from './escape.ts';
+import { SERIES_COLOURS, STANDALONE_STYLE } from './plot-style.ts';
+import { linearTicks, logTicks, tickText } from './ticks.ts';
+
+export type Plot = LinePlot | BarPlot;
+
+export interface Axis {
+  readonly label: string;
+  /** On a logarithmic axis what is not above 0 stands at its lower end. */
+  readonly scale: 'linear' | 'log';
+}
+
+/** Points in the order of x. Those that are no finite numbers break a line. */
+export interface Series {
+  readonly name: string;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+export interface LinePlot {
+  readonly kind: 'lines';
+  readonly title: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly series: readonly Series[];
+  /** A value holds until the next point, as in a distribution. */
+  readonly stepped?: boolean;
+  /** Areas on top of each other; all series have the same x. */
+  readonly stacked?: boolean;
+  /** Upright lines with a name. */
+  readonly notes?: readonly { readonly x: number; readonly name: string }[];
+}
+
+export interface BarPlot {
+  readonly kind: 'bars';
+  readonly title: string;
+  readonly y: Axis;
+  /** Names of the bars of each group. */
+  readonly series: readonly string[];
+  readonly groups: readonly BarGroup[];
+}
+
+export interface BarGroup {
+  readonly name: string;
+  /** NaN = no bar. */
+  readonly values: readonly number[];
+  /** An interval around each value. */
+  readonly ranges?: readonly (readonly [low: number, high: number])[];
+}
+
+const WIDTH = 704;
+const HEIGHT = 330;
+const BOX = { left: 64, right: WIDTH - 16, top: 40, bottom: HEIGHT - 48 };
+const LEGEND_CHARACTER = 7;
+
+/** @param standalone true = a picture of its own, with its style; else the page's style applies */
+export function plotSvg(plot: Plot, standalone = false): string {
+  const style = standalone ? `<style>${STANDALONE_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>` : '';
+  const space = standalone ? ' xmlns="http://www.w3.org/2000/svg"' : '';
+  const names = plot.kind === 'bars' ? plot.series : plot.series.map(({ name }) => name);
+  return [
+    `<svg class="plot"${space} viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escape(plot.title)}">${style}`,
+    legend(names),
+    plot.kind === 'bars' ? bars(plot) : lines(plot),
+    '</svg>',
+  ].join('');
+}
+
+function legend(names: readonly string[]): string {
+  let x = BOX.left;
+  return names
+    .map((name, i) => {
+      const at = x;
+      x += 28 + name.length * LEGEND_CHARACTER;
+      return `<rect class="area s${i % SERIES_COLOURS}" x="${at}" y="10" width="12" height="12"/>${text(at + 17, 20, name)}`;
+    })
+    .join('');
+}
+
+/** Where values are on the paper. */
+interface Scale {
+  readonly at: (value: number) => number;
+  readonly ticks: readonly number[];
+}
+
+function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: number, zero: boolean): Scale {
+  const known = values.filter((value) => Number.isFinite(value) && (scale === 'linear' || value > 0));
+  const [low, high] = [
+    known.reduce((a, b) => Math.min(a, b), Infinity),
+    known.reduce((a, b) => Math.max(a, b), -Infinity),
+  ];
+  if (scale === 'log') {
+    const ticks = logTicks(Number.isFinite(low) ? low : 1, Number.isFinite(high) ? high : 10);
+    const [first, last] = [Math.log(ticks[0]!), Math.log(ticks.at(-1)!)];
+    const at = (value: number): number =>
+      from + ((Math.log(Math.max(value, ticks[0]!)) - first) / (last - first)) * (to - from);
+    return { at, ticks };
+  }
+  const ticks = linearTicks(zero ? Math.min(0, low) : low, high);
+  const [first, last] = [ticks[0]!, ticks.at(-1)!];
+  return { at: (value) => from + ((value - first) / (last - first)) * (to - from), ticks };
+}
+
+function lines(plot: LinePlot): string {
+  const series = plot.stacked === true ? stack(plot.series) : plot.series;
+  const xs = plot.series.flatMap(({ points }) => points.map(([x]) => x));
+  const x = scaleOf(plot.x, xs, BOX.left, BOX.right, false);
+  const y = scaleOf(
+    plot.y,
+    series.flatMap(({ points }) => points.map((point) => point[1])),
+    BOX.bottom,
+    BOX.top,
+    true,
+  );
+  const drawn = series.map(({ points }, i) => {
+    const colour = `s${i % SERIES_COLOURS}`;
+    if (plot.stacked === true) {
+      const under = (series[i - 1]?.points ?? points.map(([at]) => [at, 0] as const)).toReversed();
+      return `<path class="area ${colour}" d="${path([...points, ...under], x, y, false)}Z"/>`;
+    }
+    return `<path class="line ${colour}" d="${path(points, x, y, plot.stepped === true)}"/>`;
+  });
+  const notes = (plot.notes ?? []).map(({ x: value, name }, i) => {
+    const at = round(x.at(value));
+    return `<line class="note" x1="${at}" x2="${at}" y1="${BOX.top}" y2="${BOX.bottom}"/>${text(at + 3, BOX.top + 10 + (i % 3) * 13, name)}`;
+  });
+  const along = x.ticks.map((tick) => text(x.at(tick), BOX.bottom + 17, tickText(tick), 'middle'));
+  return [
+    yAxis(plot.y, y),
+    ...along,
+    text((BOX.left + BOX.right) / 2, HEIGHT - 8, plot.x.label, 'middle'),
+    ...drawn,
+    ...notes,
+  ].join('');
+}
+
+/** Each series on top of those before it. */
+function stack(series: readonly Series[]): Series[] {
+  const sums: number[] = [];
+  return series.map(({ name, points }) => ({
+    name,
+    points: points.map(([x, y], i) => [x, (sums[i] = (sums[i] ?? 0) + (Number.isFinite(y) ? y : 0))] as const),
+  }));
+}
+
+function path(points: readonly (readonly [number, number])[], x: Scale, y: Scale, stepped: boolean): string {
+  let said = '';
+  let broken = true;
+  for (const [px, py] of points) {
+    if (!Number.isFinite(px) || !Number.isFinite(py)) {
+      broken = true;
+      continue;
+    }
+    const [at, up] = [round(x.at(px)), round(y.at(py))];
+    said += broken ? `M${at} ${up}` : stepped ? `H${at}V${up}` : `L${at} ${up}`;
+    broken = false;
+  }
+  return said;
+}
+
+function bars({ y: axis, series, groups }: BarPlot): string {
+  const values = groups.flatMap(({ values, ranges = [] }) => [...values, ...ranges.flat()]);
+  const y = scaleOf(axis, values, BOX.bottom, BOX.top, true);
+  const base = axis.scale === 'log' ? y.ticks[0]! : 0;
+  const room = (BOX.right - BOX.left) / Math.max(1, groups.length);
+  const width = (room * 0.8) / Math.max(1, series.length);
+  const drawn = groups.map(({ name, values, ranges = [] }, g) => {
+    const left = BOX.left + g * room + room * 0.1;
+    const each = values.map((value, i) => {
+      if (!Number.isFinite(value)) return '';
+      const at = left + i * width;
+      const [top, bottom] = [Math.min(y.at(value), y.at(base)), Math.max(y.at(value), y.at(base))];
+      const box = `x="${round(at)}" y="${round(top)}" width="${round(width * 0.92)}" height="${round(bottom - top)}"`;
+      return `<rect class="area s${i % SERIES_COLOURS}" ${box}><title>${escape(`${name}, ${series[i] ?? ''}: ${tickText(value)}`)}</title></rect>${range(ranges[i], at + width * 0.46, y)}`;
+    });
+    return each.join('') + text(left + room * 0.4, BOX.bottom + 17, name, 'middle');
+  });
+  return [yAxis(axis, y), ...drawn].join('');
+}
+
+function range(interval: readonly [number, number] | undefined, at: number, y: Scale): string {
+  if (interval === undefined || !interval.every(Number.isFinite)) return '';
+  const [low, high] = interval.map((value) => round(y.at(value)));
+  return `<line class="range" x1="${round(at)}" x2="${round(at)}" y1="${low}" y2="${high}"/>`;
+}
+
+function yAxis({ label }: Axis, y: Scale): string {
+  const ticks = y.ticks.map((tick) => {
+    const at = round(y.at(tick));
+    return `<line class="grid" x1="${BOX.left}" x2="${BOX.right}" y1="${at}" y2="${at}"/>${text(BOX.left - 6, at + 4, tickText(tick), 'end')}`;
+  });
+  const axis = `<line class="axis" x1="${BOX.left}" x2="${BOX.right}" y1="${BOX.bottom}" y2="${BOX.bottom}"/>`;
+  return [...ticks, axis, text(4, BOX.top - 6, label)].join('');
+}
+
+function text(x: number, y: number, said: string, anchor: 'start' | 'middle' | 'end' = 'start'): string {
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escape(said)}</text>`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,94 @@
+/** Every scenario at its smallest size, on the embedded API server: that it runs and ends right, not how fast it is. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { bench } from './run-bench.ts';
+import { parsePeersFlags } from '../../bench/peers/flags.ts';
+import type { Results } from '../../bench/peers/results.ts';
+import { ECHO, ENDPOINTD } from '../../bench/peers/scenario.ts';
+import { SCENARIOS } from '../../bench/peers/scenarios.ts';
+
+describe('the bench of the peers, tiny', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+  const [json, page] = [join(directory, 'peers.json'), join(directory, 'peers.html')];
+  let results: Results;
+  let told: string;
+  before(async () => {
+    const files = [`--json=${json}`, `--page=${page}`];
+    const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo', ...files);
+    assert.equal(status, 0, out);
+    told = out;
+    results = JSON.parse(readFileSync(json, 'utf8')) as Results;
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  for (const { name, echo = false } of SCENARIOS) {
+    it(`${name} runs, ends right and has its figures`, () => {
+      const runs = results.runs.filter(({ scenario }) => scenario === name);
+      assert.deepEqual(
+        runs.map(({ peer }) => peer),
+        echo ? [ENDPOINTD, ECHO] : [ENDPOINTD],
+      );
+      for (const { wrong, figures, timeline } of runs) {
+        assert.deepEqual(wrong, []);
+        assert.ok(figures['wall']! > 0);
+        assert.ok(figures['peakMB']! > 10);
+        assert.ok(timeline.ms.length > 1);
+      }
+    });
+  }
+
+  it('a start where all is right writes nothing', () => {
+    const restart = results.runs.find(({ scenario }) => scenario === 'restart');
+    assert.equal(restart?.figures['writes'], 0);
+  });
+
+  it('each change has a sample of both kinds, or was taken back before a write', () => {
+    for (const { scenario, figures, samples } of results.runs) {
+      if (scenario !== 'churn') continue;
+      const { changes, coalesced = 0 } = figures;
+      assert.ok(samples.slices.length + coalesced >= changes!);
+      assert.ok(samples.endpoints.length + coalesced >= changes!);
+    }
+  });
+
+  it('a table is printed, and a page written', () => {
+    assert.match(told, /\nchurn: 50 pods a second.*\n +endpointd \(1\) +echo floor \(1\)\n/);
+    assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
+  });
+});
+
+describe('the flags of the bench of the peers', () => {
+  it('--help tells all of them, --list all scenarios', async () => {
+    const { status, out } = await bench('peers', '--help');
+    assert.equal(status, 0);
+    assert.match(out, /--pairs=N .*\n +--for=DURATION /);
+    const list = await bench('peers', '--list');
+    assert.deepEqual(
+      list.out
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+      SCENARIOS.map(({ name }) => name),
+    );
+  });
+
+  it('what is not allowed is told with what is', () => {
+    assert.throws(() => parsePeersFlags(['--pairs=many'], true), /--pairs: a number was expected, not "many"/);
+    assert.throws(() => parsePeersFlags(['--size=vast'], true), /--size: one of tiny, small, full was expected/);
+    assert.throws(() => parsePeersFlags(['--for=long'], true), /--for: a duration such as 12m was expected/);
+    assert.throws(() => parsePeersFlags(['--spare'], true), /Unknown option '--spare'/);
+  });
+
+  it('sizes, rates and flags of both peers are taken', () => {
+    const { settings, pairs, forMs, scenarios } = parsePeersFlags(
+      ['churn', '--pairs=3', '--for=12m', '--rate=100', '--qps=20', '--endpointd-flag=--shards=1', '--fsync'],
+      false,
+    );
+    assert.deepEqual([scenarios, pairs, forMs], [['churn'], 3, 720_000]);
+    assert.deepEqual([settings.size, settings.rate, settings.qps, settings.fsync], ['full', 100, 20, true]);
+    assert.deepEqual(settings.endpointdFlags, ['--shards=1']);
+  });
+});

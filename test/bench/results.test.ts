@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compareAll, type Results, type RunRecord } from '../../bench/peers/results.ts';
+import { resultsText } from '../../bench/peers/results-page.ts';
+import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
+import { comparisonText } from '../../bench/peers/text.ts';
+
+const MARKS = {
+  churn: [shareMark('CPU', 'controllerCpu', 0.5, '1/2'), floorMark('p50', 'slicesP50', 1.5, 0, 'ms')],
+};
+
+function run(peer: string, round: number, cpu: number, wrong: readonly string[] = []): RunRecord {
+  return {
+    scenario: 'churn',
+    peer,
+    round,
+    startedAt: '',
+    tookSeconds: 1,
+    figures: { controllerCpu: cpu, slicesP50: cpu },
+    threads: { 'node-MainThread': cpu },
+    samples: { endpoints: [], slices: [cpu, cpu * 2] },
+    timeline: { ms: [0], cores: {}, residentBytes: [0], steps: [] },
+    peakStep: 'flips',
+    wrong,
+  };
+}
+
+function results(...runs: RunRecord[]): Results {
+  return {
+    format: 1,
+    command: 'npm run bench -- peers churn',
+    commit: 'abc',
+    machine: { cores: '2' },
+    versions: { endpointd: '1' },
+    size: 'full',
+    settings: {},
+    startedAt: '',
+    endedAt: '',
+    scenarios: [{ name: 'churn', what: 'flips' }],
+    runs,
+  };
+}
+
+describe('results of the peers', () => {
+  it('a difference beyond the noise of both peers counts, with marks reached or not', () => {
+    const all = results(
+      run(MANAGER, 0, 10),
+      run(ENDPOINTD, 0, 4),
+      run(ECHO, 0, 2),
+      run(MANAGER, 1, 12),
+      run(ENDPOINTD, 1, 4.4),
+      run(ECHO, 1, 2),
+    );
+    const [churn] = compareAll(all, MARKS);
+    const [cpu] = churn!.rows;
+    assert.deepEqual(cpu!.medians, { [MANAGER]: 11, [ENDPOINTD]: 4.2, [ECHO]: 2 });
+    assert.deepEqual([cpu!.ratio.value, cpu!.noise, cpu!.counts], [4.2 / 11, 1.2, true]);
+    assert.deepEqual(
+      churn!.marks.map(({ got, verdict }) => [got, verdict]),
+      [
+        ['0.38', 'reached'],
+        ['4.20 of 3.00 ms', 'not reached'],
+      ],
+    );
+    assert.match(
+      resultsText(all, compareAll(all, MARKS)),
+      /\| CPU of the controller, s \| 11\.00 \| 4\.20 \| 2\.00 \|/,
+    );
+  });
+
+  it('a run that ended wrong is told, and has no say in a figure', () => {
+    const all = results(
+      run(MANAGER, 0, 10),
+      run(ENDPOINTD, 0, 0.1, ['2 objects are wrong at the end']),
+      run(ENDPOINTD, 1, 5),
+    );
+    const [churn] = compareAll(all, MARKS);
+    assert.equal(churn!.rows[0]!.medians[ENDPOINTD], 5);
+    assert.deepEqual(churn!.wrong, ['endpointd, round 1: 2 objects are wrong at the end']);
+    assert.match(comparisonText(churn!), /WRONG: endpointd, round 1: 2 objects/);
+  });
+
+  it('one run of each says nothing of the noise, so nothing counts', () => {
+    const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), {});
+    assert.ok(Number.isNaN(churn!.rows[0]!.noise));
+    assert.equal(churn!.rows[0]!.counts, false);
+  });
+
+  it('a mark whose floor was not measured is no mark that was reached', () => {
+    const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
+    assert.equal(churn!.marks[1]!.verdict, 'not measured');
+  });
+});

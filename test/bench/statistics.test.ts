@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isBeyondNoise, median, ratioOfMedians, spread } from '../../bench/support/statistics.ts';
+
+describe('statistics of repeated runs', () => {
+  it('the median of an even number of runs is between the middle two', () => {
+    assert.equal(median([9, 1, 4]), 4);
+    assert.equal(median([1, 4, 2, 100]), 3);
+    assert.ok(Number.isNaN(median([])));
+  });
+
+  it('a ratio of medians comes with an interval, always the same one', () => {
+    const ours = [10, 11, 9, 10.5, 9.5];
+    const theirs = [20, 22, 19, 21, 60];
+    const ratio = ratioOfMedians(ours, theirs);
+    assert.equal(ratio.value, 10 / 21);
+    assert.ok(ratio.low < ratio.value && ratio.value < ratio.high);
+    // One outlier of five moves an end of the interval, not the ratio.
+    assert.ok(ratio.low > 0.15 && ratio.high < 0.6);
+    assert.deepEqual(ratioOfMedians(ours, theirs), ratio);
+  });
+
+  it('one pair has a ratio and no interval', () => {
+    assert.deepEqual(ratioOfMedians([1], [2]), { value: 0.5, low: Number.NaN, high: Number.NaN });
+  });
+
+  it('a difference counts beyond what runs of the same thing differ by', () => {
+    const noise = spread([10, 12, 11]);
+    assert.equal(noise, 1.2);
+    assert.ok(!isBeyondNoise(ratioOfMedians([9], [10]), noise));
+    assert.ok(isBeyondNoise(ratioOfMedians([8], [10]), noise));
+    assert.ok(isBeyondNoise(ratioOfMedians([12.5], [10]), noise));
+    assert.ok(!isBeyondNoise(ratioOfMedians([1], [10]), spread([10])), 'one run shows no noise, so nothing counts');
+  });
+});

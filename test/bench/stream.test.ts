@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  awaitAddress,
+  awaitedOf,
+  createStream,
+  noteEvent,
+  settleAwaited,
+  type Stream,
+  type TimedChange,
+} from '../../bench/peers/stream.ts';
+import { figuresOf, samplesOf, type Reading } from '../../bench/peers/window.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+
+function stream(): Stream {
+  return createStream('slices', ({ metadata }) => `${metadata.namespace}/${metadata.labels!['of']!}`);
+}
+
+function slice(name: string, ready: readonly string[], annotations: Record<string, string> = {}): KubeObject {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { namespace: 'shop', name, labels: { of: 'web' }, annotations },
+    endpoints: ready.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+  };
+}
+
+function change(ackedMs: number): TimedChange {
+  return { dueMs: 0, sentMs: 0, ackedMs, resourceVersion: '', endpointsMs: null, slicesMs: null };
+}
+
+const at = (ms: number) => ({ ms, wallMs: 1_000_000 + ms });
+
+describe('what a watcher makes of the stream', () => {
+  it('a change is seen with the event that shows it, whichever slice that is', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    const [gone, back] = [change(10), change(20)];
+    awaitAddress(seen, 'shop/web', '10.0.0.1', false, gone);
+    noteEvent(seen, 'MODIFIED', slice('a', []), 100, at(13));
+    awaitAddress(seen, 'shop/web', '10.0.0.1', true, back);
+    assert.deepEqual(awaitedOf(seen), { owed: 1, open: 0 });
+    noteEvent(seen, 'ADDED', slice('b', ['10.0.0.1']), 150, at(27));
+    assert.deepEqual([gone.slicesMs, back.slicesMs], [13, 27]);
+    assert.deepEqual(samplesOf([gone, back]), { endpoints: [], slices: [3, 7] });
+    assert.deepEqual([seen.writes, seen.bytes, seen.gaps], [2, 250, []]);
+  });
+
+  it('what is seen before the answer has come took no time', () => {
+    const early = { ...change(10), slicesMs: 9 };
+    assert.deepEqual(samplesOf([early]).slices, [0]);
+  });
+
+  it('a ready address that vanishes although nothing has taken it away is a gap', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1', '10.0.0.2']), 0, at(0));
+    awaitAddress(seen, 'shop/web', '10.0.0.1', false, change(0));
+    noteEvent(seen, 'MODIFIED', slice('a', []), 0, at(1));
+    assert.deepEqual(seen.gaps, ['shop/web 10.0.0.2']);
+  });
+
+  it('an address that moves is no gap where its new slice is written first', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    noteEvent(seen, 'ADDED', slice('b', ['10.0.0.1']), 0, at(1));
+    noteEvent(seen, 'DELETED', slice('a', ['10.0.0.1']), 0, at(2));
+    assert.deepEqual(seen.gaps, []);
+    noteEvent(seen, 'DELETED', slice('b', ['10.0.0.1']), 0, at(3));
+    assert.deepEqual(seen.gaps, ['shop/web 10.0.0.1']);
+  });
+
+  it('a change that is taken back before a write is told apart from one that is owed', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    const both = [change(1), change(2)];
+    awaitAddress(seen, 'shop/web', '10.0.0.1', false, both[0]!);
+    assert.deepEqual(awaitedOf(seen), { owed: 1, open: 0 });
+    awaitAddress(seen, 'shop/web', '10.0.0.1', true, both[1]!);
+    assert.deepEqual(awaitedOf(seen), { owed: 0, open: 2 });
+    settleAwaited(seen);
+    assert.equal(seen.coalesced, 2);
+    assert.deepEqual(samplesOf(both).slices, []);
+  });
+
+  it('figures are of what happened between two readings, the trigger times too', () => {
+    const seen = stream();
+    const trigger = (ms: number) => ({
+      'endpoints.kubernetes.io/last-change-trigger-time': new Date(1_000_000 + ms).toISOString(),
+    });
+    noteEvent(seen, 'MODIFIED', slice('a', [], trigger(0)), 9, at(500));
+    noteEvent(seen, 'MODIFIED', slice('a', [], trigger(1000)), 9, at(1250));
+    const reading = (ms: number, cpu: number, writes: number): Reading => ({
+      ms,
+      cpu: new Map([
+        ['endpointd', cpu],
+        ['apiserver', 2 * cpu],
+      ]),
+      controllers: ['endpointd'],
+      threads: new Map(),
+      readBytes: 0,
+      streams: { endpoints: { writes: 0, bytes: 0 }, slices: { writes, bytes: writes * 9 } },
+    });
+    const figures = figuresOf({
+      before: reading(1000, 1, 1),
+      after: reading(3000, 1.5, 2),
+      changes: [{ ...change(1200), slicesMs: 1250 }],
+      streams: [seen],
+    });
+    const { controllerCpu, apiserverCpu, sumCpu, wall, writes, cpuAChange } = figures;
+    assert.deepEqual([controllerCpu, apiserverCpu, sumCpu, wall, writes, cpuAChange], [0.5, 1, 1.5, 2, 1, 500]);
+    assert.deepEqual([figures['slicesP99'], figures['slicesOver50'], figures['slicesCl2P99']], [50, 0, 250]);
+  });
+});
