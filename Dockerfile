@@ -21,7 +21,5 @@ COPY --from=build /app/dist dist
 # As a number, so that runAsNonRoot can be checked.
 USER 65532:65532
 EXPOSE 10267
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--heap-growing-percent=100", "/app/bin/endpointd.js"]
-# Arguments of the container replace all of this. Probes and Prometheus come from outside, and the default address is
-# loopback, so whoever adds flags says the address again.
-CMD ["run", "--metrics-bind-address=0.0.0.0:10267"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--heap-growing-percent=100", "--disable-sigusr1", "/app/bin/endpointd.js"]
+CMD ["run"]

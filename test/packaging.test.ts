@@ -111,7 +111,13 @@ test('installed, it runs with a thread, names itself, and stops with status 0', 
   });
   const url = await listen(server);
   try {
-    const flags = [`--master=${url}`, '--shards=1', '--metrics-bind-address=127.0.0.1:0', '--logging-format=json'];
+    const flags = [
+      `--master=${url}`,
+      '--shards=1',
+      '--secure-port=0',
+      '--metrics-bind-address=127.0.0.1:0',
+      '--logging-format=json',
+    ];
     const child = spawn(execPath, [bin, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     let stopping = false;

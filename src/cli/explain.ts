@@ -21,10 +21,10 @@ import {
   type Told,
 } from './explain-read.ts';
 import { changeLines, podLines, serviceLines } from './explain-text.ts';
-import { choice, integer, parsed, text } from './flag-kinds.ts';
+import { choice, integer, parsed } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { PLANNING_FLAGS, SERVER_FLAGS } from './flags.ts';
-import { monitorOf, monitorUrl } from './monitor.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
 import { print } from './print.ts';
 import { createProgress } from './progress.ts';
 import { openServer } from './server.ts';
@@ -48,13 +48,9 @@ const ENDPOINTD = {
   endpointd: {
     kind: parsed('<url>', monitorUrl),
     default: '',
-    help: 'address of a running endpointd, such as http://127.0.0.1:10267: it is asked where the time of the last changes went',
+    help: 'address of a running endpointd, such as https://127.0.0.1:10267: it is asked where the time of the last changes went',
   },
-  'token-file': {
-    kind: text('<path>'),
-    default: '',
-    help: 'file with the token of its --debug-token-file',
-  },
+  ...MONITOR_FLAGS,
 } as const;
 
 export const EXPLAIN_FLAGS = {
@@ -104,7 +100,7 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
 export async function explain(args: readonly string[]): Promise<number> {
   const options = parseExplainFlags(args, (text) => process.stdout.write(text));
   const server = await openServer(options, () => undefined);
-  const endpointd = await monitorOf(options.endpointd, options.tokenFile);
+  const endpointd = options.endpointd === '' ? null : await monitorOf(options.endpointd, options);
   const reader = createApiReader(server);
   const progress = createProgress(process.stderr, () => performance.now());
   const reading: Reading = {

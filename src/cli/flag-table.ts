@@ -49,16 +49,32 @@ export interface CommandFlags {
  * @throws UsageError with one line, or HelpShown
  */
 export function parseFlags(
-  { command: name, description, arguments: names = [], groups }: CommandFlags,
+  flags: CommandFlags,
   args: readonly string[],
   print: (text: string) => void,
 ): Readonly<Record<string, unknown>> {
+  return readFlags(flags, args, print).options;
+}
+
+export interface ReadFlags {
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The value of each flag by its name, in the words of the command line, or of its default. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** As `parseFlags`. */
+export function readFlags(
+  { command: name, description, arguments: names = [], groups }: CommandFlags,
+  args: readonly string[],
+  print: (text: string) => void,
+): ReadFlags {
   const command = new Command(name).description(description);
+  const texts: Record<string, string> = {};
   command.usage([...names.map((argument) => `<${argument}>`), '[--flag=value ...]'].join(' '));
   for (const argument of names) command.argument(`<${argument}>`);
   const rows = groups.flatMap(({ title, flags }) => {
     if (title !== '') command.optionsGroup(`${title}:`);
-    return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row) }));
+    return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, texts) }));
   });
   command.helpOption('-h, --help', 'this text');
   parseWith(command, args, print);
@@ -69,10 +85,30 @@ export function parseFlags(
   const options = rows.map(
     ({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]] as const,
   );
-  return Object.fromEntries<unknown>([...said, ...options]);
+  return { options: Object.fromEntries<unknown>([...said, ...options]), texts };
 }
 
-function addFlag(command: Command, name: string, { kind, help, short, ...row }: Flag<unknown>): Option {
+/** The options that these flags set, and all others. */
+export function partOf<F extends Flags, O extends OptionsOf<F>>(
+  flags: F,
+  options: O,
+): [OptionsOf<F>, Omit<O, keyof OptionsOf<F>>] {
+  const names = new Set(
+    Object.entries(flags).map(([name, { kind }]) => `${new Option(`--${name}`).attributeName()}${kind.unit}`),
+  );
+  const [own, others] = [true, false].map((isOwn) =>
+    Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name) === isOwn)),
+  );
+  return [own as OptionsOf<F>, others as Omit<O, keyof OptionsOf<F>>];
+}
+
+function addFlag(
+  command: Command,
+  name: string,
+  { kind, help, short, ...row }: Flag<unknown>,
+  texts: Record<string, string>,
+): Option {
+  texts[name] = row.default;
   const dashes = `${short === undefined ? '' : `-${short}, `}--${name} ${kind.placeholder}`;
   const option = new Option(dashes, kind.allowed === '' ? help : `${help} [${kind.allowed}]`);
   const byDefault = kind.parse(row.default);
@@ -81,7 +117,9 @@ function addFlag(command: Command, name: string, { kind, help, short, ...row }: 
   option.argParser((text: string, before: unknown) => {
     const value = read(kind, text);
     // The first that is said replaces the default, as in upstream's flags.
-    return kind.joins === true && before !== byDefault ? [...(before as unknown[]), ...(value as unknown[])] : value;
+    const joins = kind.joins === true && before !== byDefault;
+    texts[name] = joins ? `${texts[name]},${text}` : text;
+    return joins ? [...(before as unknown[]), ...(value as unknown[])] : value;
   });
   command.addOption(option);
   return option;

@@ -18,14 +18,9 @@ import {
   ValueError,
   within,
 } from './flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
+import { partOf, readFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
+import { checkServing, SERVING, type ServingFlags } from './serving-flags.ts';
 import { UsageError } from './usage.ts';
-
-export interface BindAddress {
-  readonly host: string;
-  /** 0 = any free port. */
-  readonly port: number;
-}
 
 /**
  * One core is the main thread's, the others plan. Beyond four threads nothing is gained, since planning costs less than
@@ -213,11 +208,6 @@ const SHARDS = {
 } as const;
 
 const OBSERVATION = {
-  'metrics-bind-address': {
-    kind: parsed('<host:port>', bindAddress),
-    default: '127.0.0.1:10267',
-    help: "plain HTTP for /metrics, /healthz, /livez and /readyz; '0' turns it off",
-  },
   'journal-size': {
     kind: integer(0, 100_000),
     default: '4096',
@@ -232,11 +222,6 @@ const OBSERVATION = {
     kind: duration(100),
     default: '30s',
     help: 'how long to trace; the file is written then, or when endpointd stops before',
-  },
-  'debug-token-file': {
-    kind: text('<path>'),
-    default: '',
-    help: 'file with the bearer token that /debug/endpointd asks for; without it only this machine may see that page',
   },
   v: {
     kind: integer(0, 100),
@@ -328,6 +313,7 @@ export const RUN_FLAGS = {
     { title: 'Controllers', flags: CONTROLLERS },
     { title: 'Leader election', flags: LEADER_ELECTION },
     { title: 'Shards and bounds', flags: SHARDS },
+    { title: 'Serving', flags: SERVING },
     { title: 'Observation', flags: OBSERVATION },
     { title: 'Beyond upstream', flags: BEYOND_UPSTREAM },
   ],
@@ -338,6 +324,7 @@ type RunFlags = OptionsOf<
     typeof CONTROLLERS &
     typeof LEADER_ELECTION &
     typeof SHARDS &
+    typeof SERVING &
     typeof OBSERVATION &
     typeof BEYOND_UPSTREAM
 >;
@@ -345,18 +332,14 @@ type RunFlags = OptionsOf<
 /** What `endpointd run` is told, by the names of its flags. */
 export interface RunOptions extends Pick<
   RunFlags,
-  | 'kubeconfig'
-  | 'master'
-  | 'shards'
-  | 'shardHeapLimitMb'
-  | 'metricsBindAddress'
-  | 'debugTokenFile'
-  | 'trace'
-  | 'traceForMs'
-  | 'v'
-  | 'loggingFormat'
+  'kubeconfig' | 'master' | 'shards' | 'shardHeapLimitMb' | 'trace' | 'traceForMs' | 'v' | 'loggingFormat'
 > {
   readonly controller: ControllerOptions;
+  readonly serving: ServingFlags;
+  /** The value of each flag, in the words of the command line. */
+  readonly flagTexts: Readonly<Record<string, string>>;
+  /** Names and patterns of `--controllers`. */
+  readonly controllers: readonly string[];
   /** Flags of kube-controller-manager that have no meaning here, with their dashes. */
   readonly ignoredFlags: readonly string[];
   /** null = the process writes without asking anybody. */
@@ -403,9 +386,9 @@ export interface VerifyOptions extends RunOptions {
  */
 export function parseVerifyFlags(args: readonly string[], print: (text: string) => void): VerifyOptions {
   const { args: own, ignored } = takeForeignFlags(args, VERIFY_FLAGS.groups);
-  const { output, watchMs, timeoutMs, ...flags } = parseFlags(VERIFY_FLAGS, own, print) as RunFlags &
-    OptionsOf<typeof VERIFICATION>;
-  return { ...runOptions(flags, ignored), output, watchMs, timeoutMs };
+  const { options, texts } = readFlags(VERIFY_FLAGS, own, print);
+  const { output, watchMs, timeoutMs, ...flags } = options as RunFlags & OptionsOf<typeof VERIFICATION>;
+  return { ...runOptions(flags, texts, ignored), output, watchMs, timeoutMs };
 }
 
 const RIGHTS_CHECK = {
@@ -436,8 +419,9 @@ export interface CheckRightsOptions extends RunOptions {
  */
 export function parseCheckRightsFlags(args: readonly string[], print: (text: string) => void): CheckRightsOptions {
   const { args: own, ignored } = takeForeignFlags(args, CHECK_RIGHTS_FLAGS.groups);
-  const { output, ...flags } = parseFlags(CHECK_RIGHTS_FLAGS, own, print) as RunFlags & OptionsOf<typeof RIGHTS_CHECK>;
-  return { ...runOptions(flags, ignored), output };
+  const { options, texts } = readFlags(CHECK_RIGHTS_FLAGS, own, print);
+  const { output, ...flags } = options as RunFlags & OptionsOf<typeof RIGHTS_CHECK>;
+  return { ...runOptions(flags, texts, ignored), output };
 }
 
 /**
@@ -447,12 +431,18 @@ export function parseCheckRightsFlags(args: readonly string[], print: (text: str
  */
 export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
   const { args: own, ignored } = takeForeignFlags(args, RUN_FLAGS.groups);
-  return runOptions(parseFlags(RUN_FLAGS, own, print) as RunFlags, ignored);
+  const { options, texts } = readFlags(RUN_FLAGS, own, print);
+  return runOptions(options as RunFlags, texts, ignored);
 }
 
-function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOptions {
-  const { kubeconfig, master, shards, shardHeapLimitMb, metricsBindAddress, debugTokenFile, ...others } = flags;
+function runOptions(flags: RunFlags, flagTexts: RunOptions['flagTexts'], ignoredFlags: readonly string[]): RunOptions {
+  const [serving, others] = partOf(SERVING, flags);
+  checkServing(serving);
   const {
+    kubeconfig,
+    master,
+    shards,
+    shardHeapLimitMb,
     trace,
     traceForMs,
     v,
@@ -489,8 +479,9 @@ function runOptions(flags: RunFlags, ignoredFlags: readonly string[]): RunOption
     ...rest,
     ...enabled.options,
   };
-  const observation = { metricsBindAddress, debugTokenFile, trace, traceForMs, v, loggingFormat };
-  return { controller, election, kubeconfig, master, shards, shardHeapLimitMb, ...observation, ignoredFlags };
+  const observation = { trace, traceForMs, v, loggingFormat };
+  const said = { flagTexts, controllers, ignoredFlags };
+  return { controller, election, serving, kubeconfig, master, shards, shardHeapLimitMb, ...observation, ...said };
 }
 
 /** By client-go's rules for the three times (docs/spec/wire.md "Leases"). @throws UsageError */
@@ -530,15 +521,6 @@ function url(said: string): string {
   const parts = URL.canParse(withScheme) ? new URL(withScheme) : null;
   if (parts !== null && (parts.protocol === 'http:' || parts.protocol === 'https:')) return withScheme;
   throw new ValueError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
-}
-
-/** `host:port`, `:port`, `[v6]:port`; `0` = off. */
-function bindAddress(said: string): BindAddress | 'off' {
-  if (said === '0' || said === '') return 'off';
-  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(said);
-  const port = match === null ? Number.NaN : Number(match[3]);
-  if (match !== null && port <= 65_535) return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
-  throw new ValueError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
 }
 
 /** The key of a label, perhaps with a prefix (`example.com/name`), or nothing. */

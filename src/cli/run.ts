@@ -2,25 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import process from 'node:process';
 import { createLoop, type Loop } from '../controller/loop.ts';
-import { debugView } from '../controller/reports/debug-view.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { createClock } from '../node/clock.ts';
 import { endNow, looksUpNames } from '../node/end-process.ts';
-import { startHttp, type Health, type HealthPath, type HttpServer } from '../node/http.ts';
 import { createLog, type Log } from '../node/log.ts';
-import type { MetricsRegistry } from '../node/metrics-registry.ts';
 import { createRandom } from '../node/random.ts';
 import { createRestClientObserver } from '../node/rest-client-metrics.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
-import type { Clock } from '../ports/clock.ts';
 import { parseRunFlags, type RunOptions } from './flags.ts';
 import { startPreflight } from './preflight.ts';
 import { credentialsOf } from './server.ts';
+import { startServing, type Serving } from './serving.ts';
 import { shardsFactory } from './shards.ts';
 import { openTrace } from './trace-file.ts';
-import { starting } from './usage.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 
@@ -77,13 +73,13 @@ export async function run(args: readonly string[]): Promise<number> {
   const preflight = startPreflight({ options, credentials, log, loop });
   closers.push(() => preflight.end());
   const observed = { ...loop, readiness: () => preflight.readiness() };
-  const http = await serveObservation(options, observed, metrics, log, clock);
-  logStart(log, options, access.origin, http);
+  const serving = await startServing({ options, loop: observed, metrics, log, clock, credentials });
+  logStart(log, options, access.origin, serving);
   loop.start();
 
   const signal = await signals.first();
   log.write({ level: 'info', v: 0, message: 'Stopping: planning nothing more, draining writes', fields: { signal } });
-  const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => http?.close()]);
+  const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => serving.close()]);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
   await trace?.finish();
   const flushed = await log.flush(FLUSH_MS_MAX);
@@ -103,54 +99,6 @@ function startLog(options: RunOptions, metrics: MetricStore): Log {
   process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
   process.once('exit', () => log.flushNow(0));
   return log;
-}
-
-async function serveObservation(
-  options: RunOptions,
-  loop: Loop,
-  store: MetricStore,
-  log: Log,
-  clock: Clock,
-): Promise<HttpServer | null> {
-  if (options.metricsBindAddress === 'off') return null;
-  // Loaded when somebody asks: it costs 60 ms of CPU and 19 MB that the first lists should not wait for.
-  let registry: Promise<MetricsRegistry> | undefined;
-  const load = async (): Promise<MetricsRegistry> =>
-    (await import('../node/metrics-registry.ts')).createRegistry(store, () => clock.nowMs());
-  const { host, port } = options.metricsBindAddress;
-  const server = startHttp({
-    host,
-    port,
-    metrics: async () => {
-      registry ??= load();
-      const loaded = await registry;
-      return { contentType: loaded.contentType, body: await loaded.text() };
-    },
-    health: (path) => healthOf(path, loop),
-    debug: {
-      tokenFile: options.debugTokenFile,
-      async page(format, service) {
-        const { debugJson, debugPage } = await import('./debug-page.ts');
-        const view = debugView(loop.state, { nowMs: clock.nowMs(), wallMs: clock.wallMs() }, service);
-        return format === 'json' ? debugJson(view, version()) : debugPage(view, version());
-      },
-    },
-    onAcceptError: ({ message }) => {
-      log.write({
-        level: 'warning',
-        v: 0,
-        message: 'Metrics port accepts no connection',
-        fields: { err: message },
-      });
-    },
-  });
-  return await starting(`serve --metrics-bind-address=${host}:${port}`, server);
-}
-
-/** A process that answers is alive; only readiness depends on watches, for a restart would not bring them back. */
-function healthOf(path: HealthPath, loop: Loop): Health {
-  const checks = [{ name: 'ping', ok: true, message: '' }, ...(path === 'readyz' ? loop.readiness() : [])];
-  return { ok: checks.every((check) => check.ok), checks };
 }
 
 interface StopSignals {
@@ -197,7 +145,7 @@ function logIgnored(log: Log, { ignoredFlags }: RunOptions): void {
   log.write({ level: 'warning', v: 0, message, fields: { flags: ignoredFlags.join(',') } });
 }
 
-function logStart(log: Log, options: RunOptions, server: string, http: HttpServer | null): void {
+function logStart(log: Log, options: RunOptions, server: string, serving: Serving): void {
   const fields = {
     version: version(),
     node: process.version,
@@ -206,7 +154,8 @@ function logStart(log: Log, options: RunOptions, server: string, http: HttpServe
     controllers: enabledNames(options).join(','),
     shards: options.shards,
     lease: options.election === null ? 'none' : `${options.election.namespace}/${options.election.name}`,
-    metrics: http?.address ?? 'off',
+    https: serving.secure ?? 'off',
+    http: serving.plain ?? 'off',
   };
   log.write({ level: 'info', v: 0, message: 'Starting endpointd', fields });
   logIgnored(log, options);

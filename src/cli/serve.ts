@@ -99,7 +99,7 @@ const CERTIFICATE_DAYS = 365;
 
 function secureAccess(bindAddress: string): SecureAccess {
   const hosts = new Set(['localhost', '127.0.0.1', '::1', hostname(), bindAddress]);
-  const tls = selfSigned({ hosts: [...hosts], nowMs: Date.now(), days: CERTIFICATE_DAYS });
+  const tls = selfSigned({ name: 'endpointd serve', hosts: [...hosts], nowMs: Date.now(), days: CERTIFICATE_DAYS });
   return { tls, token: randomBytes(24).toString('base64url') };
 }
 

@@ -2,13 +2,13 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DebugView } from '../controller/reports/debug-view.ts';
 import { printable } from '../lib/printable.ts';
-import { createMonitor, type Monitor, MonitorError } from '../node/monitor-client.ts';
+import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import type { Section } from '../page/page.ts';
 import { debugHeadline, debugSections } from './debug-page.ts';
-import { bool, duration, parsed, text } from './flag-kinds.ts';
+import { duration, parsed } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { parseMetrics } from '../metrics/text.ts';
-import { monitorUrl, readGiven } from './monitor.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
 import { print } from './print.ts';
 import { textTable } from './text-table.ts';
 import { type MetricsLook, metricsSections, sourceOf } from './top-metrics.ts';
@@ -17,20 +17,10 @@ import { StartError } from './usage.ts';
 const FLAGS = {
   source: {
     kind: parsed('<url>', monitorUrl),
-    default: 'http://127.0.0.1:10267',
+    default: 'https://127.0.0.1:10267',
     help: 'endpointd, or whatever serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is taken as it is',
   },
-  'token-file': {
-    kind: text('<path>'),
-    default: '',
-    help: 'file with the bearer token to show: that of --debug-token-file, or of a service account that may read /metrics',
-  },
-  'certificate-authority': {
-    kind: text('<path>'),
-    default: '',
-    help: "certificate authority of an https source; without it the system's",
-  },
-  'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'take any certificate of an https source' },
+  ...MONITOR_FLAGS,
   interval: { kind: duration(100), default: '1s', help: 'how often to look' },
 } as const;
 
@@ -50,7 +40,7 @@ export function parseTopFlags(args: readonly string[], out: (text: string) => vo
 /** `endpointd top`. Gives the exit status. */
 export async function top(args: readonly string[]): Promise<number> {
   const options = parseTopFlags(args, (said) => process.stdout.write(said));
-  const monitor = createMonitor(await accessOf(options));
+  const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
   const look = createLook(monitor, /\/metrics\/?$/.test(new URL(options.source).pathname));
   try {
     if (process.stdout.isTTY) return await follow(look, options);
@@ -62,13 +52,6 @@ export async function top(args: readonly string[]): Promise<number> {
   } finally {
     await monitor.close();
   }
-}
-
-async function accessOf(options: TopOptions): Promise<Parameters<typeof createMonitor>[0]> {
-  const { source, tokenFile, certificateAuthority, insecureSkipTlsVerify } = options;
-  const ca = await readGiven('certificate-authority', certificateAuthority);
-  const token = (await readGiven('token-file', tokenFile)).trim();
-  return { url: source.replace(/\/metrics\/?$/, ''), token, ca: ca === '' ? null : ca, verify: !insecureSkipTlsVerify };
 }
 
 interface Look {

@@ -1,7 +1,7 @@
 /** The only caller of the ports. It feeds events to `step`, one after the other, and performs its effects. */
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
-import { readiness, type HealthCheck } from './reports/health.ts';
+import { liveness, readiness, type HealthCheck } from './reports/health.ts';
 import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
 import type { ShadowPlan } from './writes/shadow.ts';
@@ -47,6 +47,7 @@ export interface Loop {
   /** Begins no sync any more and ends those under way within ten seconds. Then calls `onStopped`. */
   stop(): void;
   readiness(): HealthCheck[];
+  liveness(): HealthCheck[];
   /** For gauges, tests and reports. Not to be changed. */
   readonly state: ControllerState;
 }
@@ -113,6 +114,7 @@ export function createLoop(config: LoopConfig): Loop {
     start: () => deliver([{ type: 'start' }]),
     stop: () => deliver([{ type: 'stop' }]),
     readiness: () => readiness(state, clock.nowMs()),
+    liveness: () => liveness(state, { nowMs: clock.nowMs() }),
     state,
   };
 }

@@ -55,3 +55,12 @@ export function formatDuration(ms: number): string {
   if (secondsMs > 0) text += `${secondsMs / 1000}s`;
   return text;
 }
+
+/** As Go prints it: `12h0m0s`, `1m0s`, `2.5s`, `250ms`. */
+export function goDuration(ms: number): string {
+  if (Math.abs(ms) < UNIT_MS['m']!) return formatDuration(ms);
+  if (ms < 0) return `-${goDuration(-ms)}`;
+  const hours = Math.floor(ms / UNIT_MS['h']!);
+  const minutes = Math.floor((ms % UNIT_MS['h']!) / UNIT_MS['m']!);
+  return `${hours > 0 ? `${hours}h` : ''}${minutes}m${(ms % UNIT_MS['m']!) / 1000}s`;
+}

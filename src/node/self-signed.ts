@@ -12,6 +12,8 @@ export interface TlsIdentity {
 }
 
 export interface SelfSignedOptions {
+  /** Common name of the certificate; default `endpointd`. */
+  readonly name?: string;
   /** DNS names and addresses that the certificate is good for. */
   readonly hosts: readonly string[];
   readonly nowMs: number;
@@ -23,9 +25,9 @@ const DAY_MS = 86_400_000;
 const BACKDATED_MS = 3_600_000;
 
 /** A P-256 key and a certificate of it that is its own authority. @throws Error when a host is no address and no ASCII */
-export function selfSigned({ hosts, nowMs, days }: SelfSignedOptions): TlsIdentity {
+export function selfSigned({ name: commonName = 'endpointd', hosts, nowMs, days }: SelfSignedOptions): TlsIdentity {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(set(sequence(oid('2.5.4.3'), der(0x0c, Buffer.from('endpointd serve')))));
+  const name = sequence(set(sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(commonName)))));
   const certificate = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     // Positive, and never the same twice.

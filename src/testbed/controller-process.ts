@@ -25,9 +25,14 @@ const STDERR_CHARS_MAX = 4000;
 /**
  * The flags with which the image and `bin` start Node. Where little is allocated, V8 lets the heap grow by a few
  * megabytes only and then marks all of it again: with the caches of a large cluster that costs more than the work
- * itself. So the heap may double, as that of a Go program does, and the young generation stays small.
+ * itself. So the heap may double, as that of a Go program does, and the young generation stays small. SIGUSR1 opens no
+ * debugger.
  */
-export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=4', '--heap-growing-percent=100'];
+export const NODE_FLAGS: readonly string[] = [
+  '--max-semi-space-size=4',
+  '--heap-growing-percent=100',
+  '--disable-sigusr1',
+];
 
 /** The program as it stands beside this file: its sources, or what was compiled from them. */
 const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
@@ -37,7 +42,7 @@ export async function startController(flags: readonly string[], mainUrl: URL = M
   const port = await freePort();
   const main = fileURLToPath(mainUrl);
   // A Lease that a killed one holds would make the next one wait.
-  const own = ['--leader-elect=false', `--metrics-bind-address=127.0.0.1:${port}`];
+  const own = ['--leader-elect=false', '--secure-port=0', `--metrics-bind-address=127.0.0.1:${port}`];
   const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -259,7 +259,7 @@ describe('a look at the API server', () => {
 });
 
 it('endpointd run says it in the log and in /readyz?verbose', async () => {
-  const flags = ['--master=http://127.0.0.1:1', '--metrics-bind-address=127.0.0.1:0', '--shards=0'];
+  const flags = ['--master=http://127.0.0.1:1', '--secure-port=0', '--shards=0'];
   const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let said = '';

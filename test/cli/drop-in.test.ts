@@ -34,22 +34,22 @@ function refusal(...args: string[]): string {
 
 describe('a command line of kube-controller-manager', () => {
   it('of kubeadm starts all three controllers with its kubeconfig and a Lease', () => {
-    const { controller, kubeconfig, election, ignoredFlags } = parse(KUBEADM_LINE);
+    const { controller, kubeconfig, election, serving, ignoredFlags } = parse(KUBEADM_LINE);
     assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
     assert.equal(kubeconfig, '/etc/kubernetes/controller-manager.conf');
     assert.equal(election?.name, 'endpointd');
-    assert.equal(ignoredFlags.length, KUBEADM_LINE.length - 3);
+    assert.deepEqual(
+      [serving.bindAddress, serving.clientCaFile, serving.requestheaderClientCaFile],
+      ['127.0.0.1', '/etc/kubernetes/pki/ca.crt', '/etc/kubernetes/pki/front-proxy-ca.crt'],
+    );
+    assert.equal(serving.authenticationKubeconfig, kubeconfig);
+    assert.equal(ignoredFlags.length, KUBEADM_LINE.length - 8);
   });
 
   it('keeps what means something here, and names the rest once', () => {
-    const { controller, v, ignoredFlags } = parse([...BY_HAND, '--profiling=false']);
+    const { controller, v, ignoredFlags } = parse([...BY_HAND, '--cluster-cidr=10.0.0.0/8']);
     assert.deepEqual([controller.concurrentServiceEndpointSyncs, controller.kubeApiQps, v], [15, 500, 2]);
-    assert.deepEqual(ignoredFlags, [
-      '--profiling',
-      '--cluster-cidr',
-      '--feature-gates',
-      '--horizontal-pod-autoscaler-sync-period',
-    ]);
+    assert.deepEqual(ignoredFlags, ['--cluster-cidr', '--feature-gates', '--horizontal-pod-autoscaler-sync-period']);
   });
 
   it('with flags that neither program has is refused, all at once', () => {

@@ -20,7 +20,12 @@ before(async () => {
 after(() => server.stop());
 
 it('/livez is answered beside 100 connections without a request', async (t) => {
-  const flags = [`--kubeconfig=${server.kubeconfig}`, '--shards=0', '--metrics-bind-address=127.0.0.1:0'];
+  const flags = [
+    `--kubeconfig=${server.kubeconfig}`,
+    '--shards=0',
+    '--secure-port=0',
+    '--metrics-bind-address=127.0.0.1:0',
+  ];
   const limited = ['-c', 'ulimit -n 64; exec "$0" "$@"', execPath, BIN, 'run', ...flags];
   const child = spawn('sh', limited, { stdio: ['ignore', 'ignore', 'pipe'] });
   t.after(() => child.kill('SIGKILL'));
@@ -28,7 +33,7 @@ it('/livez is answered beside 100 connections without a request', async (t) => {
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   while (!SYNCING.test(said)) await Promise.race([once(child.stderr, 'data'), exited.then(() => assert.fail(said))]);
-  const address = /metrics="([\d.:]+)"/.exec(said)![1]!;
+  const address = /http="([\d.:]+)"/.exec(said)![1]!;
 
   const idle = Array.from({ length: 100 }, () => connect(Number(address.split(':')[1]), '127.0.0.1'));
   t.after(() => idle.forEach((socket) => socket.destroy()));

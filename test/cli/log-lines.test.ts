@@ -29,14 +29,7 @@ describe('the log of a process', () => {
   after(() => server.stop());
 
   async function logOf(...flags: string[]): Promise<string> {
-    const all = [
-      'run',
-      `--kubeconfig=${server.kubeconfig}`,
-      '--shards=0',
-      '--metrics-bind-address=0',
-      '-v=4',
-      ...flags,
-    ];
+    const all = ['run', `--kubeconfig=${server.kubeconfig}`, '--shards=0', '--secure-port=0', '-v=4', ...flags];
     const child = spawn(execPath, [BIN, ...all], { stdio: ['ignore', 'ignore', 'pipe'] });
     const closed = once(child.stderr, 'close');
     let said = '';

@@ -92,7 +92,7 @@ test('it starts without a place to write to, as with a read-only root', async ()
   // A file, for the superuser may write to any directory.
   const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
   const { status, stderr } = await untilReady(
-    ['run', '--master=http://127.0.0.1:1', '--shards=1', '--metrics-bind-address=0'],
+    ['run', '--master=http://127.0.0.1:1', '--shards=1', '--secure-port=0'],
     'tried again',
     env,
   );
@@ -104,7 +104,12 @@ test('a port that is taken is one line and status 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
-  const run = await endpointd('run', '--master=http://127.0.0.1:1', `--metrics-bind-address=127.0.0.1:${port}`);
+  const run = await endpointd(
+    'run',
+    '--master=http://127.0.0.1:1',
+    '--secure-port=0',
+    `--metrics-bind-address=127.0.0.1:${port}`,
+  );
   const serve = await endpointd('serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`);
   taken.close();
   assert.deepEqual([run.status, serve.status], [1, 1]);
@@ -141,7 +146,7 @@ test('serve prints its kubeconfig, and both commands stop with status 0 on SIGTE
   const serving = await untilReady(['serve', `--kubeconfig=${kubeconfig}`, '--profile=tiny'], 'until Ctrl-C');
   assert.equal(serving.status, 0, serving.stderr);
   assert.match(serving.stdout, /^apiVersion: v1\nkind: Config\n/);
-  const flags = [`--kubeconfig=${kubeconfig}`, '--metrics-bind-address=0', '--shards=0'];
+  const flags = [`--kubeconfig=${kubeconfig}`, '--secure-port=0', '--shards=0'];
   const running = await untilReady(['run', ...flags], 'tried again');
   assert.equal(running.status, 0, running.stderr);
 });

@@ -86,6 +86,7 @@ describe('a controller', () => {
     const flags = [
       `--kubeconfig=${server.kubeconfig}`,
       '--shards=0',
+      '--secure-port=0',
       `--metrics-bind-address=127.0.0.1:${port}`,
       '-v=4',
     ];

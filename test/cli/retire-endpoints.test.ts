@@ -169,7 +169,7 @@ describe('endpointd retire-endpoints', () => {
   });
 
   it('stops after the first deletion when an idle controller makes it anew', async () => {
-    const flags = ['--leader-elect=false', '--metrics-bind-address=0', '--controllers=endpoints-controller'];
+    const flags = ['--leader-elect=false', '--secure-port=0', '--controllers=endpoints-controller'];
     const controller = spawn(execPath, [BIN, 'run', `--master=${server.url}`, ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -19,14 +19,19 @@ describe('a stop under way', () => {
 
   /** A controller that has sent its first writes. */
   async function controller(): Promise<{ child: ChildProcess; said: () => string }> {
-    const flags = [`--kubeconfig=${server.kubeconfig}`, '--shards=0', '--metrics-bind-address=127.0.0.1:0'];
+    const flags = [
+      `--kubeconfig=${server.kubeconfig}`,
+      '--shards=0',
+      '--secure-port=0',
+      '--metrics-bind-address=127.0.0.1:0',
+    ];
     const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const sent = /^rest_client_rate_limiter_duration_seconds_count\{verb="POST".*\} [1-9]/m;
     for (let metrics = ''; !sent.test(metrics); await sleep(20)) {
       assert.equal(child.exitCode, null, said);
-      const address = /metrics="([\d.:]+)"/.exec(said)?.[1];
+      const address = /http="([\d.:]+)"/.exec(said)?.[1];
       if (address !== undefined) metrics = await (await fetch(`http://${address}/metrics`)).text();
     }
     return { child, said: () => said };

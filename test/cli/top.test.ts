@@ -10,7 +10,8 @@ import { parseMetrics, quantileOf, sumOf } from '../../src/metrics/text.ts';
 import { parseTopFlags } from '../../src/cli/top.ts';
 import { metricsSections, sourceOf } from '../../src/cli/top-metrics.ts';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
-import { startHttp, type HttpServer } from '../../src/node/http.ts';
+import type { HttpServer } from '../../src/node/serving/http.ts';
+import { servePages } from '../support/plain-pages.ts';
 import { atTerminal } from '../support/pty.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -47,16 +48,12 @@ describe('endpointd top', () => {
   let server: HttpServer;
   let withDebug = true;
   before(async () => {
-    server = await startHttp({
-      host: '127.0.0.1',
-      port: 0,
-      metrics: () => Promise.resolve({ contentType: 'text/plain', body: METRICS }),
-      health: () => ({ ok: true, checks: [] }),
-      debug: {
-        tokenFile: '',
-        page: () => (withDebug ? Promise.resolve(debugJson(VIEW, '1.2.3')) : Promise.reject(new Error('broken'))),
+    server = await servePages({
+      '/metrics': () => ({ status: 200, contentType: 'text/plain', body: METRICS }),
+      '/debug/endpointd': () => {
+        if (!withDebug) throw new Error('broken');
+        return { status: 200, contentType: 'application/json', body: debugJson(VIEW, '1.2.3') };
       },
-      onAcceptError: assert.fail,
     });
   });
   after(() => server.close());

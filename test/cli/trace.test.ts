@@ -30,7 +30,7 @@ describe('endpointd run --trace', () => {
   });
 
   function run(...flags: string[]): ReturnType<typeof spawn> {
-    const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--metrics-bind-address=0', '--shards=1', ...flags];
+    const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--secure-port=0', '--shards=1', ...flags];
     return spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   }
 

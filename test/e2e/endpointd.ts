@@ -63,6 +63,7 @@ export async function startEndpointd(
       BIN,
       'run',
       `--kubeconfig=${cluster.kubeconfigPath}`,
+      '--secure-port=0',
       '--metrics-bind-address=127.0.0.1:0',
       '--logging-format=json',
       // A Lease that a killed one holds would make the next one wait.
@@ -71,7 +72,7 @@ export async function startEndpointd(
     ],
     logFifo ? fifoPath : logPath,
   );
-  const address = await foundInLog(/"metrics":"([^"]+)"/);
+  const address = await foundInLog(/"http":"([^"]+)"/);
 
   async function foundInLog(pattern: RegExp): Promise<string> {
     const untilMs = Date.now() + READY_MS_MAX;

@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { debugPage } from '../../src/cli/debug-page.ts';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
-import { startHttp, type HttpServer } from '../../src/node/http.ts';
+import type { HttpServer } from '../../src/node/serving/http.ts';
+import { servePages } from '../support/plain-pages.ts';
 import { startBrowser } from './browser.ts';
 
 const VIEW: DebugView = {
@@ -49,13 +50,12 @@ describe('the debug page in a browser', () => {
   let view = VIEW;
   before(async () => {
     browser = await startBrowser();
-    server = await startHttp({
-      host: '127.0.0.1',
-      port: 0,
-      metrics: () => Promise.resolve({ contentType: '', body: '' }),
-      health: () => ({ ok: true, checks: [] }),
-      debug: { tokenFile: '', page: () => Promise.resolve(debugPage(view, '1.2.3')) },
-      onAcceptError: assert.fail,
+    server = await servePages({
+      '/debug/endpointd': () => ({
+        status: 200,
+        contentType: 'text/html; charset=utf-8',
+        body: debugPage(view, '1.2.3'),
+      }),
     });
   });
   after(async () => {

@@ -1,4 +1,5 @@
 /** What the health endpoints say, from the state alone. A controller with a dead watch is not ready. */
+import type { Now } from '../event.ts';
 import { leaderText } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
@@ -30,6 +31,23 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
   }
   const running = state.phase === 'running';
   return [{ name: 'controller', ok: running, message: running ? standbyText(state) : state.phase }, ...checks];
+}
+
+/** How long after its Lease has run out a process may still believe that it leads, as upstream. */
+const LAPSED_MS_MAX = 20_000;
+
+/**
+ * Alive: a process that answers is, unless it leads on a Lease that ran out long ago. It should have ceased to by itself,
+ * so only a restart helps. A watch that is down is no reason: a restart would not bring it back.
+ */
+export function liveness({ leadership }: ControllerState, { nowMs }: Pick<Now, 'nowMs'>): HealthCheck[] {
+  if (leadership === null) return [];
+  const { phase, options } = leadership.elector;
+  const sinceMs = phase.name === 'leader' ? nowMs - phase.confirmed.nowMs : 0;
+  const ok = sinceMs <= options.leaseDurationMs + LAPSED_MS_MAX;
+  const lease = `${options.namespace}/${options.name}`;
+  const message = ok ? '' : `leads, but has not renewed the Lease ${lease} for ${Math.round(sinceMs / 1000)} s`;
+  return [{ name: 'leaderElection', ok, message }];
 }
 
 /** Standing by is no reason not to be ready. */

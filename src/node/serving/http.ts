@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import type { Gate, Question } from './gate.ts';
+import type { Handshakes } from './handshakes.ts';
+import { text, type Answer, type Asked, type FindPage } from './page.ts';
+import { createShortServer, type Connection, type ConnectionLimits } from './short-connections.ts';
+
+export interface HttpConfig {
+  /** '' = all addresses of all families. */
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** null = without TLS. */
+  readonly handshakes: Handshakes | null;
+  readonly gate: Gate;
+  readonly pages: FindPage;
+  /** A connection that could not be accepted, for want of file descriptors as a rule. At most one call a minute. */
+  readonly onAcceptError: (error: Error) => void;
+}
+
+export interface HttpServer {
+  /** `host:port` that it listens on. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Probes and scrapes take milliseconds each, so a few connections are many. With the up to 55 file descriptors of an idle
+ * controller they stay below 64.
+ */
+const CONNECTIONS: ConnectionLimits = { countMax: 6, lifeMsMax: 10_000, headerBytesMax: 8192 };
+const ACCEPT_ERRORS_EVERY_MS = 60_000;
+
+/**
+ * Serves pages to those whom the gate lets through. A connection is for one request and has ten seconds. Six are open
+ * at most.
+ * @throws when the address cannot be listened on
+ */
+export async function startHttp(config: HttpConfig): Promise<HttpServer> {
+  const { server, destroyConnections } = createShortServer(
+    CONNECTIONS,
+    config.handshakes,
+    (request, response, connection) => {
+      void answer(request, response, connection, config).catch((error: unknown) => {
+        reply(response, text(500, `${error instanceof Error ? error.message : String(error)}\n`));
+      });
+    },
+  );
+  await listen(server, config);
+  server.on('error', atMostEvery(ACCEPT_ERRORS_EVERY_MS, config.onAcceptError));
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    address: family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      destroyConnections();
+      await closed;
+    },
+  };
+}
+
+function listen(server: Server, { port, host }: HttpConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, ...(host === '' ? {} : { host }) }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function atMostEvery(intervalMs: number, report: (error: Error) => void): (error: Error) => void {
+  let nextMs = 0;
+  return (error) => {
+    const nowMs = performance.now();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + intervalMs;
+    report(error);
+  };
+}
+
+/** Who may not ask does not learn which pages there are. */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { peer, extend }: Connection,
+  { gate, pages }: HttpConfig,
+): Promise<void> {
+  const target = request.url ?? '/';
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const question: Question = { request, peer, verb: (request.method ?? 'GET').toLowerCase(), path };
+  const refusal = await gate(question);
+  if (refusal !== null) {
+    reply(response, refusal);
+    return;
+  }
+  const page = pages(path);
+  if (page === null) {
+    reply(response, text(404, 'not found\n'));
+    return;
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD');
+    reply(response, text(405, 'method not allowed\n'));
+    return;
+  }
+  const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  const asked: Asked = { path, query, accept: request.headers.accept ?? '', left: left.signal, extend };
+  reply(response, await page(asked));
+}
+
+function reply(response: ServerResponse, { status, contentType, body, headers }: Answer): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-cache, private',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  });
+  response.end(body);
+}

@@ -1,0 +1,17 @@
+import { shared } from '../shared.ts';
+import type { Answer, Page } from './page.ts';
+
+const KEPT_MS = 1000;
+
+export interface RenderedMetrics {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** /metrics. Rendering stops everything else meanwhile, so it is done once at a time and once a second. */
+export function metricsPage(render: () => Promise<RenderedMetrics>): Page {
+  return shared(KEPT_MS, async (): Promise<Answer> => {
+    const { contentType, body } = await render();
+    return { status: 200, contentType, body: Buffer.from(body) };
+  });
+}

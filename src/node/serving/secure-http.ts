@@ -1,0 +1,158 @@
+import { X509Certificate } from 'node:crypto';
+import type { Asker } from '../asker.ts';
+import type { LogLine } from '../log.ts';
+import type { TlsIdentity } from '../self-signed.ts';
+import {
+  lookUpPublished,
+  PUBLISHED,
+  readAuthority,
+  readProxyAuthority,
+  type ProxyFlags,
+  type Published,
+} from './authority-files.ts';
+import type { ClientAuthorities } from './client-authorities.ts';
+import { delegatedGate, type DelegatedGateConfig } from './delegated-gate.ts';
+import { createHandshakes, type Handshakes, type TlsSettings } from './handshakes.ts';
+import { startHttp, type HttpConfig, type HttpServer } from './http.ts';
+import { startReread, type Reread } from './reread.ts';
+import { certificateReader, type CertificateReader, type CertificateSource } from './serving-certificate.ts';
+
+export interface SecureHttpConfig
+  extends
+    Omit<HttpConfig, 'handshakes' | 'gate'>,
+    Omit<DelegatedGateConfig, 'authorities'>,
+    Omit<CertificateSource, 'host'>,
+    Pick<TlsSettings, 'minVersion' | 'ciphers'> {
+  /** `--client-ca-file`; '' = what is published. */
+  readonly clientCaFile: string;
+  /** With a file '': what is published. */
+  readonly proxies: ProxyFlags;
+  /** Who is asked for what is published; null = nobody. */
+  readonly lookUp: Asker | null;
+  /** Whether it is an error when that fails, or a warning. */
+  readonly lookUpMatters: boolean;
+  /** Most that begin in a second; default as `createHandshakes`. */
+  readonly handshakesPerSecond?: number;
+  /** How often files are read again; default 10 s. */
+  readonly filesEveryMs?: number;
+}
+
+const FILES_EVERY_MS = 10_000;
+const LOOK_UP_EVERY_MS = 30_000;
+
+interface Known {
+  identity: TlsIdentity;
+  given: ClientAuthorities;
+  published: Published;
+}
+
+/**
+ * Serves pages with TLS to those whom the API server lets. Certificate, key and authorities are read again while it runs;
+ * what is open then goes on as it is. That nothing is published, or cannot be read, ends nothing: certificates of clients
+ * prove nothing meanwhile.
+ * @throws Error when a file cannot be used, or the address cannot be listened on
+ */
+export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpServer> {
+  const certificate = certificateReader(config);
+  const known: Known = {
+    identity: await certificate.read(),
+    given: await readGiven(config),
+    published: { users: null, proxies: null },
+  };
+  warnOfDates(known.identity, config.log);
+  const handshakes = createHandshakes(settingsOf(config, known), config.handshakesPerSecond);
+  const { host, port, pages, onAcceptError } = config;
+  const gate = delegatedGate({ ...config, authorities: () => authoritiesOf(known) });
+  const http = await startHttp({ host, port, pages, onAcceptError, handshakes, gate });
+  const rereads = startRereads(config, certificate, learner(config, known, handshakes));
+  return {
+    address: http.address,
+    async close() {
+      for (const reread of rereads) reread.stop();
+      await http.close();
+    },
+  };
+}
+
+/** Takes news into use. Throws, and takes nothing, where TLS cannot use it. */
+type Learn = (news: Partial<Known>, message: string) => void;
+
+function learner(config: SecureHttpConfig, known: Known, handshakes: Handshakes): Learn {
+  let inUse = JSON.stringify(settingsOf(config, known));
+  return (news, message) => {
+    const next = { ...known, ...news };
+    const settings = settingsOf(config, next);
+    const wanted = JSON.stringify(settings);
+    if (wanted !== inUse) {
+      handshakes.use(settings);
+      inUse = wanted;
+      config.log({ level: 'info', v: 0, message, fields: {} });
+    }
+    Object.assign(known, next);
+  };
+}
+
+function startRereads(config: SecureHttpConfig, certificate: CertificateReader, learn: Learn): Reread[] {
+  const { log, lookUp, clientCaFile, proxies, filesEveryMs = FILES_EVERY_MS } = config;
+  const failing = (message: string, level: LogLine['level'] = 'error') => {
+    return (err: string): void => log({ level, v: 0, message, fields: { err } });
+  };
+  const rereads = [
+    startReread({
+      everyMs: config.certFile === '' ? certificate.everyMs : filesEveryMs,
+      read: certificate.read,
+      take: (identity) => learn({ identity }, 'Serving certificate changed, new connections use it'),
+      failed: failing('Cannot read the serving certificate again, going on with the last one'),
+    }),
+  ];
+  if (clientCaFile !== '' || proxies.clientCaFile !== '') {
+    const files = startReread({
+      everyMs: filesEveryMs,
+      read: () => readGiven(config),
+      take: (given) => learn({ given }, 'Authorities of clients changed, new connections use them'),
+      failed: failing('Cannot read the authorities of clients again, going on with the last ones'),
+    });
+    rereads.push(files);
+  }
+  if (lookUp !== null && (clientCaFile === '' || proxies.clientCaFile === '')) {
+    const look = startReread({
+      everyMs: LOOK_UP_EVERY_MS,
+      read: () => lookUpPublished(lookUp),
+      take: (published) => learn({ published }, 'Authorities of clients are those that the API server publishes'),
+      failed: failing(
+        `Cannot read ${PUBLISHED}, going on with what is known`,
+        config.lookUpMatters ? 'error' : 'warning',
+      ),
+    });
+    rereads.push(look);
+    void look.now();
+  }
+  return rereads;
+}
+
+function authoritiesOf({ given, published }: Known): ClientAuthorities {
+  return { users: given.users ?? published.users, proxies: given.proxies ?? published.proxies };
+}
+
+/** @throws Error that names the flag and the file */
+async function readGiven({ clientCaFile, proxies }: SecureHttpConfig): Promise<ClientAuthorities> {
+  return {
+    users: clientCaFile === '' ? null : await readAuthority('client-ca-file', clientCaFile),
+    proxies: proxies.clientCaFile === '' ? null : await readProxyAuthority(proxies),
+  };
+}
+
+function settingsOf({ minVersion, ciphers }: SecureHttpConfig, known: Known): TlsSettings {
+  const { users, proxies } = authoritiesOf(known);
+  const clientAuthorities = [users, proxies].flatMap((authority) => (authority === null ? [] : [authority.pem]));
+  return { ...known.identity, clientAuthorities, minVersion, ciphers };
+}
+
+/** Clients refuse it, so whoever set it up should hear of it here. */
+function warnOfDates({ cert }: TlsIdentity, log: SecureHttpConfig['log']): void {
+  const { validFromDate, validToDate } = new X509Certificate(cert);
+  const nowMs = Date.now();
+  if (nowMs >= validFromDate.getTime() && nowMs < validToDate.getTime()) return;
+  const fields = { from: validFromDate.toISOString(), until: validToDate.toISOString() };
+  log({ level: 'warning', v: 0, message: 'Serving certificate is not valid today', fields });
+}

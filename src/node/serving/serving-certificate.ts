@@ -1,0 +1,104 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { selfSigned, type TlsIdentity } from '../self-signed.ts';
+
+export interface CertificateSource {
+  /** `--tls-cert-file`; '' = none. */
+  readonly certFile: string;
+  /** `--tls-private-key-file`; '' = none. */
+  readonly keyFile: string;
+  /** `--cert-dir`: where one that is made here is kept; '' = it is not. */
+  readonly directory: string;
+  /** Address that is listened on; '' = all. */
+  readonly host: string;
+}
+
+export interface CertificateReader {
+  /** @throws Error that names the file */
+  readonly read: () => Promise<TlsIdentity>;
+  /** How often it should be read again. */
+  readonly everyMs: number;
+}
+
+const FILES_EVERY_MS = 10_000;
+const DAY_MS = 86_400_000;
+const SELF_SIGNED_DAYS = 365;
+/** One that is kept in memory alone is made anew long before it ends. */
+const SELF_SIGNED_RENEWED_AFTER_MS = 180 * DAY_MS;
+
+/** The certificate that is served with. The first read of one that is to be kept in a directory may write it there. */
+export function certificateReader({ certFile, keyFile, directory, host }: CertificateSource): CertificateReader {
+  if (certFile !== '') return fileReader(certFile, keyFile);
+  const make = (): TlsIdentity => selfSigned({ hosts: hostsOf(host), nowMs: Date.now(), days: SELF_SIGNED_DAYS });
+  if (directory === '') return memoryReader(make);
+  const files = fileReader(join(directory, 'endpointd.crt'), join(directory, 'endpointd.key'));
+  return {
+    ...files,
+    async read() {
+      await keepOne(directory, make);
+      return await files.read();
+    },
+  };
+}
+
+function fileReader(certFile: string, keyFile: string): CertificateReader {
+  return {
+    async read() {
+      const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+      checkPair(cert, key, certFile, keyFile);
+      return { cert, key };
+    },
+    everyMs: FILES_EVERY_MS,
+  };
+}
+
+function memoryReader(make: () => TlsIdentity): CertificateReader {
+  let madeMs = Date.now();
+  let made = make();
+  return {
+    read() {
+      if (Date.now() - madeMs > SELF_SIGNED_RENEWED_AFTER_MS) [madeMs, made] = [Date.now(), make()];
+      return Promise.resolve(made);
+    },
+    everyMs: DAY_MS,
+  };
+}
+
+/** Makes both files where one is missing. */
+async function keepOne(directory: string, make: () => TlsIdentity): Promise<void> {
+  const certFile = join(directory, 'endpointd.crt');
+  const keyFile = join(directory, 'endpointd.key');
+  const exist = await Promise.all([certFile, keyFile].map((path) => readFile(path).then(() => true, isOther)));
+  if (exist.every(Boolean)) return;
+  const { cert, key } = make();
+  await mkdir(directory, { recursive: true });
+  await writeFile(keyFile, key, { mode: 0o600 });
+  await writeFile(certFile, cert);
+}
+
+/** False = there is no such file; what else is wrong shows when it is read. */
+function isOther(error: NodeJS.ErrnoException): boolean {
+  return error.code !== 'ENOENT';
+}
+
+/** Of two files that are replaced one after the other, the second may be an old one. */
+function checkPair(cert: string, key: string, certFile: string, keyFile: string): void {
+  const certificate = parsed(certFile, 'a certificate', () => new X509Certificate(cert));
+  const privateKey = parsed(keyFile, 'a private key', () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`);
+}
+
+/** What is in the file never gets into the message. */
+function parsed<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new Error(`${path} does not hold ${what} in PEM`, { cause: error });
+  }
+}
+
+function hostsOf(host: string): string[] {
+  return [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...(host === '' ? [] : [host])])];
+}

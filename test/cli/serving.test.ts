@@ -1,0 +1,153 @@
+/** What a running endpointd tells of itself, to whom, and that no signal opens a debugger. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
+import { ask, type Said } from '../support/secure-pages.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-serving-'));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+describe('a running endpointd', () => {
+  let reviews: ReviewServer;
+  let child: ChildProcess;
+  let said = '';
+  let secure: string;
+  let plain: string;
+
+  before(async () => {
+    reviews = await startReviewServer();
+    reviews.tokens.set('operator', { username: 'operator' });
+    for (const path of [
+      '/metrics',
+      '/metrics/slis',
+      '/configz',
+      '/flagz',
+      '/statusz',
+      '/readyz/ping',
+      '/debug/endpointd',
+      '/debug/pprof/profile',
+    ]) {
+      reviews.rights.add(`operator get ${path}`);
+    }
+    const kubeconfig = join(directory, 'kubeconfig');
+    writeFileSync(
+      kubeconfig,
+      `{"current-context":"c","clusters":[{"name":"c","cluster":{"server":"${reviews.url}"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`,
+    );
+    const flags = [
+      `--kubeconfig=${kubeconfig}`,
+      `--secure-port=${await freePort()}`,
+      '--bind-address=127.0.0.1',
+      '--metrics-bind-address=127.0.0.1:0',
+      '--shards=0',
+      '--logging-format=json',
+      '--min-resync-period=90m',
+      '--concurrent-service-endpoint-syncs=7',
+    ];
+    child = spawn(execPath, [...NODE_FLAGS, BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    while (!said.includes('"Starting endpointd"')) {
+      assert.equal(child.exitCode, null, said);
+      await sleep(10);
+    }
+    secure = /"https":"([^"]+)"/.exec(said)![1]!;
+    plain = /"http":"([^"]+)"/.exec(said)![1]!;
+  });
+  after(async () => {
+    if (child.exitCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await reviews.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const get = (path: string, accept = ''): Promise<Said> => {
+    const headers = { authorization: 'Bearer operator', ...(accept === '' ? {} : { accept }) };
+    return ask(secure, path, { headers });
+  };
+
+  it('shows metrics to who may see them, and health to everybody', async () => {
+    assert.equal((await ask(secure, '/metrics')).status, 403);
+    assert.match((await get('/metrics')).body, /^endpointd_build_info\{/m);
+    assert.equal((await ask(secure, '/livez')).body, 'ok');
+    assert.match((await ask(secure, '/healthz?verbose')).body, /^\[\+\]ping ok\n\[\+\]leaderElection ok\n/);
+    const ready = await ask(secure, '/readyz?verbose');
+    assert.equal(ready.status, 500);
+    assert.match(ready.body, /\[-\]watch-\w+ failed: not listed yet/);
+    assert.equal((await get('/readyz/ping')).body, 'ok');
+    assert.match((await get('/metrics/slis')).body, /kubernetes_healthcheck\{name="leaderElection",type="healthz"\} 1/);
+  });
+
+  it('shows its configuration in the shape of kube-controller-manager', async () => {
+    const configuration = JSON.parse((await get('/configz')).body) as Record<string, Record<string, unknown>>;
+    const { kind, Generic, EndpointSliceController } = configuration['kubecontrollermanager.config.k8s.io']!;
+    assert.equal(kind, 'KubeControllerManagerConfiguration');
+    assert.equal((Generic as Record<string, unknown>)['MinResyncPeriod'], '1h30m0s');
+    assert.deepEqual(EndpointSliceController, {
+      ConcurrentServiceEndpointSyncs: 7,
+      MaxEndpointsPerSlice: 100,
+      EndpointUpdatesBatchPeriod: '0s',
+    });
+  });
+
+  it('shows its flags, and what it is', async () => {
+    const flagz = await get('/flagz', 'application/json;v=v1beta1;g=config.k8s.io;as=Flagz');
+    const { flags } = JSON.parse(flagz.body) as { flags: Record<string, string> };
+    assert.equal(flags['min-resync-period'], '90m');
+    assert.equal(flags['kube-api-qps'], '20');
+    assert.match(
+      (await get('/statusz')).body,
+      /\nPaths: \/configz \/debug \/flagz \/healthz \/livez \/metrics \/readyz \/statusz\n/,
+    );
+    assert.match((await get('/debug/endpointd?format=json')).body, /^\{"version":/);
+  });
+
+  it('gives a CPU profile of the time asked for', async () => {
+    const { status, body } = await get('/debug/pprof/profile?seconds=0.2');
+    assert.equal(status, 200);
+    assert.ok(Array.isArray((JSON.parse(body) as { nodes: unknown }).nodes));
+  });
+
+  it('shows metrics to everybody on the port without TLS', async () => {
+    const answer = await fetch(`http://${plain}/metrics`);
+    assert.match(await answer.text(), /^endpointd_build_info\{/m);
+  });
+
+  it('opens no debugger at SIGUSR1', async () => {
+    child.kill('SIGUSR1');
+    await sleep(300);
+    assert.equal((await ask(secure, '/livez')).body, 'ok');
+    assert.doesNotMatch(said, /Debugger listening/);
+  });
+
+  it('ends with status 0', async () => {
+    child.kill('SIGTERM');
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.equal(status, 0, said);
+  });
+});
+
+it('Node.js is started with the same flags everywhere', () => {
+  const [shebang] = readFileSync(BIN, 'utf8').split('\n');
+  assert.equal(shebang, `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`);
+  const image = readFileSync(join(BIN, '..', '..', 'Dockerfile'), 'utf8');
+  assert.ok(image.includes(`node", ${NODE_FLAGS.map((flag) => `"${flag}"`).join(', ')}, "/app`), image);
+});

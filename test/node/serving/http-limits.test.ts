@@ -1,0 +1,248 @@
+/** Clients of the metrics port that ask for too much, or come in masses: what they cost is bounded, and others are served. */
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { selfSigned } from '../../../src/node/self-signed.ts';
+import { createHandshakes } from '../../../src/node/serving/handshakes.ts';
+import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
+import { metricsPage, type RenderedMetrics } from '../../../src/node/serving/metrics-page.ts';
+import { text } from '../../../src/node/serving/page.ts';
+
+const CONNECTIONS_MAX = 6;
+const MASS = 50;
+const LIFE_MS_MAX = 10_000;
+const METRICS_KEPT_MS = 1000;
+
+let http: HttpServer;
+/** Renderings that were asked for and are not done, oldest first. */
+let renderings: PromiseWithResolvers<RenderedMetrics>[];
+let rendered: number;
+let acceptErrors: string[];
+let sockets: Socket[];
+
+const METRICS = (): Promise<RenderedMetrics> => {
+  rendered++;
+  const rendering = Promise.withResolvers<RenderedMetrics>();
+  renderings.push(rendering);
+  return rendering.promise;
+};
+
+let isSecure = false;
+
+async function start(): Promise<void> {
+  [renderings, rendered, acceptErrors, sockets] = [[], 0, [], []];
+  const identity = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
+  const settings = { ...identity, clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
+  const metrics = metricsPage(METRICS);
+  http = await startHttp({
+    host: '127.0.0.1',
+    port: 0,
+    handshakes: isSecure ? createHandshakes(settings) : null,
+    gate: () => Promise.resolve(null),
+    pages: (path) => (path === '/metrics' ? metrics : () => text(200, 'ok')),
+    onAcceptError: ({ message }) => acceptErrors.push(message),
+  });
+}
+
+interface Client {
+  readonly socket: Socket;
+  /** All that the server says until it closes the connection. */
+  readonly answer: Promise<string>;
+}
+
+function client(bytes = ''): Client {
+  const port = Number(http.address.split(':')[1]);
+  const socket = isSecure
+    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    : connect(port, '127.0.0.1');
+  sockets.push(socket);
+  const answer = new Promise<string>((resolve) => {
+    let said = '';
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(said));
+  });
+  if (bytes !== '') socket.write(bytes);
+  return { socket, answer };
+}
+
+function get(path: string, version = '1.1'): string {
+  return `GET ${path} HTTP/${version}\r\nhost: a\r\nconnection: keep-alive\r\n\r\n`;
+}
+
+async function rendering(): Promise<PromiseWithResolvers<RenderedMetrics>> {
+  while (renderings.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+  return renderings.shift()!;
+}
+
+async function finish(body = 'up 1\n'): Promise<void> {
+  (await rendering()).resolve({ contentType: 'text/plain', body });
+}
+
+/** After which the server has seen what was sent before. */
+async function isAlive(): Promise<void> {
+  assert.match(
+    await client('GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n').answer,
+    /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nok$/,
+  );
+}
+
+function answersIn(said: string): number {
+  return said.match(/HTTP\/1\.1 \d/g)?.length ?? 0;
+}
+
+for (const secure of [false, true]) {
+  describe(secure ? 'with TLS' : 'without TLS', () => {
+    beforeEach(async () => {
+      isSecure = secure;
+      await start();
+    });
+
+    afterEach(async () => {
+      for (const socket of sockets) socket.destroy();
+      await http.close();
+      mock.timers.reset();
+    });
+
+    describe('a connection', () => {
+      for (const version of ['1.1', '1.0']) {
+        it(`makes one request: the rest of a packet is not looked at (HTTP/${version})`, async () => {
+          const { answer } = client(get('/metrics', version).repeat(1700));
+          await isAlive();
+          await finish();
+          const said = await answer;
+          assert.deepEqual([answersIn(said), rendered], [1, 1]);
+          assert.match(said, /\r\nConnection: close\r\n/);
+        });
+      }
+
+      it('may send its request in pieces of any size', async () => {
+        const { socket, answer } = client();
+        socket.setNoDelay();
+        for (const byte of `${get('/livez')}${get('/livez')}`) {
+          socket.write(byte);
+          await new Promise((resolve) => void setImmediate(resolve));
+        }
+        assert.equal(answersIn(await answer), 1);
+      });
+
+      // TLS knows no half.
+      if (!secure) {
+        it('that closes its half after the request gets the answer', async () => {
+          const { socket, answer } = client();
+          socket.end(get('/metrics'));
+          await finish();
+          assert.match(await answer, /\r\n\r\nup 1\n$/);
+        });
+      }
+
+      it('that does not read its answer holds up nobody', async () => {
+        const { socket } = client(get('/metrics'));
+        socket.pause();
+        await finish('x'.repeat(50_000_000));
+        await isAlive();
+      });
+
+      it('cannot send headers of more than 8 KiB', async () => {
+        const said = await client(`GET /livez HTTP/1.1\r\nx: ${'x'.repeat(10_000)}\r\n\r\n`).answer;
+        assert.match(said, /^HTTP\/1\.1 431 /);
+      });
+
+      it('is answered before the body of a request, which is not read', async () => {
+        const said = await client('POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n').answer;
+        assert.match(said, /^HTTP\/1\.1 405 /);
+      });
+    });
+
+    describe('the life of a connection ends after ten seconds', () => {
+      const cases: [title: string, bytes: string][] = [
+        ['without a request', ''],
+        ['with a request that does not get finished', 'GET /livez HTTP/1.1\r\nx: y'],
+        ['with an answer that is not read', get('/metrics')],
+      ];
+      for (const [title, bytes] of cases) {
+        it(title, async () => {
+          mock.timers.enable({ apis: ['setTimeout'] });
+          const { socket } = client(bytes);
+          socket.pause();
+          if (bytes.includes('/metrics')) await finish('x'.repeat(50_000_000));
+          await isAlive();
+          mock.timers.tick(LIFE_MS_MAX);
+          socket.resume();
+          await once(socket, 'close');
+          assert.ok(socket.bytesRead < 50_000_000);
+        });
+      }
+    });
+
+    describe('connections in masses', () => {
+      it('that only stay open are replaced, the oldest first', async () => {
+        const idle = Array.from({ length: MASS }, () => client());
+        await Promise.all(idle.map(({ socket }) => once(socket, 'connect')));
+        await isAlive();
+        const replaced = idle.slice(0, MASS - CONNECTIONS_MAX + 1);
+        await Promise.all(replaced.map(({ answer }) => answer));
+        const kept = idle.slice(MASS - CONNECTIONS_MAX + 1);
+        kept[0]!.socket.write(get('/livez'));
+        assert.match(await kept[0]!.answer, /ok$/);
+        assert.ok(kept.slice(1).every(({ socket }) => !socket.destroyed));
+      });
+
+      it('do not take the place of one that waits for its answer', async () => {
+        const { answer } = client(get('/metrics'));
+        const { resolve } = await rendering();
+        const idle = Array.from({ length: MASS }, () => client());
+        await Promise.all(idle.map(({ socket }) => once(socket, 'connect')));
+        await isAlive();
+        resolve({ contentType: 'text/plain', body: 'up 1\n' });
+        assert.match(await answer, /\r\n\r\nup 1\n$/);
+      });
+
+      it('that all wait for answers let a new one in', async () => {
+        for (let i = 0; i < MASS; i++) client(get('/metrics'));
+        await rendering();
+        await isAlive();
+      });
+    });
+
+    describe('a rendering of the metrics', () => {
+      it('is shared by all who ask meanwhile and in the second after', async () => {
+        mock.timers.enable({ apis: ['setTimeout'] });
+        const [first, second] = [client(get('/metrics')), client(get('/metrics'))];
+        await isAlive();
+        await finish('up 1\n');
+        assert.match(await first.answer, /up 1\n$/);
+        assert.match(await second.answer, /up 1\n$/);
+        assert.match(await client(get('/metrics')).answer, /up 1\n$/);
+        assert.equal(rendered, 1);
+        mock.timers.tick(METRICS_KEPT_MS);
+        const later = client(get('/metrics'));
+        await finish('up 2\n');
+        assert.match(await later.answer, /up 2\n$/);
+      });
+
+      it('that fails is not kept', async () => {
+        const failing = client(get('/metrics'));
+        (await rendering()).reject(new Error('collector failed'));
+        assert.match(await failing.answer, /^HTTP\/1\.1 500 [^]*collector failed\n$/);
+        const next = client(get('/metrics'));
+        await finish();
+        assert.match(await next.answer, /up 1\n$/);
+      });
+    });
+
+    it('a failed accept is told once a minute, and the port goes on', async () => {
+      let server: Socket['server'];
+      const listen = (message: unknown): void => void ({ server } = (message as { socket: Socket }).socket);
+      subscribe('net.server.socket', listen);
+      await isAlive();
+      unsubscribe('net.server.socket', listen);
+      for (let i = 0; i < 3; i++) server!.emit('error', new Error('accept EMFILE'));
+      assert.deepEqual(acceptErrors, ['accept EMFILE']);
+      await isAlive();
+    });
+  });
+}

@@ -1,0 +1,77 @@
+/** Who may see what on a port without TLS: metrics and health everybody, the rest this machine. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { after, before, describe, it } from 'node:test';
+import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
+import { text } from '../../../src/node/serving/page.ts';
+import { plainGate } from '../../../src/node/serving/plain-gate.ts';
+
+function serve(host = '127.0.0.1'): Promise<HttpServer> {
+  return startHttp({
+    host,
+    port: 0,
+    handshakes: null,
+    gate: plainGate((path) => path === '/metrics'),
+    pages: () => () => text(200, 'here'),
+    onAcceptError: assert.fail,
+  });
+}
+
+function statusOf(
+  server: HttpServer,
+  path: string,
+  headers: Record<string, string> = {},
+  address = '',
+): Promise<number> {
+  const [host, port] = server.address.split(':');
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: address === '' ? host : address, port, path, headers });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode!));
+    });
+    sent.end();
+  });
+}
+
+describe('on a port without TLS', () => {
+  let server: HttpServer;
+  before(async () => {
+    server = await serve();
+  });
+  after(() => server.close());
+
+  it('programs of this machine see everything', async () => {
+    assert.deepEqual([await statusOf(server, '/metrics'), await statusOf(server, '/debug/endpointd')], [200, 200]);
+  });
+
+  for (const [who, headers] of [
+    ['a page whose name was made to resolve to this machine', { host: 'evil.example' }],
+    ['what a proxy of this machine brings from elsewhere', { 'x-forwarded-for': '203.0.113.9' }],
+  ] as const) {
+    it(`${who} sees what is for everybody`, async () => {
+      assert.deepEqual(
+        [await statusOf(server, '/metrics', headers), await statusOf(server, '/debug/endpointd', headers)],
+        [200, 403],
+      );
+    });
+  }
+
+  const address = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
+  it('so do other machines', { skip: address === undefined && 'this machine has no other address' }, async () => {
+    const open = await serve('0.0.0.0');
+    try {
+      assert.deepEqual(
+        [await statusOf(open, '/metrics', {}, address), await statusOf(open, '/configz', {}, address)],
+        [200, 403],
+      );
+    } finally {
+      await open.close();
+    }
+  });
+});

@@ -1,0 +1,292 @@
+/** The port with TLS: versions and ciphers, certificates that are replaced while it is used, and clients of every kind. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LogLine } from '../../../src/node/log.ts';
+import { selfSigned, type TlsIdentity } from '../../../src/node/self-signed.ts';
+import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
+import { opensslCiphers } from '../../../src/node/serving/tls-names.ts';
+import type { SecureHttpConfig } from '../../../src/node/serving/secure-http.ts';
+import { AUTHORITIES, CLIENTS } from '../../support/client-certificates.ts';
+import { startReviewServer, type ReviewServer } from '../../support/review-server.ts';
+import { ask, dial, say, serveSecurely } from '../../support/secure-pages.ts';
+
+const FILES_EVERY_MS = 20;
+
+let directory: string;
+let reviews: ReviewServer;
+let log: LogLine[];
+let server: HttpServer | undefined;
+
+before(async () => {
+  reviews = await startReviewServer();
+  reviews.rights.add('alice get /metrics');
+});
+after(() => reviews.close());
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'endpointd-tls-'));
+  log = [];
+});
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+  rmSync(directory, { recursive: true });
+});
+
+async function serve(more: Partial<SecureHttpConfig> = {}): Promise<string> {
+  server = await serveSecurely(reviews, log, { filesEveryMs: FILES_EVERY_MS, ...more });
+  return server.address;
+}
+
+function identityOf(name: string): TlsIdentity {
+  return selfSigned({ name, hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
+}
+
+/** As a Secret is mounted: both files change at once, by one link. */
+function mount({ cert, key }: TlsIdentity): { certFile: string; keyFile: string } {
+  const version = mkdtempSync(join(directory, 'v-'));
+  writeFileSync(join(version, 'tls.crt'), cert);
+  writeFileSync(join(version, 'tls.key'), key);
+  symlinkSync(version, join(directory, 'next'));
+  renameSync(join(directory, 'next'), join(directory, 'now'));
+  return { certFile: join(directory, 'now', 'tls.crt'), keyFile: join(directory, 'now', 'tls.key') };
+}
+
+async function nameServed(address: string): Promise<string> {
+  const socket = dial(address);
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerX509Certificate()!;
+  socket.destroy();
+  return subject;
+}
+
+async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await isSo())) await sleep(5);
+}
+
+describe('the certificate', () => {
+  it('is a self-signed one where none is given, for the names of this machine', async () => {
+    const address = await serve();
+    const socket = dial(address);
+    await once(socket, 'secureConnect');
+    const certificate = socket.getPeerX509Certificate()!;
+    socket.destroy();
+    assert.equal(certificate.subject, 'CN=endpointd');
+    assert.ok(certificate.checkIP('127.0.0.1') !== undefined && certificate.checkHost('localhost') !== undefined);
+  });
+
+  it('that is made is kept in --cert-dir, its key for nobody else, and used again', async () => {
+    const kept = join(directory, 'certs');
+    await serve({ directory: kept });
+    const made = readFileSync(join(kept, 'endpointd.crt'), 'utf8');
+    assert.equal(statSync(join(kept, 'endpointd.key')).mode & 0o777, 0o600);
+    await server!.close();
+    const address = await serve({ directory: kept });
+    const socket = dial(address, { rejectUnauthorized: true, ca: made });
+    await once(socket, 'secureConnect');
+    socket.destroy();
+  });
+
+  it('that is replaced under load is served from then on, and no request fails', async () => {
+    const address = await serve(mount(identityOf('first')));
+    const seen = new Set<string>();
+    let requests = 0;
+    const over = new AbortController();
+    const load = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        const { status } = await ask(address, '/healthz');
+        assert.equal(status, 200);
+        requests++;
+      }
+    };
+    seen.add(await nameServed(address));
+    const clients = [load(), load()];
+    for (const name of ['second', 'third']) {
+      mount(identityOf(name));
+      await until(async () => {
+        const subject = await nameServed(address);
+        seen.add(subject);
+        return subject === `CN=${name}`;
+      });
+    }
+    over.abort();
+    await Promise.all(clients);
+    assert.deepEqual([...seen].toSorted(), ['CN=first', 'CN=second', 'CN=third']);
+    assert.ok(requests > 5, `${requests} requests`);
+    assert.deepEqual(
+      new Set(log.map(({ message }) => message)),
+      new Set(['Serving certificate changed, new connections use it']),
+    );
+  });
+
+  it('that is replaced leaves open connections as they are', async () => {
+    const address = await serve(mount(identityOf('first')));
+    const open = dial(address);
+    await once(open, 'secureConnect');
+    mount(identityOf('second'));
+    await until(async () => (await nameServed(address)) === 'CN=second');
+    open.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n');
+    const [said] = (await once(open, 'data')) as [Buffer];
+    assert.match(said.toString(), /^HTTP\/1\.1 200 OK/);
+    open.destroy();
+  });
+
+  for (const [what, breakIt] of [
+    [
+      'whose key has not come yet',
+      (): void => writeFileSync(join(directory, 'now', 'tls.crt'), identityOf('next').cert),
+    ],
+    [
+      'that is cut off',
+      (): void => writeFileSync(join(directory, 'now', 'tls.crt'), '-----BEGIN CERTIFICATE-----\nMII'),
+    ],
+    ['that is gone', (): void => rmSync(join(directory, 'now', 'tls.crt'))],
+  ] as const) {
+    it(`${what} is told once, and the last one stays in use`, async () => {
+      const address = await serve(mount(identityOf('first')));
+      breakIt();
+      await until(() => log.length > 0);
+      await sleep(3 * FILES_EVERY_MS);
+      assert.equal(await nameServed(address), 'CN=first');
+      assert.deepEqual(
+        log.map(({ level, message }) => [level, message]),
+        [['error', 'Cannot read the serving certificate again, going on with the last one']],
+      );
+      assert.ok(String(log[0]!.fields['err']).includes(directory));
+      mount(identityOf('second'));
+      await until(async () => (await nameServed(address)) === 'CN=second');
+    });
+  }
+
+  it('that is over is served with a warning', async () => {
+    const over = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 86_400_000 * 3, days: 1 });
+    await serve(mount(over));
+    assert.deepEqual(
+      log.map(({ level, message }) => [level, message]),
+      [['warning', 'Serving certificate is not valid today']],
+    );
+  });
+
+  it('that cannot be used at the start is an error that names the file', async () => {
+    const files = mount(identityOf('first'));
+    const other = join(directory, 'other.key');
+    writeFileSync(other, identityOf('other').key);
+    await assert.rejects(serve({ ...files, keyFile: other }), /other\.key is not the key of .*tls\.crt$/);
+    await assert.rejects(serve({ ...files, certFile: join(directory, 'none') }), /ENOENT.*none/);
+    await assert.rejects(serve({ ...files, keyFile: files.certFile }), /does not hold a private key in PEM$/);
+    assert.ok(existsSync(files.certFile));
+  });
+});
+
+describe('authorities of clients', () => {
+  const alice = { tls: { cert: CLIENTS.alice.cert, key: CLIENTS.alice.key } };
+
+  it('that are replaced count for the next connection', async () => {
+    const clientCaFile = join(directory, 'ca.crt');
+    writeFileSync(clientCaFile, AUTHORITIES.proxies);
+    const address = await serve({ clientCaFile });
+    assert.equal((await ask(address, '/metrics', alice)).status, 401);
+    writeFileSync(clientCaFile, AUTHORITIES.users);
+    await until(async () => (await ask(address, '/metrics', alice)).status === 200);
+    writeFileSync(clientCaFile, '');
+    await until(() => log.some(({ level }) => level === 'error'));
+    assert.equal((await ask(address, '/metrics', alice)).status, 200);
+  });
+
+  it('that cannot be used at the start are an error that names flag and file', async () => {
+    const clientCaFile = join(directory, 'ca.crt');
+    await assert.rejects(serve({ clientCaFile }), /^Error: --client-ca-file=.*ca\.crt: ENOENT$/);
+    writeFileSync(clientCaFile, 'nonsense');
+    await assert.rejects(serve({ clientCaFile }), /^Error: --client-ca-file=.*ca\.crt holds no certificate$/);
+  });
+});
+
+describe('TLS', () => {
+  const protocolOf = async (socket: TLSSocket): Promise<string> => {
+    await once(socket, 'secureConnect');
+    const said = `${socket.getProtocol()} ${socket.getCipher().name}`;
+    socket.destroy();
+    return said;
+  };
+
+  it('1.2 and 1.3 are served, 1.1 is not', async () => {
+    const address = await serve();
+    assert.match(await protocolOf(dial(address)), /^TLSv1\.3 /);
+    assert.match(await protocolOf(dial(address, { maxVersion: 'TLSv1.2' })), /^TLSv1\.2 /);
+    const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    await assert.rejects(protocolOf(dial(address, old)));
+  });
+
+  it('1.2 can be refused', async () => {
+    const address = await serve({ minVersion: 'TLSv1.3' });
+    await assert.rejects(protocolOf(dial(address, { maxVersion: 'TLSv1.2' })), /alert protocol version/);
+  });
+
+  it('1.2 has the suites that are named and no others; 1.3 has its own', async () => {
+    const address = await serve({ ciphers: opensslCiphers(['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']) });
+    const old = { maxVersion: 'TLSv1.2' } as const;
+    assert.equal(await protocolOf(dial(address, old)), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384');
+    await assert.rejects(protocolOf(dial(address, { ...old, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })));
+    assert.match(await protocolOf(dial(address)), /^TLSv1\.3 TLS_AES_/);
+  });
+
+  it('is asked for: a plain request is told so', async () => {
+    const address = await serve();
+    const socket = connect(Number(address.split(':')[1]), '127.0.0.1');
+    socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
+    let said = '';
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await once(socket, 'close');
+    assert.equal(said, 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
+  });
+
+  it('handshakes in masses are begun some 50 a second, after 25 at once', async () => {
+    const address = await serve();
+    const socket = dial(address);
+    await once(socket, 'secureConnect');
+    const fromMs = performance.now();
+    let done = 1;
+    const flood = async (): Promise<void> => {
+      while (performance.now() - fromMs < 1000) {
+        const one = dial(address);
+        one.on('error', () => undefined);
+        await Promise.race([once(one, 'secureConnect').then(() => done++), once(one, 'close')]).catch(() => undefined);
+        one.destroy();
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, flood));
+    const seconds = (performance.now() - fromMs) / 1000;
+    assert.ok(done <= 26 + 51 * seconds + 4, `${done} handshakes in ${seconds} s`);
+    socket.destroy();
+  });
+});
+
+it('an address in use is an error', async () => {
+  const address = await serve();
+  const port = Number(address.split(':')[1]);
+  await assert.rejects(serveSecurely(reviews, log, { port }), /EADDRINUSE/);
+  const plain = { gate: () => Promise.resolve(null), pages: () => null, handshakes: null, onAcceptError: assert.fail };
+  await assert.rejects(startHttp({ host: '127.0.0.1', port, ...plain }), /EADDRINUSE/);
+});
+
+it('an answer is all that comes back, whatever stands behind the request', async () => {
+  const address = await serve();
+  const { body, head } = await say(address, 'GET /livez HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n');
+  assert.equal(body, 'page /livez');
+  assert.match(head, /\r\nConnection: close/);
+});
