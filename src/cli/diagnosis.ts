@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { utf8 } from '../lib/bytes-text.ts';
 import { isApiAnswer, readStatus } from '../kube/status.ts';
 import type { Access } from '../node/access.ts';
+import { isAboutCertificates } from '../node/failure.ts';
 import type { Probe, ProbeAnswer, ProbeFailure } from '../node/server-probe.ts';
 
 export interface Finding {
@@ -74,7 +75,7 @@ function connection(look: Look, failure: ProbeFailure): string {
   const { access, words } = look;
   const { origin } = access;
   const reason = failure.code === '' ? failure.message : `${failure.message} (${failure.code})`;
-  if (access.proxyUrl !== null && !isAboutTls(failure)) {
+  if (access.proxyUrl !== null && !isAboutCertificates(failure.code)) {
     return `No way to ${origin} through the proxy ${new URL(access.proxyUrl).host}: ${reason}. Mend ${words.proxy}, the proxy's rules, or NO_PROXY.`;
   }
   switch (failure.code) {
@@ -87,12 +88,8 @@ function connection(look: Look, failure: ProbeFailure): string {
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
       return `${origin} does not speak TLS: mend ${words.server}.`;
   }
-  if (isAboutTls(failure)) return ofCertificates(look, failure);
+  if (isAboutCertificates(failure.code)) return ofCertificates(look, failure);
   return `${origin} gives no answer: ${reason}. Mend ${words.server}, or the network in between (firewall, NetworkPolicy, load balancer).`;
-}
-
-function isAboutTls({ code }: ProbeFailure): boolean {
-  return /CERT|SIGNATURE|ISSUER|SELF_SIGNED|_ALERT_/.test(code);
 }
 
 function ofCertificates({ access, words, nowMs }: Look, { code, message, certificate }: ProbeFailure): string {

@@ -29,6 +29,23 @@ export function failureKind(error: unknown): FailureKind {
   return 'other';
 }
 
+/** How OpenSSL and Node name what they do not like about a certificate, of either side. */
+const OF_CERTIFICATES = /CERT|SIGNATURE|ISSUER|SELF_SIGNED|_ALERT_/;
+
+/** Whether this is the code of a connection that was not made because one side does not trust the other's certificate. */
+export function isAboutCertificates(code: string): boolean {
+  return OF_CERTIFICATES.test(code);
+}
+
+/** The first code in the chain of causes; '' = there is none. */
+export function errorCode(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined) return code;
+  }
+  return '';
+}
+
 /** The words of undici's parser when a connection is closed in the middle of an answer. */
 const CLOSED_EARLY = 'Invalid EOF state';
 

@@ -18,8 +18,11 @@ export interface LiveAccessConfig {
 /** The access in effect and its connections. It is read again now and then, and after a 401. */
 export interface LiveAccess {
   readonly current: () => InEffect;
-  /** The server has said 401 to a request of that generation. */
-  readonly refused: (generation: number) => void;
+  /**
+   * The server has refused the credentials of that generation (401), or shown a certificate that they do not trust. Resolves
+   * when they have been read again: there is another generation then, or nothing has changed.
+   */
+  readonly refused: (generation: number) => Promise<void>;
   /** Ends all connections. */
   readonly close: () => Promise<void>;
 }
@@ -33,7 +36,7 @@ export interface InEffect {
   readonly host: string;
 }
 
-/** A second 401 within this time does not read the credentials again. */
+/** A second refusal within this time does not read the credentials again. */
 const UNAUTHORIZED_REREAD_MS = 1000;
 
 export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
@@ -46,7 +49,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   };
   /** Closing: what is under way ends on its old connection, watches at their own timeout. */
   const retired = new Set<Pools>();
-  let reading = false;
+  let reading: Promise<void> | null = null;
   let refusedAtMs = Number.NEGATIVE_INFINITY;
   let closed = false;
 
@@ -66,16 +69,18 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
     log({ level: 'info', v: 0, message: 'Credentials changed, new connections use them', fields: {} });
   }
 
-  async function reread(why: 'refresh' | 'unauthorized'): Promise<void> {
-    if (reading || closed) return;
-    reading = true;
+  function reread(why: 'refresh' | 'unauthorized'): Promise<void> {
+    if (closed) return Promise.resolve();
+    reading ??= readOnce(why).finally(() => (reading = null));
+    return reading;
+  }
+
+  async function readOnce(why: 'refresh' | 'unauthorized'): Promise<void> {
     try {
       take(await config.readAccess(why));
     } catch (error) {
       const message = 'Cannot read the credentials again, going on with the last ones';
       log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
-    } finally {
-      reading = false;
     }
   }
 
@@ -84,11 +89,15 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
 
   return {
     current: () => inEffect,
-    refused: (generation) => {
+    refused: async (generation) => {
+      if (generation !== inEffect.generation) return;
       const nowMs = performance.now();
-      if (generation !== inEffect.generation || nowMs - refusedAtMs < UNAUTHORIZED_REREAD_MS) return;
+      if (nowMs - refusedAtMs < UNAUTHORIZED_REREAD_MS) {
+        await reading;
+        return;
+      }
       refusedAtMs = nowMs;
-      void reread('unauthorized');
+      await reread('unauthorized');
     },
     close: async () => {
       closed = true;

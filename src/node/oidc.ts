@@ -88,7 +88,7 @@ async function fetchOf(kubeconfig: Kubeconfig, config: Config, issuer: URL): Pro
   const proxy = proxyFromEnvironment(issuer, process.env);
   const tls = ca === null ? {} : { ca };
   const dispatcher = proxy === null ? new Agent({ connect: tls }) : new ProxyAgent({ uri: proxy, requestTls: tls });
-  return async (url, init) => (await fetch(url, { ...init, dispatcher } as object)) as unknown as Response;
+  return (url, init) => fetch(url, { ...init, dispatcher });
 }
 
 type CustomFetch = (url: string, init: object) => Promise<Response>;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { Access } from './access.ts';
-import { failureMessage } from './failure.ts';
+import { errorCode, failureMessage, isAboutCertificates } from './failure.ts';
 import { createPools } from './pools.ts';
 
 export type Probe = ProbeAnswer | ProbeFailure;
@@ -38,8 +38,6 @@ export interface ServerCertificate {
 
 const ANSWER_MS_MAX = 10_000;
 const BODY_BYTES_MAX = 65_536;
-/** How OpenSSL and Node name what is wrong with a server's certificate. */
-const OF_CERTIFICATE = /CERT|SIGNATURE|ISSUER|SELF_SIGNED/;
 
 /** GET of a path below the server's base path. Never rejects. */
 export async function probeServer(access: Access, path: string, userAgent: string): Promise<Probe> {
@@ -62,7 +60,7 @@ export async function probeServer(access: Access, path: string, userAgent: strin
     }
   });
   await Promise.all(Object.values(pools).map((pool) => pool.destroy()));
-  if (failure.kind === 'answer' || !OF_CERTIFICATE.test(failure.code) || access.proxyUrl !== null) return failure;
+  if (failure.kind === 'answer' || !isAboutCertificates(failure.code) || access.proxyUrl !== null) return failure;
   return { ...failure, certificate: await certificateOf(access) };
 }
 
@@ -96,11 +94,7 @@ function textOf(value: string | string[] | undefined): string {
   return typeof value === 'string' ? value : (value?.[0] ?? '');
 }
 
-function failed(error: unknown, byDefault = ''): ProbeFailure {
-  let code = byDefault;
-  for (let cause = error; cause instanceof Error && code === ''; cause = cause.cause) {
-    code = (cause as NodeJS.ErrnoException).code ?? '';
-  }
+function failed(error: unknown, code: string = errorCode(error)): ProbeFailure {
   return { kind: 'failure', code, message: failureMessage(error), certificate: null };
 }
 

@@ -6,7 +6,9 @@ export interface Call {
   readonly request: HttpRequest;
   readonly startedMs: number;
   /** Of the access that it was sent with. */
-  readonly generation: number;
+  generation: number;
+  /** It was refused once (401) and sent again with other credentials. */
+  isSecondTry: boolean;
   readonly timer: NodeJS.Timeout;
   /** undefined until a connection begins to send it: until then nothing can have reached the server. */
   controller: Dispatcher.DispatchController | undefined;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../ports/clock.ts';
 import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
-import { failureKind, failureMessage, type FailureKind } from './failure.ts';
+import { errorCode, failureKind, failureMessage, isAboutCertificates, type FailureKind } from './failure.ts';
 import { createLiveAccess, type LiveAccess, type LiveAccessConfig } from './live-access.ts';
 import { isOpenStream, responseOf, type Call } from './transport-call.ts';
 import { createTransportOutbox, type TransportOutbox } from './transport-outbox.ts';
@@ -80,11 +80,11 @@ export function createTransport(
 
 function send(state: State, request: HttpRequest): void {
   const { calls, closed } = state;
-  const { access, generation, pools } = state.access.current();
   const call: Call = {
     request,
     startedMs: performance.now(),
-    generation,
+    generation: 0,
+    isSecondTry: false,
     timer: setTimeout(() => timedOut(state, call), request.timeoutMs),
     controller: undefined,
     status: 0,
@@ -100,6 +100,14 @@ function send(state: State, request: HttpRequest): void {
     return;
   }
   calls.set(request.id, call);
+  dispatch(state, call);
+}
+
+/** With the credentials of this moment. */
+function dispatch(state: State, call: Call): void {
+  const { request } = call;
+  const { access, generation, pools } = state.access.current();
+  call.generation = generation;
   const headers: Record<string, string | string[]> = {
     ...access.headers,
     'User-Agent': state.config.userAgent,
@@ -165,7 +173,6 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
       call.status = status;
       call.headers = headers;
       if (headers['warning'] !== undefined) logWarnings(state, headers['warning']);
-      if (status === 401) state.access.refused(call.generation);
       if (!isOpenStream(call)) return;
       clearTimeout(call.timer);
       observe(state, call, String(status));
@@ -182,13 +189,28 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
         settle(state, call, { type: 'ended', id: call.request.id, error: null });
         return;
       }
-      settle(state, call, responseOf(call));
       observe(state, call, String(call.status));
+      if (call.status === 401 && !call.isSecondTry) void tryAgain(state, call);
+      else settle(state, call, responseOf(call));
     },
     onResponseError(_controller, error) {
+      // The authority may have been replaced, in the server first.
+      if (isAboutCertificates(errorCode(error))) void state.access.refused(call.generation);
       fail(state, call, failureKind(error), failureMessage(error));
     },
   };
+}
+
+/** What was refused for its credentials was not carried out: with other ones it is sent once more. */
+async function tryAgain(state: State, call: Call): Promise<void> {
+  await state.access.refused(call.generation);
+  if (call.settled) return;
+  if (call.generation === state.access.current().generation) {
+    settle(state, call, responseOf(call));
+    return;
+  }
+  Object.assign(call, { isSecondTry: true, controller: undefined, status: 0, headers: {}, chunks: [], bytes: 0 });
+  dispatch(state, call);
 }
 
 function takeData(state: State, call: Call, chunk: Uint8Array): void {

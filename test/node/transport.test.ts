@@ -73,25 +73,76 @@ test('a stream has a connection of its own, also after one that has ended', asyn
   assert.equal(world.connections(), 3);
 });
 
-test('a 401 is delivered, and the credentials are read again once', async () => {
+/** A server that knows one token, and what is read when it knows it no more. */
+function refusing(known: string, readAgain: string) {
   const reads: string[] = [];
-  await using world = await disposable(
-    socketWorld((request) => ({ status: request.headers['authorization'] === 'Bearer new' ? 200 : 401, body: '' }), {
-      accessOf: (origin) => ({ ...plainAccess(origin), headers: { Authorization: 'Bearer old' } }),
+  const headersOf = (token: string) => ({ Authorization: `Bearer ${token}` });
+  const world = disposable(
+    socketWorld(({ headers }) => ({ status: headers['authorization'] === `Bearer ${known}` ? 200 : 401, body: '' }), {
+      accessOf: (origin) => ({ ...plainAccess(origin), headers: headersOf('old') }),
       readAccess: (why, origin) => {
         reads.push(why);
-        return Promise.resolve({ ...plainAccess(origin), headers: { Authorization: 'Bearer new' } });
+        return Promise.resolve({ ...plainAccess(origin), headers: headersOf(readAgain) });
       },
     }),
   );
-  for (let i = 0; i < 5; i++) world.transport.send(httpRequest());
+  return { reads, world };
+}
+
+test('after a 401 credentials are read again once, and what was refused sent again', async () => {
+  const { reads, world: making } = refusing('new', 'new');
+  await using world = await making;
+  for (let i = 0; i < 5; i++) {
+    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([i]) }));
+  }
   await world.until(() => world.events.length === 5);
-  assert.ok(world.events.every((event) => event.type === 'response' && event.status === 401));
+  assert.ok(world.events.every((event) => event.type === 'response' && event.status === 200));
   assert.deepEqual(reads, ['unauthorized']);
-  world.transport.send(httpRequest());
-  await world.until(() => world.events.length === 6);
-  assert.equal(world.events[5]?.type === 'response' && world.events[5].status, 200);
-  assert.equal(world.connections() <= 5, true, 'a new token needs no new connection');
+  assert.equal(world.observed.filter(({ code }) => code === '401').length, world.seen.length - 5);
+});
+
+test('a 401 is delivered where the credentials are still the same, or are refused too', async () => {
+  for (const readAgain of ['old', 'newer']) {
+    const { reads, world: making } = refusing('new', readAgain);
+    await using world = await making;
+    world.transport.send(httpRequest());
+    await world.until(() => world.events.length === 1);
+    assert.equal(world.events[0]?.type === 'response' && world.events[0].status, 401);
+    assert.deepEqual([reads, world.seen.length], [['unauthorized'], readAgain === 'old' ? 1 : 2]);
+  }
+});
+
+test('a new token leaves the connections as they are', async () => {
+  const { world: making } = refusing('new', 'new');
+  await using world = await making;
+  for (let i = 1; i <= 3; i++) {
+    world.transport.send(httpRequest());
+    await world.until(() => world.events.length === i);
+  }
+  // The second one is for what is sent again before the first one is free.
+  assert.ok(world.connections() <= 2, String(world.connections()));
+  assert.equal(world.seen.length, 4);
+});
+
+test('what is cancelled while the credentials are read is not sent again', async () => {
+  const read = Promise.withResolvers<void>();
+  let reads = 0;
+  await using world = await disposable(
+    socketWorld(() => ({ status: 401, body: '' }), {
+      readAccess: async (_why, origin) => {
+        reads++;
+        await read.promise;
+        return { ...plainAccess(origin), headers: { Authorization: 'Bearer new' } };
+      },
+    }),
+  );
+  const request = httpRequest();
+  world.transport.send(request);
+  await world.until(() => reads === 1);
+  world.transport.cancel(request.id);
+  read.resolve();
+  await world.quiet();
+  assert.deepEqual([world.events.length, world.seen.length], [0, 1]);
 });
 
 test('credentials that cannot be read again leave the last ones in use', async () => {
