@@ -163,7 +163,7 @@ describe('a look at the API server', () => {
     const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 5 });
     await using server = await startStub(apiServer(), tls);
     tlsKubeconfig(server, PKI.ca);
-    await expectFound(/signed by "endpointd serve", which "certificate-authority" in kubeconfig .* does not hold/);
+    await expectFound(/signed by "endpointd", which "certificate-authority" in kubeconfig .* does not hold/);
   });
 
   it('finds a certificate for another name', async () => {
@@ -259,7 +259,7 @@ describe('a look at the API server', () => {
 });
 
 it('endpointd run says it in the log and in /readyz?verbose', async () => {
-  const flags = ['--master=http://127.0.0.1:1', '--secure-port=0', '--shards=0'];
+  const flags = ['--master=http://127.0.0.1:1', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0', '--shards=0'];
   const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let said = '';
