@@ -22,6 +22,8 @@ export interface FaultProxy {
   heal(): void;
   /** Exchanges that the fault has struck since it was set: 0 = it has shown nothing. */
   readonly struck: number;
+  /** Paths of the requests among them that were struck before they went on. */
+  readonly struckPaths: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ interface ProxyState {
   readonly prng: Prng;
   fault: ProxyFault | null;
   struck: number;
+  struckPaths: string[];
   /** Of clients that a fault holds up. */
   readonly held: Set<Socket>;
   readonly timers: Set<NodeJS.Timeout>;
@@ -51,6 +54,7 @@ export async function startFaultProxy(cluster: Cluster, seed: number): Promise<F
     prng,
     fault: null,
     struck: 0,
+    struckPaths: [],
     held: new Set(),
     timers: new Set(),
   };
@@ -80,9 +84,13 @@ export async function startFaultProxy(cluster: Cluster, seed: number): Promise<F
     get struck() {
       return state.struck;
     },
+    get struckPaths() {
+      return state.struckPaths;
+    },
     setFault(fault) {
       state.fault = fault;
       state.struck = 0;
+      state.struckPaths = [];
     },
     heal,
     async stop() {
@@ -98,6 +106,7 @@ function serve(state: ProxyState, request: IncomingMessage, response: ServerResp
   const kind = kindOf(request);
   const met = kind === 'watch' ? null : draw(state, kind);
   if (met?.at === 'request') {
+    state.struckPaths.push(request.url!);
     strikeRequest(state, met, request, response);
     return;
   }

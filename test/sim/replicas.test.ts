@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { playReplicas } from './replicas.ts';
+import { TIMES } from '../support/election-world.ts';
 import { seeds } from '../support/runs.ts';
 
 it('no write is sent outside a lease, and all is right at the end', (test) => {
@@ -14,4 +15,12 @@ it('no write is sent outside a lease, and all is right at the end', (test) => {
   }
   test.diagnostic(`${count} seeds from ${first}, ${leaders} leaders`);
   assert.ok(leaders > count, 'leaders change');
+});
+
+it('a process that acts too long on its last renewal is noticed', () => {
+  const { first, count } = { first: 1, count: 30 };
+  const wrong = Array.from({ length: count }, (_, i) => first + i).find((seed) =>
+    playReplicas(seed, 2 * TIMES.renewDeadlineMs).wrong?.includes('its last renewal was sent'),
+  );
+  assert.notEqual(wrong, undefined, `none of ${count} seeds`);
 });

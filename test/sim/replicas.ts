@@ -77,14 +77,16 @@ interface Stage {
   readonly lagMs: number;
 }
 
-export function playReplicas(seed: number): ReplicasOutcome {
+/** @param renewDeadlineMs of the processes; the oracle has the right one */
+export function playReplicas(seed: number, renewDeadlineMs = TIMES.renewDeadlineMs): ReplicasOutcome {
   const told: string[] = [];
   let leaders = 0;
   try {
     const story = makeStory(seed);
     const prng = createPrng(seed + 3);
     const acts = drawActs(story.happenings, prng);
-    const stage = begin(seed, story.world, acts, prng, told, () => leaders++);
+    const sims = createSims(seed, story.world, prng, renewDeadlineMs);
+    const stage = begin({ sims, seed, world: story.world, acts, prng, told, onLeader: () => leaders++ });
     happen(stage, acts);
     untilRight(stage);
     rest(stage);
@@ -124,14 +126,7 @@ function drawActs(happenings: ReturnType<typeof makeStory>['happenings'], prng: 
   return acts.filter(({ what, replica }) => fits(what, replica)).toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function begin(
-  seed: number,
-  world: Run['world'],
-  acts: readonly Act[],
-  prng: Prng,
-  told: string[],
-  onLeader: () => void,
-): Stage {
+function createSims(seed: number, world: Run['world'], prng: Prng, renewDeadlineMs: number): Sim[] {
   const config: SimConfig = {
     seed,
     shards: world.shards,
@@ -140,10 +135,25 @@ function begin(
     serviceClusterIPRanges: ['10.96.0.0/12', 'fd00::/108'],
     options: { endpoints: true, slices: true, mirroring: true, optOutLabel: OPT_OUT_LABEL, ...world.options },
   };
-  const draw = (): 'warm' | 'cold' => (nextInt(prng, 3) === 0 ? 'cold' : 'warm');
-  const first = createSim({ ...config, leadership: leadershipOf('a', draw()) });
-  const second = createSim({ ...config, seed: seed + 1, beside: first, leadership: leadershipOf('b', draw()) });
-  const sims = [first, second];
+  const leadership = (identity: string): SimConfig['leadership'] => ({
+    ...leadershipOf(identity, nextInt(prng, 3) === 0 ? 'cold' : 'warm'),
+    renewDeadlineMs,
+  });
+  const first = createSim({ ...config, leadership: leadership('a') });
+  return [first, createSim({ ...config, seed: seed + 1, beside: first, leadership: leadership('b') })];
+}
+
+interface Play extends Pick<Stage, 'told'> {
+  readonly sims: readonly Sim[];
+  readonly seed: number;
+  readonly world: Run['world'];
+  readonly acts: readonly Act[];
+  readonly prng: Prng;
+  readonly onLeader: () => void;
+}
+
+function begin({ sims, seed, world, acts, prng, told, onLeader }: Play): Stage {
+  const first = sims[0]!;
   makeWorld(first, world, createPrng(seed + 2));
   const troubles = new Set<Trouble>(acts.map(({ deed }) => deed.trouble));
   const runs = sims.map((sim): Run => ({
