@@ -257,6 +257,7 @@ describe('once endpointd has begun', () => {
     const from = written(endpointd).length;
     manager.run(500);
     assert.equal(written(endpointd).length, from + 2);
+    assert.equal(lines(endpointd, 'Waits for nobody').length, 1);
   });
 
   it('the replica that takes over writes at once', () => {

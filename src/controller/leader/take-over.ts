@@ -12,7 +12,7 @@ import { onWriteAnswered } from '../writes/writes.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
-import { hasTakenOver } from './hand-over.ts';
+import { hasTakenOver, TOOK_OVER_ANNOTATION } from './hand-over.ts';
 import { giveUpHandOver, stepHandOver } from './hand-over-steps.ts';
 import { otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
@@ -75,7 +75,12 @@ function wakeHandOver(state: ControllerState, leadership: Leadership, now: Now):
   const { handOver, elector } = leadership;
   if (handOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
   if (!hasTakenOver(leadership)) return stepHandOver(state, leadership, handOver, now);
-  if (handOver.step.name === 'decided') tell(state, leadership, `took over from ${handOver.from}`, now);
+  const manager = handOver.from;
+  if (handOver.step.name === 'decided') tell(state, leadership, `took over from ${manager}`, now);
+  else if (handOver.step.name !== 'begun') {
+    const message = 'Waits for nobody: the Lease says that endpointd has taken over before';
+    state.outbox.log('info', 0, message, { manager, annotation: TOOK_OVER_ANNOTATION });
+  }
   handOver.step = { name: 'begun' };
   handOver.due.clear();
   leadership.tookOverAtMs = now.nowMs;
@@ -91,7 +96,8 @@ export function hasLeftLease({ leadership }: ControllerState): boolean {
 export function beginLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   tell(state, leadership, 'became leader', now);
-  if (hasTakenOver(leadership)) beginWriting(state, leadership, now);
+  // Else that is seen to in this step (`wakeHandOver`).
+  if (leadership.handOver === null) beginWriting(state, leadership, now);
 }
 
 function beginWriting(state: ControllerState, leadership: Leadership, now: Now): void {
