@@ -1,0 +1,22 @@
+package endpointslice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	discoveryinformers "k8s.io/client-go/informers/discovery/v1"
+	clientset "k8s.io/client-go/kubernetes"
+
+	"endpointd.dev/test/upstream/endpointd"
+)
+
+// NewController gives endpointd in place of the controller of this package.
+func NewController(_ context.Context, _ coreinformers.PodInformer, _ coreinformers.ServiceInformer,
+	_ coreinformers.NodeInformer, _ discoveryinformers.EndpointSliceInformer, maxEndpointsPerSlice int32,
+	client clientset.Interface, batchPeriod time.Duration) *endpointd.Controller {
+	return endpointd.New(client, "endpointslice-controller", "concurrent-service-endpoint-syncs",
+		fmt.Sprintf("--max-endpoints-per-slice=%d", maxEndpointsPerSlice),
+		"--endpointslice-updates-batch-period="+batchPeriod.String())
+}
