@@ -10,6 +10,7 @@ import type { Run } from './part.ts';
 
 /** Tests of sig-network that look at objects alone: with kwok no pod has a network, and nobody can run a command in one. */
 const FOCUS: readonly string[] = [
+  'API Server should have Endpoints and EndpointSlices pointing to API Server',
   'EndpointSlice should create Endpoints and EndpointSlices for Pods matching a Service',
   'EndpointSlice should create and delete EndpointSlices for a Service with a selector that matches no pods',
   'EndpointSlice should support creating EndpointSlice API operations',

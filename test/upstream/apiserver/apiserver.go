@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -128,6 +129,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t := targetOf(r.URL.Path)
 	_, known := kinds[t.resource]
 	switch {
+	case r.URL.Path == "/version":
+		answer(w, http.StatusOK, version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"})
+	case r.URL.Path == "/apis/discovery.k8s.io/v1":
+		answer(w, http.StatusOK, resourcesOf("discovery.k8s.io/v1", "endpointslices"))
+	case strings.HasPrefix(t.resource, "selfsubject") && r.Method == http.MethodPost:
+		s.review(w, r)
 	case t.resource == "events" && r.Method == http.MethodPost:
 		s.takeEvent(w, r)
 	case known && r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
@@ -144,6 +151,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Unlock()
 		answerStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "no such path")
 	}
+}
+
+func resourcesOf(groupVersion, resource string) metav1.APIResourceList {
+	return metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: groupVersion,
+		APIResources: []metav1.APIResource{{Name: resource, Namespaced: true, Kind: kinds[resource].Kind}},
+	}
+}
+
+// Who asks may do everything.
+func (s *Server) review(w http.ResponseWriter, r *http.Request) {
+	var review map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		answerStatus(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return
+	}
+	review["status"] = map[string]any{"allowed": true, "userInfo": map[string]any{"username": "test"}}
+	answer(w, http.StatusCreated, review)
 }
 
 func (s *Server) get(w http.ResponseWriter, t target) {
