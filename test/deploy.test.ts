@@ -4,33 +4,77 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
+import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-}
-
-/** Never asked for by itself: admission looks whether we might. */
-const ASKED_BY_ADMISSION = [
-  '/endpoints/restricted create',
-  '/endpoints/finalizers update',
-  '/services/finalizers update',
-];
-
-function granted(): string[] {
-  const text = readFileSync(join(import.meta.dirname, '..', 'deploy', 'rbac.yaml'), 'utf8');
-  const objects = loadAll(text) as { readonly kind: string; readonly rules?: readonly Rule[] }[];
-  const rules = objects
-    .filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role')
-    .flatMap((role) => role.rules ?? []);
-  return rules.flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${group}/${resource} ${verb}`))),
-  );
-}
+import { alerts, allExpressions } from './support/monitoring.ts';
+import { unknownIn } from './support/promql.ts';
+import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
 test('deploy/rbac.yaml grants what the three controllers ask for, and nothing more', () => {
   const asked = askedBy({ endpoints: true, slices: true, mirroring: true });
-  assert.deepEqual(granted().sort(), [...asked, ...ASKED_BY_ADMISSION].sort());
+  const granted = rolesOf('rbac.yaml').flatMap(({ rules }) => rules.flatMap(rightsIn));
+  assert.deepEqual(granted.sort(), [...asked, ...ASKED_BY_ADMISSION].sort());
+});
+
+test('alerts and dashboard ask for metrics and labels that there are', () => {
+  const exported = new Map(
+    CATALOGUE.flatMap(({ name, type, labelNames }) => {
+      const labels = new Set<string>(labelNames);
+      const bucket = [`${name}_bucket`, new Set([...labels, 'le'])] as const;
+      return type === 'histogram' ? [bucket, [`${name}_sum`, labels], [`${name}_count`, labels]] : [[name, labels]];
+    }),
+  );
+  const runtime = /^metric process_/;
+  for (const { title, expr } of allExpressions()) {
+    assert.deepEqual(
+      unknownIn(expr, exported).filter((problem) => !runtime.test(problem)),
+      [],
+      title,
+    );
+  }
+});
+
+test('each alert says what to do, and where in the manual more stands', () => {
+  const manual = readFileSync(join(import.meta.dirname, '..', 'docs/manual.md'), 'utf8');
+  const sections = [...manual.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+  assert.ok(alerts().length >= 6);
+  for (const { alert, annotations } of alerts()) {
+    const [, section] = /^[A-Z].{20,}: docs\/manual\.md#([\w-]+)$/.exec(annotations.runbook) ?? [];
+    assert.ok(sections.includes(section ?? ''), `${alert}: ${annotations.runbook}`);
+  }
+});
+
+interface StaticPod {
+  readonly spec: {
+    readonly serviceAccountName?: string;
+    readonly volumes: readonly Readonly<Record<string, unknown>>[];
+  };
+}
+
+test('the static pod names no service account, Secret or ConfigMap', () => {
+  const text = readFileSync(join(import.meta.dirname, '..', 'deploy/static-pod/endpointd.yaml'), 'utf8');
+  const [{ spec }] = loadAll(text) as [StaticPod];
+  assert.equal(spec.serviceAccountName, undefined);
+  assert.deepEqual(
+    spec.volumes.map((volume) => Object.keys(volume)),
+    [['name', 'hostPath']],
+  );
+  assert.doesNotMatch(text, /secretKeyRef|configMapKeyRef|envFrom/);
+});
+
+test('all that is deployed has the version of the package', () => {
+  const root = join(import.meta.dirname, '..');
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  assert.match(read('deploy/kustomization.yaml'), new RegExp(`newTag: ${version}\n`));
+  assert.match(read('deploy/static-pod/endpointd.yaml'), new RegExp(`image: endpointd:${version}\n`));
+  assert.match(
+    read('deploy/helm/endpointd/Chart.yaml'),
+    new RegExp(`^version: ${version}\nappVersion: ${version}\n`, 'm'),
+  );
 });

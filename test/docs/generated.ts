@@ -1,6 +1,7 @@
 /** The documents that are made from data, whole or in part. `npm run docs` writes them, and a test compares them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chartRoles } from './chart-roles.ts';
 import { differencesPage } from './differences-page.ts';
 import {
   EXPLAIN_PARTS,
@@ -27,6 +28,7 @@ export interface GeneratedDocument {
 export const GENERATED: readonly GeneratedDocument[] = [
   whole('docs/differences.md', differencesPage),
   whole('docs/metrics.md', metricsPage),
+  whole('deploy/helm/endpointd/templates/rbac.yaml', chartRoles),
   inPart('docs/manual.md', RUN_PARTS),
   inPart('docs/explain.md', EXPLAIN_PARTS),
   inPart('docs/live-view.md', TOP_PARTS),

@@ -42,6 +42,11 @@ const ETCDUTL: GoModule = {
   release: 'etcd v3.6.16',
   packages: { etcdutl: 'go.etcd.io/etcd/etcdutl/v3' },
 };
+const HELM: GoModule = {
+  directory: join(import.meta.dirname, 'helm'),
+  release: 'Helm v4.3.1',
+  packages: { helm: 'helm.sh/helm/v4/cmd/helm' },
+};
 const BUILD_MINUTES_MAX = 30;
 const LOCK_POLL_MS = 500;
 
@@ -68,6 +73,14 @@ export async function kubeBinaries(): Promise<KubeBinaries> {
  */
 export async function etcdutlBinary(): Promise<string> {
   return (await findOrBuild(ETCDUTL)).get('etcdutl')!;
+}
+
+/**
+ * The path of helm, found or built in the same way (about two minutes from nothing).
+ * @throws Error that says what to install, when there is neither a binary nor Go
+ */
+export async function helmBinary(): Promise<string> {
+  return (await findOrBuild(HELM)).get('helm')!;
 }
 
 /** Paths by the names of the programs. */
@@ -148,7 +161,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function buildOne({ directory, release, packages }: GoModule, path: string, name: string): Promise<void> {
+async function buildOne(module: GoModule, path: string, name: string): Promise<void> {
+  const { directory, release, packages } = module;
   const stamp = 'k8s.io/component-base/version.git';
   const flags = `-s -w -X ${stamp}Version=${VERSION.git} -X ${stamp}Major=${VERSION.major} -X ${stamp}Minor=${VERSION.minor}`;
   const part = `${path}.part`;

@@ -121,19 +121,4 @@ describe('two replicas', () => {
     const log = await readFile(leader.logPath, 'utf8');
     assert.match(log, /This process leads no longer/);
   });
-
-  it('the API server takes all of deploy/ and tells no warning', async () => {
-    const { stdout, stderr } = await run(cluster.binaries.kubectl, [
-      `--kubeconfig=${cluster.kubeconfigPath}`,
-      'apply',
-      '-k',
-      DEPLOY,
-      '--dry-run=server',
-    ]);
-    assert.equal(stderr, '');
-    const kinds = stdout.split('\n').map((line) => line.split('/')[0]);
-    for (const kind of ['deployment.apps', 'poddisruptionbudget.policy', 'service', 'serviceaccount']) {
-      assert.ok(kinds.includes(kind), stdout);
-    }
-  });
 });

@@ -1,0 +1,266 @@
+/** Every way to install endpointd, with the real kubectl and helm before a real API server. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { loadAll } from 'js-yaml';
+import { Agent, request } from 'undici';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { helmBinary } from './binaries.ts';
+import { clientOf, differences } from './client.ts';
+import { startCluster, type Cluster } from './cluster.ts';
+import { startEndpointd } from './endpointd.ts';
+import { createPod, createService, createWorld, until } from './world.ts';
+
+const run = promisify(execFile);
+const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy');
+const CHART = join(DEPLOY, 'helm', 'endpointd');
+
+interface Choice {
+  readonly title: string;
+  readonly components: readonly string[];
+  readonly values: readonly string[];
+  /** Default kube-system. */
+  readonly namespace?: string;
+}
+
+const CHOICES: readonly Choice[] = [
+  { title: 'nothing chosen', components: [], values: [] },
+  { title: 'the network of the nodes', components: ['host-network'], values: ['hostNetwork=true'] },
+  { title: 'another namespace', components: ['own-namespace'], values: [], namespace: 'endpointd' },
+  { title: 'a ServiceMonitor', components: ['service-monitor'], values: ['serviceMonitor.enabled=true'] },
+  {
+    title: "upstream's job",
+    components: ['service-monitor', 'upstream-job'],
+    values: ['serviceMonitor.enabled=true', 'serviceMonitor.upstreamJob=true'],
+  },
+  { title: 'alerts', components: ['alerts'], values: ['alerts.enabled=true'] },
+  { title: 'the dashboard', components: ['dashboard'], values: ['dashboard.enabled=true'] },
+  {
+    title: 'everything',
+    components: ['service-monitor', 'upstream-job', 'alerts', 'dashboard', 'own-namespace', 'host-network'],
+    values: [
+      'hostNetwork=true',
+      'serviceMonitor.enabled=true',
+      'serviceMonitor.upstreamJob=true',
+      'alerts.enabled=true',
+      'dashboard.enabled=true',
+    ],
+    namespace: 'endpointd',
+  },
+];
+
+/** What `helm` says of a value that makes no sense, by the flag that sets it. */
+const REFUSED: Readonly<Record<string, RegExp>> = {
+  'replica=3': /additional properties 'replica' not allowed/,
+  'replicas=two': /at '\/replicas': got string, want integer/,
+  'image.repository=': /at '\/image\/repository': minLength/,
+  'image.digest=latest': /at '\/image\/digest': 'latest' does not match pattern/,
+  'image.pullPolicy=Sometimes': /at '\/image\/pullPolicy': value must be one of/,
+  'flags={-v}': /at '\/flags\/0': '-v' does not match pattern/,
+  'flags={--leader-elect-resource-name=other}': /at '\/flags\/0': 'not' failed/,
+  'networkPolicy.apiServerPorts={0}': /at '\/networkPolicy\/apiServerPorts\/0': minimum/,
+  'serviceMonitor.interval=often': /at '\/serviceMonitor\/interval': 'often' does not match pattern/,
+};
+
+/** Objects of the Prometheus operator, as far as the API server has to know them. */
+const OPERATOR_KINDS = { servicemonitors: 'ServiceMonitor', prometheusrules: 'PrometheusRule' };
+
+interface AnyObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+describe('installed', () => {
+  let cluster: Cluster;
+  let client: ApiClient;
+  let helm: string;
+
+  before(async () => {
+    helm = await helmBinary();
+    cluster = await startCluster({ rbac: true, priorityAndFairness: true });
+    client = clientOf(cluster);
+    await kubectl('create', 'namespace', 'endpointd');
+    const kinds = join(cluster.directory, 'kinds.yaml');
+    await writeFile(kinds, Object.entries(OPERATOR_KINDS).map(definitionOf).join('---\n'));
+    await kubectl('apply', '-f', kinds);
+    await kubectl('wait', '--for=condition=Established', '-f', kinds);
+  });
+
+  after(async () => {
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  async function kubectl(...args: string[]): Promise<string> {
+    const { stdout, stderr } = await run(cluster.binaries.kubectl, [`--kubeconfig=${cluster.kubeconfigPath}`, ...args]);
+    assert.equal(stderr, '');
+    return stdout;
+  }
+
+  /** An overlay as an operator writes it, rendered. */
+  async function kustomized({ title, components }: Choice): Promise<string> {
+    const directory = join(cluster.directory, title.replaceAll(/\W/g, '-'));
+    await mkdir(directory, { recursive: true });
+    const base = relative(directory, DEPLOY);
+    const overlay = { resources: [base], components: components.map((name) => `${base}/components/${name}`) };
+    await writeFile(join(directory, 'kustomization.yaml'), JSON.stringify(overlay));
+    return kubectl('kustomize', directory);
+  }
+
+  async function templated(choice: Pick<Choice, 'values' | 'namespace'>): Promise<string> {
+    const { values, namespace = 'kube-system' } = choice;
+    const set = values.flatMap((value) => ['--set', value]);
+    return (await run(helm, ['template', 'endpointd', CHART, '--namespace', namespace, ...set])).stdout;
+  }
+
+  for (const choice of CHOICES) {
+    it(`${choice.title}: the chart makes what kustomize makes, and the API server takes it`, async () => {
+      const text = await kustomized(choice);
+      assert.deepEqual(byName(await templated(choice)), byName(text));
+      const rendered = join(cluster.directory, 'rendered.yaml');
+      await writeFile(rendered, text);
+      const taken = await kubectl('apply', '-f', rendered, '--dry-run=server');
+      assert.equal(taken.trim().split('\n').length, Object.keys(byName(text)).length);
+    });
+  }
+
+  it('the chart is clean for helm lint --strict', async () => {
+    await run(helm, ['lint', '--strict', CHART]);
+  });
+
+  for (const [value, said] of Object.entries(REFUSED)) {
+    it(`the chart refuses ${value}`, async () => {
+      await assert.rejects(templated({ values: [value] }), (error: Error) => said.test(error.message));
+    });
+  }
+
+  it('a second name has a Lease and roles of its own', async () => {
+    const objects = byName(
+      await templated({ values: ['name=slices', 'flags={--controllers=endpointslice-controller}'] }),
+    );
+    const role = objects['Role kube-system/slices-leader-election'] as { rules?: object[] };
+    assert.deepEqual(role.rules?.at(-1), {
+      apiGroups: ['coordination.k8s.io'],
+      resources: ['leases'],
+      resourceNames: ['slices'],
+      verbs: ['get', 'watch', 'update'],
+    });
+    const { args } = containerOf(objects['Deployment kube-system/slices']);
+    assert.deepEqual(args?.slice(-2), [
+      '--leader-elect-resource-name=slices',
+      '--controllers=endpointslice-controller',
+    ]);
+  });
+
+  it('helm installs, upgrades and removes it, and leaves nothing', async () => {
+    const flags = ['--namespace', 'endpointd', '--kubeconfig', cluster.kubeconfigPath];
+    await run(helm, ['install', 'endpointd', CHART, ...flags, '--set', 'alerts.enabled=true']);
+    const image = [
+      '--set',
+      'image.repository=registry.example/endpointd',
+      '--set',
+      `image.digest=sha256:${'0'.repeat(64)}`,
+    ];
+    await run(helm, ['upgrade', 'endpointd', CHART, ...flags, ...image]);
+    const deployment = JSON.parse(
+      await kubectl('get', 'deployment/endpointd', '-n', 'endpointd', '-o', 'json'),
+    ) as object;
+    assert.equal(containerOf(deployment).image, `registry.example/endpointd@sha256:${'0'.repeat(64)}`);
+    await run(helm, ['uninstall', 'endpointd', ...flags]);
+    const kinds = 'deployment,service,serviceaccount,pdb,networkpolicy,role,rolebinding,prometheusrule';
+    const left = await kubectl('get', `${kinds},clusterrole,clusterrolebinding,flowschema`, '-A', '-o', 'name');
+    assert.deepEqual(
+      left.split('\n').filter((name) => name.includes('endpointd')),
+      [],
+    );
+  });
+
+  it("outside of kube-system its requests have the share of kube-controller-manager's", async () => {
+    await kubectl('apply', '-k', join(cluster.directory, 'another-namespace'));
+    const account = 'system:serviceaccount:endpointd:endpointd';
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/endpointd';
+    await until(async () => (await levelOf('/api/v1/services', account)) === 'workload-high');
+    assert.equal(await levelOf('/apis/discovery.k8s.io/v1/endpointslices', account), 'workload-high');
+    assert.equal(await levelOf(lease, account), 'leader-election');
+    assert.equal(
+      await levelOf(`${lease.replace(/\/[^/]+$/, '')}?watch=1&timeoutSeconds=1`, account),
+      'leader-election',
+    );
+    assert.equal(await levelOf('/api/v1/services', 'system:serviceaccount:endpointd:other'), 'workload-low');
+  });
+
+  /** Name of the priority level that a GET is counted in. */
+  async function levelOf(path: string, user: string): Promise<string> {
+    const dispatcher = new Agent({ connect: { ca: await readFile(cluster.caFile, 'utf8') } });
+    try {
+      const headers = { authorization: `Bearer ${cluster.token}`, 'impersonate-user': user };
+      const answer = await request(`${cluster.url}${path}`, { dispatcher, headers });
+      await answer.body.dump();
+      const uid = String(answer.headers['x-kubernetes-pf-prioritylevel-uid']);
+      const levels = await client.list('/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations');
+      return (
+        levels.items.find(({ metadata }) => metadata?.uid === uid)?.metadata?.name ?? `${answer.statusCode} ${uid}`
+      );
+    } finally {
+      await dispatcher.close();
+    }
+  }
+
+  it('a static pod is taken, and its User gets to the first right slice', async () => {
+    const files = ['rbac.yaml', 'static-pod/identity.yaml'].flatMap((name) => ['-f', join(DEPLOY, name)]);
+    await kubectl('apply', ...files);
+    await kubectl('apply', '-f', join(DEPLOY, 'static-pod', 'endpointd.yaml'), '--dry-run=server');
+    const world = await createWorld(client, 'shop');
+    await createService(world, 'web');
+    await createPod(world, 'web-1', { ip: '10.1.1.1', labels: { app: 'web' } });
+    const kubeconfigPath = join(cluster.directory, 'endpointd.conf');
+    const text = await readFile(cluster.kubeconfigPath, 'utf8');
+    await writeFile(kubeconfigPath, text.replace(/user: \{ token: (\S+) \}/, 'user: { token: $1, as: endpointd }'));
+    const endpointd = await startEndpointd({ ...cluster, kubeconfigPath }, ['--leader-elect=true']);
+    try {
+      await until(async () => (await differences(client)).length === 0);
+      assert.doesNotMatch(await readFile(endpointd.logPath, 'utf8'), /forbidden/i);
+      await until(async () => (await levelOf('/api/v1/pods', 'endpointd')) === 'workload-high');
+    } finally {
+      await endpointd.kill9();
+    }
+  });
+});
+
+/** By kind, namespace and name. */
+function byName(text: string): Readonly<Record<string, object>> {
+  const objects = (loadAll(text) as (AnyObject | null)[]).filter((object) => object !== null);
+  return Object.fromEntries(
+    objects.map((object) => [`${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}`, object]),
+  );
+}
+
+interface Container {
+  readonly image?: string;
+  readonly args?: readonly string[];
+}
+
+function containerOf(deployment: object | undefined): Container {
+  const { spec } = deployment as { spec: { template: { spec: { containers: [Container] } } } };
+  return spec.template.spec.containers[0];
+}
+
+function definitionOf([plural, kind]: [plural: string, kind: string]): string {
+  const group = 'monitoring.coreos.com';
+  return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: ${plural}.${group} }
+spec:
+  group: ${group}
+  scope: Namespaced
+  names: { kind: ${kind}, plural: ${plural} }
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+`;
+}
