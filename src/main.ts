@@ -37,6 +37,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'what the controllers of a cluster read and write, as a file; reads only',
     load: async () => (await import('./cli/record.ts')).record,
   },
+  tune: {
+    summary: 'which batch periods, syncs and QPS to set, from a recording or a profile',
+    load: async () => (await import('./cli/tune.ts')).tune,
+  },
   top: {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
     load: async () => (await import('./cli/top.ts')).top,

@@ -11,6 +11,7 @@ import { parseRecordFlags } from '../src/cli/record-flags.ts';
 import { parseRetireEndpointsFlags } from '../src/cli/retire-endpoints.ts';
 import { parseServeFlags } from '../src/cli/serve.ts';
 import { parseTopFlags } from '../src/cli/top.ts';
+import { parseTuneFlags } from '../src/cli/tune-flags.ts';
 import { EVENT_REASONS } from '../src/controller/reports/event-reasons.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 
@@ -85,6 +86,7 @@ test('flags that the documents name exist', () => {
     parseEndpointsReadersFlags,
     parseExplainFlags,
     parseTopFlags,
+    parseTuneFlags,
     parseVerifyFlags,
   ].map((parse) => flagsOf(parse));
   const told = code.flatMap(({ said }) => said.match(/^--[\w-]+(?![\w*-])/) ?? []);

@@ -32,7 +32,7 @@ export function shardsDefault(cores: number): number {
   return cores <= 2 ? 0 : Math.min(cores - 1, 4);
 }
 
-const CONNECTION = {
+export const CONNECTION_FLAGS = {
   kubeconfig: {
     kind: text('<path>'),
     default: '',
@@ -66,7 +66,7 @@ const CONNECTION = {
 } as const;
 
 /** Of flags that kube-controller-manager has, the names, defaults, ranges and the words of an error are its own. */
-const CONTROLLERS = {
+export const CONTROLLER_FLAGS = {
   controllers: {
     kind: list('<list>'),
     default: '*',
@@ -237,7 +237,7 @@ const OBSERVATION = {
 } as const;
 
 /** What users of upstream ask for and do not get: each changes what others may rely on, so none is on by itself. */
-const BEYOND_UPSTREAM = {
+export const BEYOND_UPSTREAM_FLAGS = {
   'mirroring-all-endpoints': {
     kind: bool,
     default: 'false',
@@ -290,18 +290,18 @@ const BEYOND_UPSTREAM = {
 } as const;
 
 /** Where the API server is: what every command says that reads a cluster. */
-export const SERVER_FLAGS = { kubeconfig: CONNECTION.kubeconfig, master: CONNECTION.master } as const;
+export const SERVER_FLAGS = { kubeconfig: CONNECTION_FLAGS.kubeconfig, master: CONNECTION_FLAGS.master } as const;
 
 /** What of the flags of `run` decides what is planned. */
 export const PLANNING_FLAGS = {
-  'max-endpoints-per-slice': CONTROLLERS['max-endpoints-per-slice'],
-  'mirroring-max-endpoints-per-subset': CONTROLLERS['mirroring-max-endpoints-per-subset'],
-  'mirroring-all-endpoints': BEYOND_UPSTREAM['mirroring-all-endpoints'],
-  'compact-slices': BEYOND_UPSTREAM['compact-slices'],
-  'clean-up-unselected': BEYOND_UPSTREAM['clean-up-unselected'],
-  'opt-out-label': BEYOND_UPSTREAM['opt-out-label'],
-  'kubelet-shutdown-is-termination': BEYOND_UPSTREAM['kubelet-shutdown-is-termination'],
-  'tolerate-unready-endpoints-annotation': BEYOND_UPSTREAM['tolerate-unready-endpoints-annotation'],
+  'max-endpoints-per-slice': CONTROLLER_FLAGS['max-endpoints-per-slice'],
+  'mirroring-max-endpoints-per-subset': CONTROLLER_FLAGS['mirroring-max-endpoints-per-subset'],
+  'mirroring-all-endpoints': BEYOND_UPSTREAM_FLAGS['mirroring-all-endpoints'],
+  'compact-slices': BEYOND_UPSTREAM_FLAGS['compact-slices'],
+  'clean-up-unselected': BEYOND_UPSTREAM_FLAGS['clean-up-unselected'],
+  'opt-out-label': BEYOND_UPSTREAM_FLAGS['opt-out-label'],
+  'kubelet-shutdown-is-termination': BEYOND_UPSTREAM_FLAGS['kubelet-shutdown-is-termination'],
+  'tolerate-unready-endpoints-annotation': BEYOND_UPSTREAM_FLAGS['tolerate-unready-endpoints-annotation'],
 } as const;
 
 export const RUN_FLAGS = {
@@ -309,24 +309,24 @@ export const RUN_FLAGS = {
   description:
     'Keeps the Endpoints and EndpointSlices of every Service right. Flags are those of kube-controller-manager where it has them.',
   groups: [
-    { title: 'Connection', flags: CONNECTION },
-    { title: 'Controllers', flags: CONTROLLERS },
+    { title: 'Connection', flags: CONNECTION_FLAGS },
+    { title: 'Controllers', flags: CONTROLLER_FLAGS },
     { title: 'Leader election', flags: LEADER_ELECTION },
     { title: 'Shards and bounds', flags: SHARDS },
     { title: 'Serving', flags: SERVING },
     { title: 'Observation', flags: OBSERVATION },
-    { title: 'Beyond upstream', flags: BEYOND_UPSTREAM },
+    { title: 'Beyond upstream', flags: BEYOND_UPSTREAM_FLAGS },
   ],
 } as const satisfies CommandFlags;
 
 type RunFlags = OptionsOf<
-  typeof CONNECTION &
-    typeof CONTROLLERS &
+  typeof CONNECTION_FLAGS &
+    typeof CONTROLLER_FLAGS &
     typeof LEADER_ELECTION &
     typeof SHARDS &
     typeof SERVING &
     typeof OBSERVATION &
-    typeof BEYOND_UPSTREAM
+    typeof BEYOND_UPSTREAM_FLAGS
 >;
 
 /** What `endpointd run` is told, by the names of its flags. */

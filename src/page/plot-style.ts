@@ -16,7 +16,7 @@ export const PLOT_STYLE = [
   '.plot .range{stroke:currentColor;stroke-width:1.5}',
   ...SERIES.map((colour, i) => {
     const both = `light-dark(${colour},${SERIES_DARK[i]!})`;
-    return `.plot .line.s${i}{stroke:${both}}.plot .area.s${i}{fill:${both}}`;
+    return `.plot .line.s${i}{stroke:${both}}.plot .area.s${i},.plot .heat.s${i}{fill:${both}}`;
   }),
 ].join('\n');
 

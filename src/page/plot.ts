@@ -3,7 +3,7 @@ import { escape } from './escape.ts';
 import { SERIES_COLOURS, STANDALONE_STYLE } from './plot-style.ts';
 import { linearTicks, logTicks, tickText } from './ticks.ts';
 
-export type Plot = LinePlot | BarPlot;
+export type Plot = LinePlot | BarPlot | HeatPlot;
 
 export interface Axis {
   readonly label: string;
@@ -48,6 +48,16 @@ export interface BarGroup {
   readonly ranges?: readonly (readonly [low: number, high: number])[];
 }
 
+/** A field of cells, the darker the higher; colours go by orders of magnitude. */
+export interface HeatPlot {
+  readonly kind: 'heat';
+  readonly title: string;
+  readonly x: { readonly label: string; readonly names: readonly string[] };
+  readonly y: { readonly label: string; readonly names: readonly string[] };
+  /** By row, from the top: what each cell says, and its weight, which is not finite where nothing is known. */
+  readonly cells: readonly (readonly { readonly text: string; readonly value: number }[])[];
+}
+
 const WIDTH = 704;
 const HEIGHT = 330;
 const BOX = { left: 64, right: WIDTH - 16, top: 40, bottom: HEIGHT - 48 };
@@ -57,11 +67,9 @@ const LEGEND_CHARACTER = 7;
 export function plotSvg(plot: Plot, standalone = false): string {
   const style = standalone ? `<style>${STANDALONE_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>` : '';
   const space = standalone ? ' xmlns="http://www.w3.org/2000/svg"' : '';
-  const names = plot.kind === 'bars' ? plot.series : plot.series.map(({ name }) => name);
   return [
     `<svg class="plot"${space} viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escape(plot.title)}">${style}`,
-    legend(names),
-    plot.kind === 'bars' ? bars(plot) : lines(plot),
+    plot.kind === 'heat' ? heat(plot) : plot.kind === 'bars' ? legend(plot.series) + bars(plot) : linesWithLegend(plot),
     '</svg>',
   ].join('');
 }
@@ -100,6 +108,45 @@ function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: n
   const [first, last] = [ticks[0]!, ticks.at(-1)!];
   return { at: (value) => from + ((value - first) / (last - first)) * (to - from), ticks };
 }
+
+function linesWithLegend(plot: LinePlot): string {
+  return legend(plot.series.map(({ name }) => name)) + lines(plot);
+}
+
+function heat({ x, y, cells }: HeatPlot): string {
+  const known = cells
+    .flat()
+    .flatMap(({ value }) => (Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : []));
+  const [low, high] = [
+    known.reduce((a, b) => Math.min(a, b), Infinity),
+    known.reduce((a, b) => Math.max(a, b), -Infinity),
+  ];
+  const width = (BOX.right - BOX.left) / Math.max(1, x.names.length);
+  const height = (BOX.bottom - BOX.top) / Math.max(1, y.names.length);
+  const drawn = cells.flatMap((row, r) =>
+    row.map(({ text: said, value }, c) => {
+      const [left, top] = [BOX.left + c * width, BOX.top + r * height];
+      const share = high > low ? (Math.log(Math.max(value, HEAT_MIN)) - low) / (high - low) : 0;
+      const opacity = Number.isFinite(value) ? round(HEAT_FAINTEST + (HEAT_FULLEST - HEAT_FAINTEST) * share) : 0;
+      const box = `x="${round(left)}" y="${round(top)}" width="${round(width - 2)}" height="${round(height - 2)}"`;
+      const middle = text(left + width / 2, top + height / 2 + 4, said, 'middle');
+      return `<rect class="heat s0" ${box} fill-opacity="${opacity}"/>${middle}`;
+    }),
+  );
+  return [
+    text(4, BOX.top - 6, y.label),
+    ...y.names.map((name, r) => text(BOX.left - 6, BOX.top + (r + 0.5) * height + 4, name, 'end')),
+    ...drawn,
+    ...x.names.map((name, c) => text(BOX.left + (c + 0.5) * width, BOX.bottom + 17, name, 'middle')),
+    text((BOX.left + BOX.right) / 2, HEIGHT - 8, x.label, 'middle'),
+  ].join('');
+}
+
+/** Below this all cells are alike. */
+const HEAT_MIN = 0.001;
+/** Of the colour: a text is read on all of them. */
+const HEAT_FAINTEST = 0.1;
+const HEAT_FULLEST = 0.6;
 
 function lines(plot: LinePlot): string {
   const series = plot.stacked === true ? stack(plot.series) : plot.series;

@@ -36,7 +36,7 @@ ${PLOT_STYLE}
 [hidden]{display:none!important}
 @media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td::before{content:attr(data-name) ": ";color:var(--dim)}}
 `;
-export const STYLE_HASH = 'sha256-BjsBv9rNPFiVYfDhWUCfGxCkifZ5THR432eCkXmhdUg=';
+export const STYLE_HASH = 'sha256-mlkp7Lyuk2pe99E2NoK2fqajEW9UBHT4uLwo090Mb50=';
 
 /** Hides what does not contain all words of the search, and sections of which nothing is left. */
 export const SCRIPT = `

@@ -49,7 +49,14 @@ interface Shown {
   readonly awaited: Map<string, { readonly ready: boolean; readonly sinceMs: number }>;
 }
 
+/** Is told of each change that was shown, and of each write by the recorded controllers, as they come. */
+export interface MeasureListener {
+  readonly shown: (kind: OutputKind, ready: boolean, sinceMs: number, atMs: number) => void;
+  readonly written: (kind: OutputKind, atMs: number) => void;
+}
+
 export interface Measuring {
+  readonly listener: MeasureListener;
   readonly index: SelectorIndex<MeasuredService>;
   readonly services: Map<string, MeasuredService>;
   /** Outputs whose Service is not known. */
@@ -62,11 +69,14 @@ export interface Measuring {
 
 const KINDS: readonly OutputKind[] = ['endpoints', 'endpointslices'];
 
-export function createMeasuring(): Measuring {
+const NOBODY: MeasureListener = { shown() {}, written() {} };
+
+export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
   const none = (): Measured => {
     return { addedMs: [], removedMs: [], superseded: 0, hidden: 0, writes: 0, showing: 0 };
   };
   return {
+    listener,
     index: createSelectorIndex(),
     services: new Map(),
     measured: { endpoints: none(), endpointslices: none() },
@@ -193,11 +203,14 @@ function onOutput(
   kind: OutputKind,
   { before, after, told, by, atMs }: ChangeOf<OutputKind>,
 ): void {
-  const { services, measured, missing } = measuring;
+  const { listener, services, measured, missing } = measuring;
   const { namespace, service: name } = (after ?? before)!;
   const service = services.get(`${namespace}/${name}`);
   const isWatched = told === 'watch' && missing.size === 0;
-  if (isWatched && by !== 'other') measured[kind].writes++;
+  if (isWatched && by !== 'other') {
+    measured[kind].writes++;
+    listener.written(kind, atMs);
+  }
   if (service === undefined) return;
   const shown = service.outputs[kind];
   for (const address of readyOf(before)) add(shown.ready, address, -1);
@@ -208,6 +221,7 @@ function onOutput(
     if (shown.ready.has(address) !== ready) continue;
     shown.awaited.delete(address);
     measured[kind][ready ? 'addedMs' : 'removedMs'].push(atMs - sinceMs);
+    listener.shown(kind, ready, sinceMs, atMs);
     met++;
   }
   if (met > 0) measured[kind].showing++;

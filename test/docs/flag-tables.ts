@@ -7,6 +7,7 @@ import { RECORD_FLAGS } from '../../src/cli/record-flags.ts';
 import { RETIRE_ENDPOINTS_FLAGS } from '../../src/cli/retire-endpoints.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
 import { TOP_FLAGS } from '../../src/cli/top.ts';
+import { TUNE_FLAGS } from '../../src/cli/tune-flags.ts';
 import type { Part } from './parts.ts';
 
 const BEYOND = 'Beyond upstream';
@@ -47,6 +48,13 @@ export const EXPLAIN_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags of explain, made by `npm run docs` from src/cli/explain.ts -->',
     text: tableOf(EXPLAIN_FLAGS.groups),
+  },
+];
+
+export const TUNE_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of tune, made by `npm run docs` from src/cli/tune-flags.ts -->',
+    text: tableOf(TUNE_FLAGS.groups),
   },
 ];
 

@@ -10,6 +10,7 @@ import {
   RUN_PARTS,
   SERVE_PARTS,
   TOP_PARTS,
+  TUNE_PARTS,
   VERIFY_PARTS,
 } from './flag-tables.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -33,6 +34,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   inPart('docs/explain.md', EXPLAIN_PARTS),
   inPart('docs/live-view.md', TOP_PARTS),
   inPart('docs/recording.md', RECORD_PARTS),
+  inPart('docs/tune.md', TUNE_PARTS),
   inPart('docs/embedded-api-server.md', SERVE_PARTS),
   inPart('docs/verify.md', VERIFY_PARTS),
   inPart('docs/retiring-endpoints.md', RETIRING_PARTS),

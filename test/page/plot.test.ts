@@ -91,4 +91,21 @@ describe('the marks of an axis', () => {
   it('are short', () => {
     assert.deepEqual([0.25, 15, 1500, 2_000_000].map(tickText), ['0.25', '15', '1,500', '2M']);
   });
+
+  it('shows a field of cells, the darker the higher, and none where nothing is known', () => {
+    const cell = (value: number): { text: string; value: number } => ({ text: String(value), value });
+    const svg = plotSvg({
+      kind: 'heat',
+      title: 'p99',
+      x: { label: 'batch', names: ['0s', '1s'] },
+      y: { label: 'syncs', names: ['<1>', '5'] },
+      cells: [
+        [cell(1), cell(10)],
+        [cell(100), cell(Number.NaN)],
+      ],
+    });
+    const opacities = [...svg.matchAll(/fill-opacity="([\d.]+)"/g)].map((found) => found[1]);
+    assert.deepEqual(opacities, ['0.1', '0.4', '0.6', '0']);
+    assert.ok(svg.includes('&lt;1&gt;'));
+  });
 });

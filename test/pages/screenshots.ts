@@ -2,9 +2,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderPage } from '../../src/page/page.ts';
+import { answerPage } from '../../src/tune/report-page.ts';
 import { reportPage } from '../../src/verify/report-page.ts';
 import { openHtml, startBrowser, type View } from './browser.ts';
 import { sampleReport } from './sample-reports.ts';
+import { smallAnswer } from '../support/tune-answer.ts';
 
 const IMAGES = join(import.meta.dirname, '../../docs/images');
 
@@ -15,9 +17,11 @@ interface Shot {
 }
 
 const VERIFY = renderPage(reportPage(sampleReport()));
+const TUNE = renderPage(answerPage(smallAnswer()));
 const SHOTS: readonly Shot[] = [
   { file: 'verify.png', html: VERIFY, view: { width: 1000, colorScheme: 'light' } },
   { file: 'verify-dark-narrow.png', html: VERIFY, view: { width: 400, colorScheme: 'dark' } },
+  { file: 'tune.png', html: TUNE, view: { width: 1000, colorScheme: 'light' } },
 ];
 
 mkdirSync(IMAGES, { recursive: true });

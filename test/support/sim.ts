@@ -459,7 +459,7 @@ export interface PodText {
   readonly ports?: readonly { name: string; containerPort: number; protocol?: string }[];
 }
 
-/** Creates a pod and writes its status, as a scheduler and a kubelet would. */
+/** Creates a pod and writes its status, as a scheduler and a kubelet would; none while it has no address. */
 export function createPod(sim: Sim, pod: PodText): void {
   const namespace = pod.namespace ?? 'default';
   sim.request('POST', `/api/v1/namespaces/${namespace}/pods`, {
@@ -471,7 +471,7 @@ export function createPod(sim: Sim, pod: PodText): void {
       containers: [{ name: 'main', image: 'main:1', ports: pod.ports ?? [{ name: 'http', containerPort: 8080 }] }],
     },
   });
-  setPodStatus(sim, pod);
+  if (pod.ip !== '') setPodStatus(sim, pod);
 }
 
 export function setPodStatus(sim: Sim, pod: Pick<PodText, 'name' | 'namespace' | 'ip' | 'ready'>): void {

@@ -1,0 +1,46 @@
+/** What `endpointd tune` says, as data: the same question gives the same answer, to the byte, on every machine. */
+import type { Calibration, Controller, Settings } from '../twin/settings.ts';
+import type { Comparison } from './evidence.ts';
+import type { Recommendation } from './recommend.ts';
+
+export interface Answer {
+  readonly tuneVersion: 1;
+  /** Of endpointd. */
+  readonly program: string;
+  readonly from: {
+    readonly name: string;
+    readonly isRecording: boolean;
+    readonly minutes: number;
+    readonly changes: number;
+  };
+  readonly controller: Controller;
+  /** Of kube-controller-manager. */
+  readonly kubeMinor: number;
+  readonly nodes: number;
+  readonly endpointsWatchers: number;
+  readonly seed: number;
+  readonly objective: string;
+  readonly today: Settings;
+  readonly calibration: Calibration;
+  /** Null = there is nothing to compare with. */
+  readonly backTest: { readonly comparisons: readonly Comparison[]; readonly worst: number } | null;
+  /** Why nothing is recommended; empty = something is. */
+  readonly refusals: readonly string[];
+  /** Null = nothing was searched for. */
+  readonly recommendation: Recommendation | null;
+  readonly assumptions: readonly string[];
+}
+
+/** Above this the model is not believed. */
+export const ERROR_MAX = 0.3;
+/** Fewer changes say too little. */
+export const CHANGES_MIN = 1000;
+
+/** What holds for every answer. */
+export const ASSUMPTIONS: readonly string[] = [
+  'Changes come as they came in what was played, whatever the settings do.',
+  'The API server takes as long for each write as it takes today; it does not slow down with fewer or more of them.',
+  'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole, in protobuf.',
+  'Hints, mirroring, other writers, failed writes and Event objects are left out.',
+  'Of more than 1,000 addresses Endpoints have the first.',
+];

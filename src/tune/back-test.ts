@@ -1,0 +1,94 @@
+/**
+ * Whether the model can be believed on this recording: three numbers are fitted on its first half, and what they predict of
+ * the second half stands beside what was measured there.
+ */
+import { assert } from '../lib/assert.ts';
+import { runModel, type Run } from '../twin/run.ts';
+import type { Calibration } from '../twin/settings.ts';
+import { storyBetween } from '../twin/story.ts';
+import { compare, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
+
+export interface BackTest {
+  readonly calibration: Calibration;
+  readonly comparisons: readonly Comparison[];
+  /** The largest error of the second half; Infinity = nothing was measured in it. */
+  readonly worst: number;
+}
+
+/** A number of the calibration that is fitted. */
+export interface Fitted {
+  readonly name: 'API latency' | 'CPU' | 'watch lag';
+  readonly scale: (calibration: Calibration, factor: number) => Calibration;
+}
+
+export const FITTED: readonly Fitted[] = [
+  {
+    name: 'API latency',
+    scale: (calibration, factor) => ({
+      ...calibration,
+      apiMs: { ...calibration.apiMs, median: calibration.apiMs.median * factor },
+    }),
+  },
+  {
+    name: 'CPU',
+    scale: (calibration, factor) => ({ ...calibration, cpuFactor: calibration.cpuFactor * factor }),
+  },
+  {
+    name: 'watch lag',
+    scale: (calibration, factor) => ({ ...calibration, watchLagMs: calibration.watchLagMs * factor }),
+  },
+];
+
+/** From coarse to fine. */
+const FACTORS: readonly number[] = [8, 3, 1.6, 1.25, 1.1, 1.04];
+
+/** @param run today's settings; its calibration is where the fit begins */
+export function backTest(run: Run, evidence: Evidence): BackTest {
+  const { story } = run;
+  const halfMs = story.durationMs / 2;
+  const first = storyBetween(story, 0, halfMs);
+  const calibration = fit({ ...run, story: first }, evidenceBetween(evidence, 0, halfMs));
+  const second = storyBetween(story, halfMs, story.durationMs);
+  const comparisons = compare(
+    runModel({ ...run, story: second, calibration }),
+    evidenceBetween(evidence, halfMs, story.durationMs),
+  );
+  const worst = comparisons.length === 0 ? Infinity : Math.max(...comparisons.map(({ error }) => error));
+  return { calibration, comparisons, worst };
+}
+
+/** The calibration whose predictions are nearest to what was measured: one number after the other, in smaller steps. */
+export function fit(run: Run, evidence: Evidence): Calibration {
+  let best = run.calibration;
+  let least = lossOf({ ...run, calibration: best }, evidence);
+  for (const factor of FACTORS) {
+    for (let isBetter = true; isBetter;) {
+      isBetter = false;
+      for (const { scale } of FITTED) {
+        for (const by of [factor, 1 / factor]) {
+          const calibration = scale(best, by);
+          const loss = lossOf({ ...run, calibration }, evidence);
+          if (loss >= least - LOSS_STEP) continue;
+          best = calibration;
+          least = loss;
+          isBetter = true;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+const LOSS_STEP = 1e-4;
+
+/** Sum of squares of the logarithms, so that half as much and twice as much are equally wrong. */
+function lossOf(run: Run, evidence: Evidence): number {
+  let loss = 0;
+  for (const { predicted, measured } of compare(runModel(run), evidence)) {
+    loss += Math.log(Math.max(FLOOR, predicted || FLOOR) / Math.max(FLOOR, measured)) ** 2;
+  }
+  assert(!Number.isNaN(loss), 'the loss of a fit is a number');
+  return loss;
+}
+
+const FLOOR = 0.1;

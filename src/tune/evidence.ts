@@ -1,0 +1,57 @@
+/** What the controller that ran while a story was recorded has done: to be compared with, never to be replayed. */
+import { latenciesOf, quantile } from '../twin/figures.ts';
+import { type Ledger, type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
+
+export interface Evidence {
+  readonly samples: Readonly<Record<Output, readonly Sample[]>>;
+  /** When each object was written, milliseconds since the start. */
+  readonly writesAtMs: Readonly<Record<Output, readonly number[]>>;
+}
+
+export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number): Evidence {
+  const isIn = (atMs: number): boolean => atMs >= fromMs && atMs < toMs;
+  const samplesOf = (output: Output): readonly Sample[] => evidence.samples[output].filter(({ atMs }) => isIn(atMs));
+  const writesOf = (output: Output): readonly number[] => evidence.writesAtMs[output].filter(isIn);
+  return {
+    samples: { endpoints: samplesOf('endpoints'), slices: samplesOf('slices') },
+    writesAtMs: { endpoints: writesOf('endpoints'), slices: writesOf('slices') },
+  };
+}
+
+/** One figure of a run beside the one that was measured. */
+export interface Comparison {
+  readonly figure: 'p50' | 'p90' | 'p99' | 'writes';
+  readonly output: Output;
+  readonly predicted: number;
+  readonly measured: number;
+  /** Of the measured one, at least 0. */
+  readonly error: number;
+}
+
+const QUANTILES = [
+  ['p50', 0.5],
+  ['p90', 0.9],
+  ['p99', 0.99],
+] as const;
+
+/** Figures of outputs that were written while they were recorded. Latencies below a millisecond count as one. */
+export function compare(ledger: Ledger, evidence: Evidence): Comparison[] {
+  const comparisons: Comparison[] = [];
+  for (const output of OUTPUTS) {
+    const measured = latenciesOf(evidence.samples[output], 'any');
+    if (measured.length === 0) continue;
+    const predicted = latenciesOf(ledger.samples[output], 'any');
+    for (const [figure, share] of QUANTILES) {
+      comparisons.push(compared(figure, output, quantile(predicted, share), Math.max(1, quantile(measured, share))));
+    }
+    comparisons.push(compared('writes', output, ledger.written[output].writes, evidence.writesAtMs[output].length));
+  }
+  return comparisons;
+}
+
+function compared(figure: Comparison['figure'], output: Output, predicted: number, measured: number): Comparison {
+  const error = Number.isNaN(predicted)
+    ? Infinity
+    : Math.abs(Math.max(figure === 'writes' ? 0 : 1, predicted) / measured - 1);
+  return { figure, output, predicted, measured, error };
+}

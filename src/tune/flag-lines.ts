@@ -1,0 +1,23 @@
+/** Settings as the flags of a command line. */
+import { formatDuration } from '../lib/duration.ts';
+import type { Settings } from '../twin/settings.ts';
+
+type Name = Exclude<keyof Settings, 'controllers'>;
+
+const FLAG_TEXTS: Readonly<Record<Name, (value: number) => string>> = {
+  endpointSyncs: (value) => `--concurrent-endpoint-syncs=${value}`,
+  serviceEndpointSyncs: (value) => `--concurrent-service-endpoint-syncs=${value}`,
+  endpointsBatchMs: (ms) => `--endpoint-updates-batch-period=${formatDuration(ms)}`,
+  slicesBatchMs: (ms) => `--endpointslice-updates-batch-period=${formatDuration(ms)}`,
+  qps: (value) => `--kube-api-qps=${value}`,
+  burst: (value) => `--kube-api-burst=${value}`,
+  endpointsPerSlice: (value) => `--max-endpoints-per-slice=${value}`,
+  adaptiveBatchMs: (ms) => `--adaptive-batch-period-max=${formatDuration(ms)}`,
+};
+
+/** Those that differ from today's. */
+export function flagLines(settings: Settings, today: Settings): string[] {
+  return (Object.keys(FLAG_TEXTS) as Name[])
+    .filter((name) => settings[name] !== today[name])
+    .map((name) => FLAG_TEXTS[name](settings[name]));
+}

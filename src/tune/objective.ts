@@ -1,0 +1,193 @@
+/**
+ * What a good setting is: constraints and one goal over the figures of a run, as text:
+ * `p99(add)<=1s, later(1s)<=0.1%, min bytes`.
+ */
+import { parseDuration } from '../lib/duration.ts';
+import { nearest } from '../lib/nearest.ts';
+import { bytesOf, type Kinds, latenciesOf, quantile, shareLater, worstQuantile, writesOf } from '../twin/figures.ts';
+import { type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
+import type { Score } from './search.ts';
+
+/** What is measured of a run. Milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second. */
+export type Expression =
+  | {
+      readonly of: 'quantile';
+      readonly share: number;
+      readonly kinds: Kinds;
+      readonly output: Output;
+      readonly isWorst: boolean;
+    }
+  | { readonly of: 'later'; readonly thanMs: number; readonly kinds: Kinds; readonly output: Output }
+  | { readonly of: 'writes' | 'bytes'; readonly outputs: readonly Output[] }
+  | { readonly of: 'cpu' };
+
+export interface Constraint {
+  /** As it was given. */
+  readonly text: string;
+  readonly expression: Expression;
+  readonly most: number;
+}
+
+export interface Objective {
+  readonly text: string;
+  readonly constraints: readonly Constraint[];
+  readonly goal: { readonly text: string; readonly expression: Expression };
+}
+
+/** What the text says is wrong, and where. */
+export class ObjectiveError extends Error {}
+
+const QUANTILES: Readonly<Record<string, number>> = { p50: 0.5, p90: 0.9, p99: 0.99, 'p99.9': 0.999 };
+const NAMES = [...Object.keys(QUANTILES), 'later', 'writes', 'bytes', 'cpu'];
+const SYNTAX = /^([a-z0-9.]+)(?:\(([^()]*)\))?$/;
+const ARGUMENTS = ['add', 'remove', 'any', 'endpoints', 'slices', 'worst'];
+
+/** @throws ObjectiveError */
+export function parseObjective(text: string): Objective {
+  const constraints: Constraint[] = [];
+  let goal: Objective['goal'] | null = null;
+  for (const term of splitTerms(text)) {
+    const asGoal = /^min\s+(.*)$/.exec(term);
+    if (asGoal !== null) {
+      if (goal !== null) throw new ObjectiveError(`objective: there are two goals, "${goal.text}" and "${asGoal[1]!}"`);
+      goal = { text: asGoal[1]!, expression: parseExpression(asGoal[1]!) };
+      continue;
+    }
+    const [left, right, ...others] = term.split('<=').map((part) => part.trim());
+    if (left === undefined || right === undefined || others.length > 0)
+      throw new ObjectiveError(`objective: "${term}" is neither a constraint (p99(add)<=1s) nor a goal (min bytes)`);
+    const expression = parseExpression(left);
+    constraints.push({ text: term, expression, most: parseLimit(expression, right, term) });
+  }
+  if (goal === null) throw new ObjectiveError(`objective: "${text}" has no goal, such as "min bytes"`);
+  return { text, constraints, goal };
+}
+
+/** Commas within parentheses belong to the term. */
+function splitTerms(text: string): string[] {
+  return text
+    .split(/,(?![^(]*\))/)
+    .map((term) => term.trim())
+    .filter((term) => term !== '');
+}
+
+function parseExpression(text: string): Expression {
+  const match = SYNTAX.exec(text);
+  const name = match?.[1] ?? text;
+  if (match === null || !NAMES.includes(name)) {
+    const near = nearest(name, NAMES);
+    const hint = near === null ? `known are ${NAMES.join(', ')}` : `is ${near} meant?`;
+    throw new ObjectiveError(`objective: "${text}" is no figure: ${hint}`);
+  }
+  const given = (match[2] ?? '').split(',').map((one) => one.trim());
+  const values = given.filter((one) => one !== '');
+  if (name === 'later') return parseLater(text, values);
+  for (const value of values) {
+    if (!ARGUMENTS.includes(value))
+      throw new ObjectiveError(`objective: "${value}" in "${text}" is none of ${ARGUMENTS.join(', ')}`);
+  }
+  if (name === 'cpu') return { of: 'cpu' };
+  if (name === 'writes' || name === 'bytes') {
+    const outputs = OUTPUTS.filter((output) => values.includes(output));
+    return { of: name, outputs: outputs.length === 0 ? OUTPUTS : outputs };
+  }
+  return {
+    of: 'quantile',
+    share: QUANTILES[name]!,
+    kinds: kindsOf(values),
+    output: outputOf(values),
+    isWorst: values.includes('worst'),
+  };
+}
+
+function parseLater(text: string, values: readonly string[]): Expression {
+  const [first, ...others] = values;
+  const thanMs = first === undefined ? null : parseDuration(first);
+  if (thanMs === null) throw new ObjectiveError(`objective: "${text}" names no time, as later(1s) does`);
+  return { of: 'later', thanMs, kinds: kindsOf(others), output: outputOf(others) };
+}
+
+function kindsOf(values: readonly string[]): Kinds {
+  if (values.includes('add')) return 'add';
+  return values.includes('remove') ? 'remove' : 'any';
+}
+
+function outputOf(values: readonly string[]): Output {
+  return values.includes('endpoints') ? 'endpoints' : 'slices';
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, kB: 1e3, MB: 1e6, GB: 1e9 };
+
+function parseLimit(expression: Expression, text: string, term: string): number {
+  if (expression.of === 'quantile') {
+    const ms = parseDuration(text);
+    if (ms === null || ms < 0) throw new ObjectiveError(`objective: "${text}" in "${term}" is no time, such as 500ms`);
+    return ms;
+  }
+  if (expression.of === 'later') {
+    const percent = /^(\d+(?:\.\d+)?)%$/.exec(text);
+    if (percent === null) throw new ObjectiveError(`objective: "${text}" in "${term}" is no share, such as 0.1%`);
+    return Number(percent[1]) / 100;
+  }
+  const rate = /^(\d+(?:\.\d+)?)\s*([kKMG]?B?)(?:\/s)?$/.exec(text);
+  const unit = rate === null ? undefined : UNITS[rate[2]!];
+  if (rate === null || unit === undefined)
+    throw new ObjectiveError(`objective: "${text}" in "${term}" is no number a second, such as 50/s or 2MB/s`);
+  return Number(rate[1]) * unit;
+}
+
+/** What a run was of. */
+export interface Scope {
+  readonly durationMs: number;
+  /** How many watch slices. */
+  readonly nodes: number;
+  /** How many watch Endpoints. */
+  readonly endpointsWatchers: number;
+}
+
+/** Infinity = changes came and none was ever shown. */
+export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
+  const seconds = durationMs / 1000;
+  switch (expression.of) {
+    case 'cpu':
+      return ledger.cpuMs / seconds;
+    case 'writes':
+      return writesOf(ledger, expression.outputs) / seconds;
+    case 'bytes':
+      return sentBytes(ledger, expression.outputs, watchers) / seconds;
+    case 'later':
+      return shareLater(latenciesOf(ledger.samples[expression.output], expression.kinds), expression.thanMs);
+    case 'quantile': {
+      const { output, kinds, share, isWorst } = expression;
+      const samples = ledger.samples[output];
+      const value = isWorst ? worstQuantile(samples, kinds, share) : quantile(latenciesOf(samples, kinds), share);
+      return Number.isNaN(value) ? (ledger.open[output] > 0 ? Infinity : 0) : value;
+    }
+  }
+}
+
+/** Bytes of what was written, to all who watch it. */
+export function sentBytes(
+  ledger: Ledger,
+  outputs: readonly Output[],
+  { nodes, endpointsWatchers }: Omit<Scope, 'durationMs'>,
+): number {
+  return outputs.reduce(
+    (sum, output) => sum + (output === 'slices' ? nodes : endpointsWatchers) * bytesOf(ledger, [output]),
+    0,
+  );
+}
+
+/** By how much the limits are exceeded, together, and the goal. `margin`: each limit is multiplied by it. */
+export function scoreOf(objective: Objective, ledger: Ledger, scope: Scope, margin = 1): Score {
+  let excess = 0;
+  for (const { expression, most } of objective.constraints) {
+    const value = valueOf(expression, ledger, scope);
+    const limit = most * margin;
+    if (value > limit) excess += Math.min(EXCESS_MAX, limit === 0 ? EXCESS_MAX : value / limit - 1);
+  }
+  return { excess, goal: valueOf(objective.goal.expression, ledger, scope) };
+}
+
+/** Of one constraint; so one that cannot be met at all does not hide the others. */
+const EXCESS_MAX = 1000;

@@ -1,0 +1,46 @@
+/** A recording as what `tune` needs: the story, what the controller did meanwhile, and what speaks against believing it. */
+import { createMeasuring, measureEvent, type OutputKind } from '../recording/measure.ts';
+import type { RecordedEvent } from '../recording/recording.ts';
+import type { Output, Sample } from '../twin/ledger.ts';
+import { createRecordedStory } from '../twin/recorded-story.ts';
+import type { Story } from '../twin/story.ts';
+import type { Evidence } from './evidence.ts';
+
+export interface Played {
+  readonly story: Story;
+  readonly evidence: Evidence;
+  readonly doubts: readonly string[];
+}
+
+const OUTPUT_OF: Readonly<Record<OutputKind, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
+
+export function playedOf(name: string, events: Iterable<RecordedEvent>): Played {
+  const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
+  const writesAtMs: Record<Output, number[]> = { endpoints: [], slices: [] };
+  const recorded = createRecordedStory(name);
+  const measuring = createMeasuring({
+    shown: (kind, ready, sinceMs, atMs) => {
+      const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
+      samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
+    },
+    written: (kind, atMs) => writesAtMs[OUTPUT_OF[kind]].push(atMs - recorded.beganMs()),
+  });
+  const doubts = new Set<string>();
+  let isEnded = false;
+  for (const event of events) {
+    recorded.take(event);
+    measureEvent(measuring, event);
+    isEnded = event.type === 'end';
+    const doubt = doubtOf(event);
+    if (doubt !== null) doubts.add(doubt);
+  }
+  if (!isEnded) doubts.add('the recording did not end in good order');
+  return { story: recorded.finish(), evidence: { samples, writesAtMs }, doubts: [...doubts] };
+}
+
+function doubtOf(event: RecordedEvent): string | null {
+  if (event.type === 'refused') return `the recorder was not let read ${event.resource}`;
+  if (event.type === 'listed' && event.told === 'list')
+    return `the recording has a gap: ${event.resource} were listed again`;
+  return event.type === 'rewatched' ? `the watch of ${event.resource} was lost for a while` : null;
+}

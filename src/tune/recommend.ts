@@ -1,0 +1,329 @@
+/**
+ * What to set, with what it would bring and how sure that is. A setting is recommended by what it comes to in nine of ten
+ * resamples and with each calibrated number a quarter higher and lower, by draws that the search has not seen.
+ */
+import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
+import { type Kinds, latenciesOf, quantile, shareLater, writesOf } from '../twin/figures.ts';
+import { type ChangeKind, type Ledger, type Output, OUTPUTS, WRITES_BY_MS } from '../twin/ledger.ts';
+import { runModel, type Run } from '../twin/run.ts';
+import type { Settings } from '../twin/settings.ts';
+import type { Story } from '../twin/story.ts';
+import { FITTED } from './back-test.ts';
+import { resamples } from './resample.ts';
+import { type Flag, flagsOf, type Score, searchSettings, type Step } from './search.ts';
+
+/** What is asked. `run.settings` are today's. */
+export interface Question {
+  readonly run: Run;
+  readonly objective: Objective;
+  /** How many watch slices. */
+  readonly nodes: number;
+  readonly endpointsWatchers: number;
+}
+
+/** Milliseconds, and shares and rates a second. */
+export interface LatencyRow {
+  readonly output: Output;
+  readonly kind: ChangeKind;
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly laterThanSecond: number;
+}
+
+export interface Outcome {
+  readonly settings: Settings;
+  readonly latencies: readonly LatencyRow[];
+  readonly writesPerSecond: Readonly<Record<Output, number>>;
+  /** To all who watch it. */
+  readonly bytesPerSecond: Readonly<Record<Output, number>>;
+  /** Of one core; of the controller alone. */
+  readonly cpuShare: number;
+  /** Of additions to slices, milliseconds: what each hundredth of them does not exceed. */
+  readonly distribution: readonly number[];
+  /** Writes a second, in each ten seconds. */
+  readonly writesByTime: readonly number[];
+  /** Changes that others overtook before they were shown. */
+  readonly overtaken: number;
+  readonly open: number;
+  /** Each constraint and the goal: as the run has it, and what nine of ten resamples do not exceed. */
+  readonly checks: readonly Check[];
+}
+
+export interface Check {
+  readonly text: string;
+  readonly value: number;
+  readonly bound: number;
+  /** Infinity = it is the goal. */
+  readonly most: number;
+}
+
+/** What p99 of additions to slices comes to when there is half as much again of one thing. */
+export interface Binding {
+  readonly resource: string;
+  readonly p99Ms: number;
+}
+
+export interface Recommendation {
+  readonly today: Outcome;
+  /** Null = nothing meets the constraints; then `nearest` says what comes closest. */
+  readonly best: Outcome | null;
+  readonly nearest: Outcome;
+  readonly changes: readonly {
+    readonly flag: string;
+    readonly from: number;
+    readonly to: number;
+    readonly unit: Flag['unit'];
+  }[];
+  readonly steps: readonly Step[];
+  readonly runs: number;
+  /** Settings of which none is both later and dearer than another: p99 of additions, and writes a second. */
+  readonly frontier: readonly FrontierPoint[];
+  readonly grid: Grid;
+  readonly bindings: readonly Binding[];
+  /** How many times as many changes a second there may be; 1 = no more than there were. */
+  readonly loadFactor: number;
+}
+
+export interface FrontierPoint {
+  readonly settings: Settings;
+  readonly p99Ms: number;
+  readonly writesPerSecond: number;
+}
+
+/** p99 of additions to slices by batch period and syncs, all else as recommended. */
+export interface Grid {
+  readonly batchesMs: readonly number[];
+  readonly syncs: readonly number[];
+  /** A row for each number of syncs. */
+  readonly p99Ms: readonly (readonly number[])[];
+}
+
+const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
+const RESAMPLES = 30;
+const BOUND_SHARE = 0.9;
+const UNSURE = 1.25;
+/** A flag goes back to what it is today if that costs no more of the goal. */
+const TIE = 0.01;
+const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
+const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
+
+/** `progress`: called with the number of runs so far. */
+export function recommend(question: Question, progress: (runs: number) => void = () => undefined): Recommendation {
+  const { run, objective } = question;
+  const flags = flagsOf(run.controller);
+  const scope = scopeOf(question);
+  const tried = new Map<string, { readonly settings: Settings; readonly ledger: Ledger }>();
+  const ledgerOf = (settings: Settings): Ledger => {
+    const key = JSON.stringify(settings);
+    let found = tried.get(key);
+    if (found === undefined) {
+      tried.set(key, (found = { settings, ledger: runModel({ ...run, settings }) }));
+      progress(tried.size);
+    }
+    return found.ledger;
+  };
+  let best: Outcome | null = null;
+  let nearest: Outcome | null = null;
+  let steps: readonly Step[] = [];
+  for (const margin of MARGINS) {
+    const score = (settings: Settings): Score => scoreOf(objective, ledgerOf(settings), scope, margin);
+    const search = searchSettings(run.settings, flags, score, run.seed);
+    const settings = withFewestChanges(search.best, run.settings, flags, score);
+    const outcome = outcomeOf(question, settings);
+    if (nearest === null || excessOf(outcome) < excessOf(nearest)) {
+      nearest = outcome;
+      steps = search.steps;
+    }
+    if (excessOf(outcome) > 0) continue;
+    best = outcome;
+    break;
+  }
+  const settings = (best ?? nearest!).settings;
+  return {
+    today: outcomeOf(question, run.settings),
+    best,
+    nearest: nearest!,
+    changes: changesOf(run.settings, settings, flags),
+    steps,
+    frontier: frontierOf([...tried.values()], scope),
+    grid: gridOf(settings, flags, ledgerOf, scope),
+    bindings: bindingsOf(question, settings),
+    loadFactor: best === null ? 1 : loadFactorOf(question, settings),
+    runs: tried.size,
+  };
+}
+
+function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
+  return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
+}
+
+/** Flag by flag back to today's value, where that costs nothing. */
+function withFewestChanges(
+  found: Settings,
+  today: Settings,
+  flags: readonly Flag[],
+  score: (settings: Settings) => Score,
+): Settings {
+  let best = found;
+  for (const flag of flags) {
+    const without = flag.write(best, flag.read(today));
+    const [a, b] = [score(without), score(best)];
+    if (a.excess <= b.excess && a.goal <= b.goal * (1 + TIE)) best = without;
+  }
+  return best;
+}
+
+function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]): Recommendation['changes'] {
+  return flags
+    .map((flag) => ({ flag: flag.name, from: flag.read(today), to: flag.read(settings), unit: flag.unit }))
+    .filter(({ from, to }) => from !== to);
+}
+
+/** By other draws than the search has seen. */
+function outcomeOf(question: Question, settings: Settings): Outcome {
+  const { run, objective } = question;
+  const scope = scopeOf(question);
+  const seed = run.seed + 1;
+  const ledger = runModel({ ...run, settings, seed });
+  const draws = uncertain(run).flatMap((calibration, i) => {
+    const other = runModel({ ...run, settings, calibration, seed });
+    return resamples(other, scope.durationMs, RESAMPLES, seed + i);
+  });
+  const check = (text: string, expression: Expression, most: number): Check => {
+    const values = Float64Array.from(draws, (draw) => valueOf(expression, draw, scope)).sort();
+    return { text, value: valueOf(expression, ledger, scope), bound: quantile(values, BOUND_SHARE), most };
+  };
+  return {
+    settings,
+    latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind))),
+    writesPerSecond: perOutput((output) => writesOf(ledger, [output]) / (scope.durationMs / 1000)),
+    bytesPerSecond: perOutput((output) => sentBytes(ledger, [output], scope) / (scope.durationMs / 1000)),
+    cpuShare: ledger.cpuMs / scope.durationMs,
+    distribution: distributionOf(ledger),
+    writesByTime: ledger.writesByTime.map((count) => (count * 1000) / WRITES_BY_MS),
+    overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
+    open: ledger.open.endpoints + ledger.open.slices,
+    checks: [
+      ...objective.constraints.map(({ text, expression, most }) => check(text, expression, most)),
+      check(objective.goal.text, objective.goal.expression, Infinity),
+    ],
+  };
+}
+
+function distributionOf({ samples }: Ledger): number[] {
+  const sorted = latenciesOf(samples.slices, 'add');
+  return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
+}
+
+/** The calibration, and each of its numbers a quarter higher and lower. */
+function uncertain({ calibration }: Run): Run['calibration'][] {
+  return [calibration, ...FITTED.flatMap(({ scale }) => [scale(calibration, UNSURE), scale(calibration, 1 / UNSURE)])];
+}
+
+function excessOf({ checks }: Outcome): number {
+  return checks.reduce((sum, { bound, most }) => sum + (bound > most ? bound / Math.max(most, 1e-9) - 1 : 0), 0);
+}
+
+const KINDS: readonly ChangeKind[] = ['add', 'remove'];
+
+function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind): LatencyRow {
+  const sorted = latenciesOf(ledger.samples[output], kind satisfies Kinds);
+  return {
+    output,
+    kind,
+    count: sorted.length,
+    p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
+    p99: quantile(sorted, 0.99),
+    p999: quantile(sorted, 0.999),
+    laterThanSecond: shareLater(sorted, 1000),
+  };
+}
+
+function perOutput(value: (output: Output) => number): Record<Output, number> {
+  return { endpoints: value('endpoints'), slices: value('slices') };
+}
+
+function frontierOf(
+  tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
+  scope: Scope,
+): FrontierPoint[] {
+  const points = tried.map(({ settings, ledger }) => ({
+    settings,
+    p99Ms: valueOf(P99_ADD, ledger, scope),
+    writesPerSecond: writesOf(ledger) / (scope.durationMs / 1000),
+  }));
+  const frontier: FrontierPoint[] = [];
+  for (const point of points.toSorted((a, b) => a.p99Ms - b.p99Ms || a.writesPerSecond - b.writesPerSecond)) {
+    if (point.writesPerSecond < (frontier.at(-1)?.writesPerSecond ?? Infinity)) frontier.push(point);
+  }
+  return frontier;
+}
+
+function gridOf(
+  settings: Settings,
+  [syncs, batches]: readonly Flag[],
+  ledgerOf: (settings: Settings) => Ledger,
+  scope: Scope,
+): Grid {
+  const syncValues = [1, 2, 5, 10, 20, 50];
+  const batchValues = [0, 100, 200, 500, 1000, 2000];
+  return {
+    syncs: syncValues,
+    batchesMs: batchValues,
+    p99Ms: syncValues.map((sync) =>
+      batchValues.map((batch) =>
+        valueOf(P99_ADD, ledgerOf(batches!.write(syncs!.write(settings, sync), batch)), scope),
+      ),
+    ),
+  };
+}
+
+/** What would move the p99 of additions: one thing after the other, half as much again. */
+function bindingsOf(question: Question, settings: Settings): Binding[] {
+  const { run } = question;
+  const scope = scopeOf(question);
+  const p99 = (resource: string, other: Partial<Run>): Binding => ({
+    resource,
+    p99Ms: valueOf(P99_ADD, runModel({ ...run, settings, ...other }), scope),
+  });
+  const { calibration } = run;
+  const { endpointSyncs, serviceEndpointSyncs, qps, burst } = settings;
+  const more = (count: number): number => Math.ceil(count * MORE);
+  return [
+    p99('as it is', {}),
+    p99('syncs', {
+      settings: { ...settings, endpointSyncs: more(endpointSyncs), serviceEndpointSyncs: more(serviceEndpointSyncs) },
+    }),
+    p99('QPS and burst', { settings: { ...settings, qps: qps * MORE, burst: burst * MORE } }),
+    p99('cores', { calibration: { ...calibration, cores: more(calibration.cores) } }),
+    p99('speed of the controller', { calibration: FITTED[1]!.scale(calibration, 1 / MORE) }),
+    p99('speed of the API server', { calibration: FITTED[0]!.scale(calibration, 1 / MORE) }),
+  ];
+}
+
+const MORE = 1.5;
+
+/** The last step of the ladder at which all constraints hold. */
+function loadFactorOf({ run, objective, ...watchers }: Question, settings: Settings): number {
+  let last = 1;
+  for (const factor of LOADS) {
+    const story = hastened(run.story, factor);
+    const ledger = runModel({ ...run, story, settings });
+    if (scoreOf(objective, ledger, { durationMs: story.durationMs, ...watchers }).excess > 0) return last;
+    last = factor;
+  }
+  return last;
+}
+
+/** The same changes in less time. */
+function hastened(story: Story, factor: number): Story {
+  return {
+    ...story,
+    durationMs: story.durationMs / factor,
+    changes: story.changes.map((change) => ({ ...change, atMs: change.atMs / factor })),
+  };
+}

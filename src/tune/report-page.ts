@@ -1,0 +1,164 @@
+/** The answer of `endpointd tune` as a page: what to set, what it brings, what else there is, and what it stands on. */
+import { formatDuration } from '../lib/duration.ts';
+import type { Page, Section } from '../page/page.ts';
+import type { HeatPlot, LinePlot } from '../page/plot.ts';
+import { WRITES_BY_MS } from '../twin/ledger.ts';
+import { type Answer, ERROR_MAX } from './answer.ts';
+import { flagLines } from './flag-lines.ts';
+import type { Grid, Outcome, Recommendation } from './recommend.ts';
+import {
+  BACK_TEST_TITLE,
+  backTestRows,
+  bindingLines,
+  checkRows,
+  milliseconds,
+  outcomeRows,
+  questionText,
+} from './report-text.ts';
+
+export function answerPage(answer: Answer): Page {
+  const { recommendation, refusals, assumptions, backTest } = answer;
+  const best = recommendation?.best ?? null;
+  return {
+    title: `endpointd tune: ${answer.from.name}`,
+    headline: headlineOf(answer, best),
+    facts: [
+      { name: 'played', value: questionText(answer) },
+      { name: 'objective', value: answer.objective },
+      { name: 'endpointd', value: answer.program },
+    ],
+    notices: refusals,
+    sections: [
+      ...(recommendation === null ? [] : recommendationSections(answer, recommendation)),
+      ...(backTest === null ? [] : [backTestSection(backTest)]),
+      {
+        title: 'What this stands on',
+        tone: 'plain',
+        note: '',
+        table: { columns: ['assumption'], rows: assumptions.map((assumption) => [assumption]) },
+      },
+      {
+        title: 'As data',
+        tone: 'plain',
+        note: 'The whole answer, as -o json prints it.',
+        entries: [dataEntry(answer)],
+      },
+    ],
+  };
+}
+
+function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['headline'] {
+  if (best === null) {
+    const words = refusals.length > 0 ? 'the prediction is not to be believed' : 'nothing meets the objective';
+    return { figure: 'nothing', words, tone: 'unsure' };
+  }
+  const flags = flagLines(best.settings, today);
+  if (flags.length === 0) return { figure: 'no change', words: "today's flags are as good as any", tone: 'good' };
+  return { figure: `${flags.length} flags`, words: flags.join(' '), tone: 'good' };
+}
+
+function recommendationSections({ today: flags }: Answer, recommendation: Recommendation): Section[] {
+  const { today, best, nearest, frontier, grid } = recommendation;
+  const shown = best ?? nearest;
+  return [
+    {
+      title: best === null ? 'The nearest setting' : 'What to set',
+      tone: best === null ? 'unsure' : 'good',
+      note: flagLines(shown.settings, flags).join(' '),
+      table: { columns: ['', 'today', 'then', 'at most in 9 of 10', 'limit'], rows: checkRows(today, shown) },
+    },
+    {
+      title: 'Today and then',
+      tone: 'plain',
+      note: bindingLines(recommendation).join(' '),
+      table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },
+      plots: [distributionPlot(today, shown), writesPlot(today, shown)],
+    },
+    {
+      title: 'Other settings',
+      tone: 'plain',
+      note: 'The p99 of additions to slices by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes.',
+      plots: [gridPlot(grid), frontierPlot(frontier)],
+      table: {
+        columns: ['flags', 'p99 of additions', 'writes/s'],
+        rows: frontier.map(({ settings, p99Ms, writesPerSecond }) => [
+          flagLines(settings, flags).join(' '),
+          milliseconds(p99Ms),
+          writesPerSecond.toFixed(1),
+        ]),
+      },
+    },
+  ];
+}
+
+function distributionPlot(today: Outcome, then: Outcome): LinePlot {
+  const series = (name: string, { distribution }: Outcome): LinePlot['series'][number] => ({
+    name,
+    points: distribution.map((ms, i) => [Math.max(1, ms), i + 1]),
+  });
+  return {
+    kind: 'lines',
+    title: 'From a pod that is ready to its slice',
+    x: { label: 'ms', scale: 'log' },
+    y: { label: '% of the additions shown', scale: 'linear' },
+    stepped: true,
+    series: [series('today', today), series('then', then)],
+  };
+}
+
+function writesPlot(today: Outcome, then: Outcome): LinePlot {
+  const series = (name: string, { writesByTime }: Outcome): LinePlot['series'][number] => ({
+    name,
+    points: writesByTime.map((rate, i) => [(i * WRITES_BY_MS) / 1000, rate]),
+  });
+  return {
+    kind: 'lines',
+    title: 'Writes over time',
+    x: { label: 's', scale: 'linear' },
+    y: { label: 'writes/s', scale: 'linear' },
+    series: [series('today', today), series('then', then)],
+  };
+}
+
+function gridPlot({ batchesMs, syncs, p99Ms }: Grid): HeatPlot {
+  return {
+    kind: 'heat',
+    title: 'p99 of additions by batch period and syncs',
+    x: { label: 'batch period', names: batchesMs.map(formatDuration) },
+    y: { label: 'syncs', names: syncs.map(String) },
+    cells: p99Ms.map((row) => row.map((ms) => ({ text: milliseconds(ms), value: ms }))),
+  };
+}
+
+function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
+  return {
+    kind: 'lines',
+    title: 'Writes against the p99 of additions',
+    x: { label: 'p99 of additions, ms', scale: 'log' },
+    y: { label: 'writes/s', scale: 'linear' },
+    stepped: true,
+    series: [
+      {
+        name: 'the best settings',
+        points: frontier.map(({ p99Ms, writesPerSecond }) => [Math.max(1, p99Ms), writesPerSecond]),
+      },
+    ],
+  };
+}
+
+function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {
+  return {
+    title: 'The back-test',
+    tone: worst <= ERROR_MAX ? 'good' : 'bad',
+    note: `${BACK_TEST_TITLE}.`,
+    table: { columns: ['', 'measured', 'predicted', 'error'], rows: backTestRows(comparisons) },
+  };
+}
+
+function dataEntry(answer: Answer): NonNullable<Section['entries']>[number] {
+  return {
+    title: 'JSON',
+    aside: '',
+    changes: [{ field: 'answer', before: null, after: JSON.stringify(answer), note: '' }],
+  };
+}

@@ -1,0 +1,144 @@
+/** The answer of `endpointd tune` for people at a terminal. */
+import { formatBytes, formatCount } from '../lib/figures.ts';
+import { printable } from '../lib/printable.ts';
+import type { Answer } from './answer.ts';
+import type { Comparison } from './evidence.ts';
+import { flagLines } from './flag-lines.ts';
+import type { Check, Outcome, Recommendation } from './recommend.ts';
+
+/** `table`: lines of cells in columns. */
+export type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => readonly string[];
+
+export function answerText(answer: Answer, table: Table): string {
+  const { recommendation } = answer;
+  const lines = [
+    questionText(answer),
+    `objective: ${printable(answer.objective)}`,
+    '',
+    ...backTestLines(answer, table),
+    ...(recommendation === null ? [] : recommendationLines(recommendation, table)),
+    ...(answer.refusals.length === 0
+      ? []
+      : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${why}`), '']),
+    'What this stands on:',
+    ...answer.assumptions.map((assumption) => `  ${assumption}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export function questionText({ controller, from, nodes, seed }: Answer): string {
+  return `${controller}, ${printable(from.name)}: ${formatCount(from.changes)} changes in ${formatCount(from.minutes)} minutes, ${formatCount(nodes)} nodes, seed ${seed}`;
+}
+
+function backTestLines({ backTest, from }: Answer, table: Table): string[] {
+  if (backTest === null) {
+    const why = from.isRecording ? 'the recording holds nothing to compare with' : 'a profile has never been measured';
+    return [`The prediction was not checked: ${why}.`, ''];
+  }
+  return [
+    `${BACK_TEST_TITLE}:`,
+    ...table(['', 'measured', 'predicted', 'error'], backTestRows(backTest.comparisons)),
+    '',
+  ];
+}
+
+export const BACK_TEST_TITLE = "Today's flags on the second half of the recording, three numbers fitted on the first";
+
+export function backTestRows(comparisons: readonly Comparison[]): string[][] {
+  return comparisons.map((one) => [
+    `${one.figure} of ${one.output}`,
+    figureText(one, one.measured),
+    figureText(one, one.predicted),
+    percent(one.error),
+  ]);
+}
+
+function figureText({ figure }: Comparison, value: number): string {
+  return figure === 'writes' ? formatCount(Math.round(value)) : milliseconds(value);
+}
+
+function recommendationLines(recommendation: Recommendation, table: Table): string[] {
+  const { today, best, nearest, changes } = recommendation;
+  const shown = best ?? nearest;
+  const title = best === null ? 'Nothing meets the objective. The nearest setting:' : 'Recommended:';
+  return [
+    title,
+    ...(changes.length === 0
+      ? ['  the flags of today']
+      : flagLines(shown.settings, today.settings).map((line) => `  ${line}`)),
+    '',
+    ...table(['', 'today', 'then', 'at most in 9 of 10', 'limit'], checkRows(today, shown)),
+    '',
+    ...table(['', 'today', 'then'], outcomeRows(today, shown)),
+    '',
+    ...bindingLines(recommendation),
+    `Valid up to ${formatCount(recommendation.loadFactor)} x the changes a second; bytes grow with the nodes.`,
+    "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.",
+    `${recommendation.runs} settings were tried.`,
+    '',
+  ];
+}
+
+export function checkRows(today: Outcome, shown: Outcome): string[][] {
+  return shown.checks.map((check, i) => [
+    printable(check.most === Infinity ? `min ${check.text}` : check.text),
+    checkText(check, today.checks[i]!.value),
+    checkText(check, check.value),
+    checkText(check, check.bound),
+    check.most === Infinity ? '' : checkText(check, check.most),
+  ]);
+}
+
+/** In the unit of the figure. */
+function checkText({ text }: Check, value: number): string {
+  if (text.startsWith('p')) return milliseconds(value);
+  if (text.startsWith('later')) return percent(value);
+  if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
+  return text.startsWith('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${value.toFixed(1)}/s`;
+}
+
+export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
+  const rows = today.latencies.flatMap((row, i) => {
+    if (row.count === 0) return [];
+    const then = shown.latencies[i]!;
+    const name = `${row.kind === 'add' ? 'ready' : 'gone'} to ${row.output}`;
+    return [
+      [`${name}: p50`, milliseconds(row.p50), milliseconds(then.p50)],
+      [`${name}: p99`, milliseconds(row.p99), milliseconds(then.p99)],
+      [`${name}: p99.9`, milliseconds(row.p999), milliseconds(then.p999)],
+      [`${name}: later than 1 s`, percent(row.laterThanSecond), percent(then.laterThanSecond)],
+    ];
+  });
+  const both = (name: string, text: (outcome: Outcome) => string): string[] => [name, text(today), text(shown)];
+  return [
+    ...rows,
+    both('writes of slices', (outcome) => `${outcome.writesPerSecond.slices.toFixed(1)}/s`),
+    both('writes of Endpoints', (outcome) => `${outcome.writesPerSecond.endpoints.toFixed(1)}/s`),
+    both('slices to all watchers', (outcome) => `${formatBytes(outcome.bytesPerSecond.slices)}/s`),
+    both('Endpoints to all watchers', (outcome) => `${formatBytes(outcome.bytesPerSecond.endpoints)}/s`),
+    both('CPU of the controller', (outcome) => percent(outcome.cpuShare)),
+    both('changes overtaken by later ones', (outcome) => formatCount(outcome.overtaken)),
+  ];
+}
+
+export function bindingLines({ bindings: [now, ...others] }: Recommendation): string[] {
+  const moving = others.filter(({ p99Ms }) => p99Ms < now!.p99Ms * BINDS_BELOW);
+  if (moving.length === 0)
+    return ['No resource binds: half as much again of any of them moves the p99 of additions by less than 5 %.'];
+  const texts = moving.map(({ resource, p99Ms }) => `${resource} to ${milliseconds(p99Ms)}`);
+  return [
+    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}.`,
+  ];
+}
+
+const BINDS_BELOW = 0.95;
+
+export function milliseconds(ms: number): string {
+  if (Number.isNaN(ms)) return '';
+  if (ms === Infinity) return 'never';
+  return ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+}
+
+export function percent(share: number): string {
+  return share === Infinity ? 'never' : `${(100 * share).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`;
+}

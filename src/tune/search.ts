@@ -1,0 +1,168 @@
+/**
+ * Which settings to try. From today's setting and a few others drawn by the seed, one flag after the other is tried at its
+ * neighbouring values while that brings anything. So each step can be told: which flag, from what to what, and what it did.
+ */
+import { createPrng, nextInt } from '../lib/prng.ts';
+import type { Controller, Settings } from '../twin/settings.ts';
+
+export interface Flag {
+  /** Of the command line. One row may stand for two flags that are set alike. */
+  readonly name: string;
+  /** In the order of their size. */
+  readonly values: readonly number[];
+  readonly read: (settings: Settings) => number;
+  readonly write: (settings: Settings, value: number) => Settings;
+  readonly unit: 'ms' | 'count';
+  readonly only?: Controller;
+}
+
+const BURST_FACTOR = 1.5;
+
+/** What may be set, and the values that are tried. */
+export const FLAGS: readonly Flag[] = [
+  {
+    name: 'concurrent-endpoint-syncs and concurrent-service-endpoint-syncs',
+    values: [1, 2, 5, 10, 15, 20, 30, 50],
+    read: ({ serviceEndpointSyncs }) => serviceEndpointSyncs,
+    write: (settings, value) => ({ ...settings, endpointSyncs: value, serviceEndpointSyncs: value }),
+    unit: 'count',
+  },
+  {
+    name: 'endpoint-updates-batch-period and endpointslice-updates-batch-period',
+    values: [0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 5000],
+    read: ({ slicesBatchMs }) => slicesBatchMs,
+    write: (settings, value) => ({ ...settings, endpointsBatchMs: value, slicesBatchMs: value }),
+    unit: 'ms',
+  },
+  {
+    name: 'kube-api-qps and kube-api-burst',
+    values: [10, 20, 50, 100, 200, 500, 1000],
+    read: ({ qps }) => qps,
+    write: (settings, value) => ({ ...settings, qps: value, burst: value * BURST_FACTOR }),
+    unit: 'count',
+  },
+  {
+    name: 'max-endpoints-per-slice',
+    values: [50, 100, 200, 500, 1000],
+    read: ({ endpointsPerSlice }) => endpointsPerSlice,
+    write: (settings, value) => ({ ...settings, endpointsPerSlice: value }),
+    unit: 'count',
+  },
+  {
+    name: 'adaptive-batch-period-max',
+    values: [0, 500, 1000, 2000, 5000],
+    read: ({ adaptiveBatchMs }) => adaptiveBatchMs,
+    write: (settings, value) => ({ ...settings, adaptiveBatchMs: value }),
+    unit: 'ms',
+    only: 'endpointd',
+  },
+];
+
+export function flagsOf(controller: Controller): readonly Flag[] {
+  return FLAGS.filter(({ only }) => only === undefined || only === controller);
+}
+
+/** How good a setting is. One that breaks constraints is worse than any that breaks none. */
+export interface Score {
+  /** By how much of their limits all constraints together are exceeded; 0 = all are met. */
+  readonly excess: number;
+  readonly goal: number;
+}
+
+export function isBetter(a: Score, b: Score): boolean {
+  if (a.excess !== b.excess) return a.excess < b.excess;
+  return a.goal < b.goal;
+}
+
+export interface Step {
+  readonly flag: string;
+  readonly from: number;
+  readonly to: number;
+  readonly settings: Settings;
+  readonly score: Score;
+}
+
+export interface Search {
+  readonly best: Settings;
+  readonly score: Score;
+  /** Of the way that led to the best. */
+  readonly steps: readonly Step[];
+  /** Different settings that were tried. */
+  readonly runs: number;
+}
+
+/** `score` is asked once for each setting. */
+export function searchSettings(
+  today: Settings,
+  flags: readonly Flag[],
+  score: (settings: Settings) => Score,
+  seed: number,
+  starts = STARTS,
+): Search {
+  const known = new Map<string, Score>();
+  const scoreOf = (settings: Settings): Score => {
+    const key = JSON.stringify(flags.map((flag) => flag.read(settings)));
+    let found = known.get(key);
+    if (found === undefined) known.set(key, (found = score(settings)));
+    return found;
+  };
+  const prng = createPrng(seed);
+  let best = climb(today, flags, scoreOf);
+  for (let i = 1; i < starts; i++) {
+    const drawn = flags.reduce(
+      (settings, flag) => flag.write(settings, flag.values[nextInt(prng, flag.values.length)]!),
+      today,
+    );
+    const other = climb(drawn, flags, scoreOf);
+    if (isBetter(other.score, best.score)) best = other;
+  }
+  return { ...best, runs: known.size };
+}
+
+const STARTS = 4;
+
+type Climb = Omit<Search, 'runs'>;
+
+function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+  let best = start;
+  let score = scoreOf(start);
+  const steps: Step[] = [];
+  for (let unchanged = 0, i = 0; unchanged < flags.length; i = (i + 1) % flags.length) {
+    const flag = flags[i]!;
+    const step = bestOf(flag, best, scoreOf);
+    if (!isBetter(step.score, score)) {
+      unchanged++;
+      continue;
+    }
+    unchanged = 0;
+    steps.push({ flag: flag.name, from: flag.read(best), to: flag.read(step.settings), ...step });
+    best = step.settings;
+    score = step.score;
+  }
+  return { best, score, steps };
+}
+
+/** The best value of one flag that is reached without passing two worse ones in a row. */
+function bestOf(
+  flag: Flag,
+  settings: Settings,
+  scoreOf: (settings: Settings) => Score,
+): { readonly settings: Settings; readonly score: Score } {
+  let best = { settings, score: scoreOf(settings) };
+  const now = flag.read(settings);
+  const above = flag.values.filter((value) => value > now);
+  const below = flag.values.filter((value) => value < now).toReversed();
+  for (const values of [above, below]) {
+    let worse = 0;
+    for (const value of values) {
+      const next = flag.write(settings, value);
+      const score = scoreOf(next);
+      worse = isBetter(score, best.score) ? 0 : worse + 1;
+      if (worse === 0) best = { settings: next, score };
+      else if (worse === WORSE_MAX) break;
+    }
+  }
+  return best;
+}
+
+const WORSE_MAX = 2;

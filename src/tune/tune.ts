@@ -1,0 +1,63 @@
+/** The whole of `endpointd tune`, but for reading and printing: a question with a story becomes an answer. */
+import type { Run } from '../twin/run.ts';
+import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
+import { backTest } from './back-test.ts';
+import type { Evidence } from './evidence.ts';
+import type { Objective } from './objective.ts';
+import { recommend } from './recommend.ts';
+import { checkStory } from '../twin/story.ts';
+
+export interface TuneInput {
+  /** With today's settings; the calibration is where a fit begins. */
+  readonly run: Run;
+  readonly kubeMinor: number;
+  /** Null = the story is no recording. */
+  readonly evidence: Evidence | null;
+  /** What in the recording keeps it from being believed: gaps, refused resources. */
+  readonly doubts: readonly string[];
+  readonly nodes: number;
+  readonly endpointsWatchers: number;
+  readonly objective: Objective;
+  readonly program: string;
+}
+
+/** `progress`: called with the number of settings that were tried so far. */
+export function tune(input: TuneInput, progress: (runs: number) => void): Answer {
+  const { evidence, nodes, endpointsWatchers, objective, program } = input;
+  const { story, controller, settings, seed } = input.run;
+  checkStory(story);
+  const tested = evidence === null ? null : backTest(input.run, evidence);
+  const calibration = tested?.calibration ?? input.run.calibration;
+  const refusals = [...input.doubts, ...(evidence === null ? [] : weaknesses(story.changes.length, tested!.worst))];
+  const run = { ...input.run, calibration };
+  const changes = story.changes.filter(({ kind }) => kind !== 'quiet').length;
+  return {
+    tuneVersion: 1,
+    program,
+    from: { name: story.name, isRecording: evidence !== null, minutes: story.durationMs / 60_000, changes },
+    controller,
+    kubeMinor: input.kubeMinor,
+    nodes,
+    endpointsWatchers,
+    seed,
+    objective: objective.text,
+    today: settings,
+    calibration,
+    backTest: tested === null ? null : { comparisons: tested.comparisons, worst: tested.worst },
+    refusals,
+    recommendation: refusals.length > 0 ? null : recommend({ run, objective, nodes, endpointsWatchers }, progress),
+    assumptions: ASSUMPTIONS,
+  };
+}
+
+function weaknesses(changes: number, worst: number): string[] {
+  const reasons: string[] = [];
+  if (changes < CHANGES_MIN)
+    reasons.push(`the recording has ${changes} changes, and fewer than ${CHANGES_MIN} say too little`);
+  if (worst === Infinity) reasons.push('nothing that was written in the second half of the recording can be compared');
+  else if (worst > ERROR_MAX)
+    reasons.push(
+      `the prediction for today's flags is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed`,
+    );
+  return reasons;
+}

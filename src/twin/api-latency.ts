@@ -1,0 +1,28 @@
+/** How long the API server takes for a write: lognormal, drawn by what is written, so that all settings meet the same luck. */
+import type { Calibration } from './settings.ts';
+
+/** `ordinal`: which write of this service and output. */
+export type DrawLatency = (service: number, ordinal: number) => number;
+
+export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency {
+  const sigma = Math.log(Math.max(1, apiMs.tail)) / NORMAL_P99;
+  return (service, ordinal) => apiMs.median * Math.exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
+}
+
+const NORMAL_P99 = 2.326;
+
+/** In (0, 1), the same for the same numbers. */
+function uniformAt(seed: number, a: number, b: number): number {
+  let z =
+    (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(a + 1, 0xc2b2ae35) ^ Math.imul(b + 1, 0x27d4eb2f)) >>> 0;
+  z = Math.imul(z ^ (z >>> 16), 0x7feb352d);
+  z = Math.imul(z ^ (z >>> 15), 0x846ca68b);
+  return (((z ^ (z >>> 16)) >>> 0) + 0.5) / 0x1_0000_0000;
+}
+
+/** The quantile of the standard normal distribution, within 0.005 (Abramowitz and Stegun 26.2.23). */
+function normalAt(share: number): number {
+  const t = Math.sqrt(-2 * Math.log(Math.min(share, 1 - share)));
+  const z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  return share < 0.5 ? -z : z;
+}

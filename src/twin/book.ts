@@ -1,0 +1,165 @@
+/**
+ * What one output of a controller has of the endpoints of a story: as its cache shows them, and as it has published them.
+ * A plan takes the difference. It is the same for both programs, as their plans are the same.
+ */
+import { type ChangeKind, type Ledger, noteWritten, type Output } from './ledger.ts';
+import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
+import type { PlaceChange, Story } from './story.ts';
+
+/** A change of readiness that nothing has shown yet. */
+export interface OpenChange {
+  readonly atMs: number;
+  readonly kind: ChangeKind;
+}
+
+export interface Book {
+  readonly story: Story;
+  readonly output: Output;
+  readonly ledger: Ledger;
+  readonly perSlice: number;
+  /** Of each place, as the cache has it. */
+  readonly content: Int32Array;
+  readonly isReady: Uint8Array;
+  /** Of each place, as the last plan has it whose writes were done, or are under way. */
+  readonly planned: Int32Array;
+  /** Of each place: the newest that no plan has seen. */
+  readonly open: (OpenChange | undefined)[];
+  /** Of each place: it is not in the object, because the service has too many. */
+  readonly isBeyond: Uint8Array;
+  readonly services: readonly ServiceBook[];
+}
+
+interface ServiceBook {
+  /** Places that have changed since the last plan. */
+  readonly dirty: Set<number>;
+  readonly packing: Packing;
+  /** Its number of endpoints as published. */
+  published: number;
+}
+
+/** One write of a plan. */
+export interface ModelWrite {
+  readonly verb: PackedWrite['verb'];
+  /** That the object has afterwards. */
+  readonly endpoints: number;
+  readonly shows: readonly OpenChange[];
+  readonly places: readonly number[];
+}
+
+/** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
+const ENDPOINTS_MAX = 1000;
+
+/** What is published at the start is packed into full slices. Of more than 1,000 places Endpoints have the first. */
+export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
+  const isBeyond = placesBeyond(story, output);
+  const content = Int32Array.from(story.places, (place, i) => (isBeyond[i] === 1 ? 0 : place.start[output]));
+  const services = story.services.map(() => ({ dirty: new Set<number>(), packing: createPacking(), published: 0 }));
+  const initial: number[][] = story.services.map(() => []);
+  for (const [i, { service }] of story.places.entries()) if (content[i] !== 0) initial[service]!.push(i);
+  for (const [i, added] of initial.entries()) {
+    const service = services[i]!;
+    service.published = added.length;
+    if (output === 'slices') repack(service.packing, { added, changed: [], removed: [] }, perSlice);
+  }
+  return {
+    story,
+    output,
+    ledger,
+    perSlice,
+    content,
+    isReady: Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0)),
+    planned: content.slice(),
+    open: Array.from({ length: story.places.length }),
+    isBeyond,
+    services,
+  };
+}
+
+/** An event has reached the cache. `atMs`: when the API server acknowledged the change. */
+export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: number): void {
+  if (book.isBeyond[place] === 1) return;
+  const { isReady } = wanted;
+  const content = wanted[book.output];
+  const wasReady = book.isReady[place] === 1;
+  book.content[place] = content;
+  book.isReady[place] = isReady ? 1 : 0;
+  const { service } = book.story.places[place]!;
+  if (content !== book.planned[place]) book.services[service]!.dirty.add(place);
+  if (wasReady === isReady) return;
+  if (book.open[place] !== undefined) book.ledger.overtaken[book.output]++;
+  book.open[place] = { atMs, kind: isReady ? 'add' : 'remove' };
+}
+
+/** What has to be written so that a service is published as the cache shows it. From then on it counts as planned. */
+export function planService(book: Book, service: number): readonly ModelWrite[] {
+  const own = book.services[service]!;
+  if (own.dirty.size === 0) return [];
+  const added: number[] = [];
+  const changed: number[] = [];
+  const removed: number[] = [];
+  for (const place of own.dirty) {
+    const before = book.planned[place]!;
+    const after = book.content[place]!;
+    book.planned[place] = after;
+    if (before === after) overtake(book, place);
+    else if (after === 0) removed.push(place);
+    else (before === 0 ? added : changed).push(place);
+  }
+  own.dirty.clear();
+  if (added.length + changed.length + removed.length === 0) return [];
+  own.published += added.length - removed.length;
+  if (book.output === 'endpoints') {
+    const places = [...added, ...changed, ...removed];
+    return [{ verb: 'update', endpoints: own.published, places, shows: takeOpen(book, places) }];
+  }
+  const packed = repack(own.packing, { added, changed, removed }, book.perSlice);
+  const { families } = book.story.services[service]!;
+  const last = packed.map(({ verb, endpoints, places }) => ({
+    verb,
+    endpoints,
+    places,
+    shows: takeOpen(book, places),
+  }));
+  const others = packed.map(({ verb, endpoints }) => ({ verb, endpoints, places: [], shows: [] }));
+  return [...Array.from({ length: families - 1 }, () => others), last].flat();
+}
+
+/** The API server has acknowledged a write. */
+export function noteShown({ ledger, output, story }: Book, write: ModelWrite, nowMs: number): void {
+  noteWritten(ledger, output, story.objects, write.endpoints, nowMs);
+  for (const { atMs, kind } of write.shows) ledger.samples[output].push({ atMs, kind, latencyMs: nowMs - atMs });
+}
+
+/** Number of endpoints that a sync of the service has to look at. */
+export function sizeOf(book: Book, service: number): number {
+  return book.services[service]!.published;
+}
+
+/** Counts what was never shown. */
+export function closeBook({ ledger, output, open }: Book): void {
+  for (const change of open) if (change !== undefined) ledger.open[output]++;
+}
+
+function placesBeyond({ places, services }: Story, output: Output): Uint8Array {
+  const isBeyond = new Uint8Array(places.length);
+  if (output === 'slices') return isBeyond;
+  const counts = new Int32Array(services.length);
+  for (const [i, { service }] of places.entries()) if (++counts[service]! > ENDPOINTS_MAX) isBeyond[i] = 1;
+  return isBeyond;
+}
+
+function overtake({ ledger, output, open }: Book, place: number): void {
+  if (open[place] === undefined) return;
+  ledger.overtaken[output]++;
+  open[place] = undefined;
+}
+
+function takeOpen({ open }: Book, places: readonly number[]): OpenChange[] {
+  const shows: OpenChange[] = [];
+  for (const place of places) {
+    const change = open[place];
+    open[place] = undefined;
+    if (change !== undefined) shows.push(change);
+  }
+  return shows;
+}

@@ -1,0 +1,57 @@
+/** What a run comes to in the figures that an operator asks for. */
+import { type ChangeKind, type Ledger, type Output, OUTPUTS, type Sample } from './ledger.ts';
+
+/** Latencies in milliseconds, sorted. */
+export type Latencies = Float64Array;
+
+/** Of `add` or `remove` changes, or of both. */
+export type Kinds = ChangeKind | 'any';
+
+const BLOCK_MS = 300_000;
+
+export function latenciesOf(samples: readonly Sample[], kinds: Kinds): Latencies {
+  const values = new Float64Array(samples.length);
+  let count = 0;
+  for (const { kind, latencyMs } of samples) if (kinds === 'any' || kind === kinds) values[count++] = latencyMs;
+  return values.subarray(0, count).sort();
+}
+
+/** The smallest that at least `share` (in [0, 1]) of all do not exceed; NaN of none. */
+export function quantile(sorted: Latencies, share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/** The largest quantile of the five-minute blocks that have at least 100 changes; of all changes if there is none. */
+export function worstQuantile(samples: readonly Sample[], kinds: Kinds, share: number): number {
+  const blocks = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / BLOCK_MS));
+  let worst = Number.NaN;
+  for (const block of blocks.values()) {
+    const sorted = latenciesOf(block, kinds);
+    if (sorted.length >= BLOCK_SAMPLES_MIN)
+      worst = Number.isNaN(worst) ? quantile(sorted, share) : Math.max(worst, quantile(sorted, share));
+  }
+  return Number.isNaN(worst) ? quantile(latenciesOf(samples, kinds), share) : worst;
+}
+
+const BLOCK_SAMPLES_MIN = 100;
+
+/** The share of changes that took longer, in [0, 1]. */
+export function shareLater(sorted: Latencies, thanMs: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! <= thanMs) low = middle + 1;
+    else high = middle;
+  }
+  return sorted.length === 0 ? 0 : (sorted.length - low) / sorted.length;
+}
+
+export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
+  return outputs.reduce((sum, output) => sum + written[output].writes, 0);
+}
+
+/** Bytes of the objects that were written, as one watcher of both receives them. */
+export function bytesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
+  return outputs.reduce((sum, output) => sum + written[output].bytes, 0);
+}

@@ -1,0 +1,192 @@
+/** Seeded stories for who has no recording: what large clusters are known to do. */
+import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
+import {
+  NOTHING,
+  type ObjectSizes,
+  type Place,
+  type Published,
+  type Story,
+  type StoryChange,
+  type StoryService,
+} from './story.ts';
+
+export interface StoryProfile {
+  readonly name: string;
+  readonly what: string;
+  readonly namespaces: number;
+  /** How many services of which size each namespace has. */
+  readonly services: readonly { readonly count: number; readonly pods: number }[];
+  readonly minutes: number;
+  /** Pods that turn unready for a while, of all services, a second. */
+  readonly flipsPerSecond: number;
+  /** Only pods of the first namespace flip, but for one in a hundred. */
+  readonly isStorm: boolean;
+  /** Roll-outs that begin a minute: all pods of one service are replaced. */
+  readonly rolloutsPerMinute: number;
+  /** How many pods of a roll-out are replaced a second. */
+  readonly podsPerSecond: number;
+}
+
+const CALM = { namespaces: 10, minutes: 10, flipsPerSecond: 0, isStorm: false, rolloutsPerMinute: 0, podsPerSecond: 5 };
+
+export const STORY_PROFILES: readonly StoryProfile[] = [
+  {
+    ...CALM,
+    name: 'load',
+    what: 'groups of 250, 30 and 5 pods, roll-outs and flips, as in the load test of SIG Scalability',
+    services: [
+      { count: 1, pods: 250 },
+      { count: 8, pods: 30 },
+      { count: 100, pods: 5 },
+    ],
+    flipsPerSecond: 10,
+    rolloutsPerMinute: 6,
+  },
+  {
+    ...CALM,
+    name: 'rollout',
+    what: 'services of 50 pods that are rolled out',
+    services: [{ count: 10, pods: 50 }],
+    rolloutsPerMinute: 10,
+  },
+  {
+    ...CALM,
+    name: 'flap',
+    what: 'pods that turn unready and back',
+    services: [{ count: 20, pods: 10 }],
+    flipsPerSecond: 50,
+  },
+  {
+    ...CALM,
+    name: 'storm',
+    what: 'one namespace that flips 200 times a second beside quiet ones',
+    services: [{ count: 20, pods: 20 }],
+    flipsPerSecond: 200,
+    isStorm: true,
+  },
+  {
+    ...CALM,
+    name: 'crowd',
+    what: 'hundreds of services in each of a few namespaces',
+    namespaces: 3,
+    services: [{ count: 600, pods: 5 }],
+    flipsPerSecond: 20,
+  },
+  {
+    ...CALM,
+    name: 'huge',
+    what: 'one service of 5,000 pods',
+    namespaces: 1,
+    services: [{ count: 1, pods: 5000 }],
+    flipsPerSecond: 5,
+  },
+];
+
+/** As the API server sends them in protobuf, of pods with a node, a zone and a name of usual length. */
+export const USUAL_SIZES: ObjectSizes = { endpoints: { base: 350, each: 150 }, slice: { base: 450, each: 170 } };
+
+/** The same seed gives the same story. */
+export function profileStory(profile: StoryProfile, seed: number): Story {
+  const prng = createPrng(seed);
+  const { services, places, namespaces } = createServices(profile);
+  const draft: Draft = { changes: [], rolled: new Set(), places, services };
+  const durationMs = profile.minutes * 60_000;
+  const byService = placesOf(places, services.length);
+  rollOut(draft, profile, byService, durationMs, prng);
+  flip(draft, profile, durationMs, prng);
+  const changes = draft.changes.filter(({ atMs }) => atMs <= durationMs).toSorted((a, b) => a.atMs - b.atMs);
+  return { name: profile.name, durationMs, namespaces, services, places, changes, objects: USUAL_SIZES };
+}
+
+interface Draft {
+  readonly changes: StoryChange[];
+  /** Places that a roll-out takes away or has made. */
+  readonly rolled: Set<number>;
+  readonly places: Place[];
+  readonly services: readonly StoryService[];
+}
+
+function createServices(profile: StoryProfile): Pick<Story, 'namespaces' | 'services'> & { places: Place[] } {
+  const services: StoryService[] = [];
+  const places: Place[] = [];
+  const pods = profile.services.reduce((sum, of) => sum + of.count * of.pods, 0);
+  const count = profile.services.reduce((sum, of) => sum + of.count, 0);
+  for (let namespace = 0; namespace < profile.namespaces; namespace++) {
+    for (const group of profile.services) {
+      for (let i = 0; i < group.count; i++) {
+        const service = services.push({ namespace, families: 1, hasEndpoints: true, hasSlices: true }) - 1;
+        for (let j = 0; j < group.pods; j++) places.push({ service, start: READY });
+      }
+    }
+  }
+  const namespaces = Array.from({ length: profile.namespaces }, () => ({ services: count, pods }));
+  return { services, places, namespaces };
+}
+
+function placesOf(places: readonly Place[], services: number): number[][] {
+  const byService: number[][] = Array.from({ length: services }, () => []);
+  for (const [i, { service }] of places.entries()) byService[service]!.push(i);
+  return byService;
+}
+
+/** Each pod is unready for one to ten seconds. */
+function flip(draft: Draft, profile: StoryProfile, durationMs: number, prng: Prng): void {
+  if (profile.flipsPerSecond === 0) return;
+  const original = profile.namespaces * profile.services.reduce((sum, of) => sum + of.count * of.pods, 0);
+  const busy = Math.floor(original / profile.namespaces);
+  const busyUntil = new Map<number, number>();
+  for (
+    let atMs = drawGap(prng, profile.flipsPerSecond);
+    atMs < durationMs;
+    atMs += drawGap(prng, profile.flipsPerSecond)
+  ) {
+    const isInStorm = profile.isStorm && nextInt(prng, 100) > 0;
+    const place = nextInt(prng, isInStorm ? busy : original);
+    const endMs = atMs + 1000 + 9000 * nextFloat(prng);
+    if ((busyUntil.get(place) ?? 0) > atMs || draft.rolled.has(place)) continue;
+    busyUntil.set(place, endMs + 1000);
+    add(draft, atMs, place, UNREADY);
+    add(draft, endMs, place, READY);
+  }
+}
+
+/** One new pod after the other: it gets an address, is ready, and an old one goes. Such pods do not flip. */
+function rollOut(draft: Draft, profile: StoryProfile, byService: number[][], durationMs: number, prng: Prng): void {
+  const { rolloutsPerMinute, podsPerSecond } = profile;
+  if (rolloutsPerMinute === 0) return;
+  const perSecond = rolloutsPerMinute / 60;
+  const busyUntil = new Map<number, number>();
+  for (let atMs = drawGap(prng, perSecond); atMs < durationMs; atMs += drawGap(prng, perSecond)) {
+    const service = nextInt(prng, byService.length);
+    if ((busyUntil.get(service) ?? 0) > atMs) continue;
+    const old = byService[service]!;
+    byService[service] = old.map((going, i) => {
+      draft.rolled.add(going);
+      const fresh = draft.places.push({ service, start: NOTHING }) - 1;
+      draft.rolled.add(fresh);
+      const startMs = atMs + (i / podsPerSecond) * 1000;
+      const readyMs = startMs + 3000 + 4000 * nextFloat(prng);
+      add(draft, startMs, fresh, NOTHING);
+      add(draft, startMs + 1000 + 1000 * nextFloat(prng), fresh, UNREADY);
+      add(draft, readyMs, fresh, READY);
+      add(draft, readyMs + 200, going, TERMINATING);
+      add(draft, readyMs + 2200 + 3000 * nextFloat(prng), going, NOTHING);
+      return fresh;
+    });
+    busyUntil.set(service, atMs + (old.length / podsPerSecond) * 1000 + 15_000);
+  }
+}
+
+function add({ changes, places, services }: Draft, atMs: number, place: number, wanted: Published): void {
+  const { namespace } = services[places[place]!.service]!;
+  changes.push({ atMs, namespace, kind: 'pod', places: [{ place, wanted }], service: -1 });
+}
+
+/** The next arrival of a Poisson process. */
+function drawGap(prng: Prng, perSecond: number): number {
+  return (-Math.log(1 - nextFloat(prng)) / perSecond) * 1000;
+}
+
+const READY: Published = { endpoints: 1, slices: 1, isReady: true };
+const UNREADY: Published = { endpoints: 2, slices: 2, isReady: false };
+const TERMINATING: Published = { endpoints: 0, slices: 3, isReady: false };

@@ -1,0 +1,64 @@
+/** Plays a story in virtual time with certain settings on a certain machine. The same input gives the same ledger. */
+import { at, createAgenda, play } from './agenda.ts';
+import { createLatency } from './api-latency.ts';
+import { createEndpointdModel } from './endpointd-model.ts';
+import { createKubeModel } from './kube-model.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { createCores } from './processors.ts';
+import type { Calibration, Controller, Costs, Settings } from './settings.ts';
+import type { Story } from './story.ts';
+import type { Model, World } from './world.ts';
+
+export interface Run {
+  readonly story: Story;
+  readonly controller: Controller;
+  readonly settings: Settings;
+  readonly calibration: Calibration;
+  readonly seed: number;
+  /** Minor version of kube-controller-manager. */
+  readonly kubeMinor?: number;
+}
+
+export const NEWEST_KUBE_MINOR = 36;
+
+/** How long a run goes on after its last change, so that what waits can be written. */
+const AFTERWARDS_MS = 600_000;
+
+export function runModel(run: Run): Ledger {
+  const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
+  const agenda = createAgenda();
+  const cores = createCores(agenda, calibration.cores);
+  const ledger = createLedger();
+  const { watchLagMs } = calibration;
+  const world: World = {
+    agenda,
+    cores,
+    story,
+    settings,
+    costs: scaled(calibration.costs[controller], calibration.cpuFactor),
+    watchLagMs,
+    latencyOf: createLatency(calibration, seed),
+    kubeMinor,
+    ledger,
+  };
+  const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
+  deliver(world, model, 0);
+  play(agenda, story.durationMs + AFTERWARDS_MS);
+  model.close();
+  ledger.cpuMs = cores.busyMs;
+  return ledger;
+}
+
+/** One event after the other: the heap holds the next one only. */
+function deliver(world: World, model: Model, i: number): void {
+  const change = world.story.changes[i];
+  if (change === undefined) return;
+  at(world.agenda, change.atMs + world.watchLagMs, () => {
+    deliver(world, model, i + 1);
+    model.take(change);
+  });
+}
+
+function scaled(costs: Costs, factor: number): Costs {
+  return Object.fromEntries(Object.entries(costs).map(([name, ms]) => [name, ms * factor])) as unknown as Costs;
+}

@@ -1,0 +1,26 @@
+/** What the model of a controller is given, and what it gives. */
+import type { Agenda } from './agenda.ts';
+import type { DrawLatency } from './api-latency.ts';
+import type { Ledger } from './ledger.ts';
+import type { Cores } from './processors.ts';
+import type { Costs, Settings } from './settings.ts';
+import type { Story, StoryChange } from './story.ts';
+
+export interface World {
+  readonly agenda: Agenda;
+  readonly cores: Cores;
+  readonly story: Story;
+  readonly settings: Settings;
+  readonly costs: Costs;
+  readonly watchLagMs: number;
+  readonly latencyOf: DrawLatency;
+  readonly kubeMinor: number;
+  readonly ledger: Ledger;
+}
+
+export interface Model {
+  /** An event of a watch is in the process. */
+  readonly take: (change: StoryChange) => void;
+  /** The run is over. */
+  readonly close: () => void;
+}

@@ -1,0 +1,38 @@
+/** The page of `endpointd tune`, with its field of settings, in a real browser. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openHtml, startBrowser } from './browser.ts';
+import { smallAnswer } from '../support/tune-answer.ts';
+import { renderPage } from '../../src/page/page.ts';
+import { answerPage } from '../../src/tune/report-page.ts';
+
+const HTML = renderPage(answerPage(smallAnswer()));
+
+describe('the page of a tuning in a browser', () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await startBrowser();
+  });
+  after(() => browser.close());
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`draws latencies, writes, the field of settings and the frontier (${colorScheme})`, async () => {
+      const { page, complaints, close } = await openHtml(browser, HTML, { width: 1200, colorScheme });
+      assert.equal(await page.locator('svg.plot').count(), 4);
+      assert.equal(await page.locator('rect.heat').count(), 36);
+      const fill = "getComputedStyle(document.querySelector('rect.heat')).fill";
+      assert.notEqual(await page.evaluate(fill), 'rgb(0, 0, 0)');
+      assert.deepEqual(complaints, []);
+      await close();
+    });
+  }
+
+  it('fits 400 pixels, and holds the whole answer as JSON', async () => {
+    const { page, close } = await openHtml(browser, HTML, { width: 400, colorScheme: 'light' });
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400);
+    await page.fill('#search', 'tuneVersion');
+    assert.equal(await page.locator('details:visible').count(), 1);
+    await close();
+  });
+});

@@ -1,0 +1,47 @@
+/** A small question and its answer, for the texts and pages that show it. */
+import type { Answer } from '../../src/tune/answer.ts';
+import type { Evidence } from '../../src/tune/evidence.ts';
+import { parseObjective } from '../../src/tune/objective.ts';
+import { tune } from '../../src/tune/tune.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+
+const PROFILE = {
+  name: 'small',
+  what: '',
+  namespaces: 1,
+  services: [{ count: 3, pods: 10 }],
+  minutes: 0.5,
+  flipsPerSecond: 10,
+  isStorm: false,
+  rolloutsPerMinute: 6,
+  podsPerSecond: 5,
+};
+
+/** @param evidence null = the story is a profile's, not a recording's */
+export function smallAnswer(
+  objective = 'p99(add)<=1s, min bytes',
+  name = 'small',
+  evidence: Evidence | null = null,
+): Answer {
+  const run = {
+    story: { ...profileStory(PROFILE, 1), name },
+    controller: 'kube-controller-manager',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  return tune(
+    {
+      run,
+      kubeMinor: 36,
+      evidence,
+      doubts: [],
+      nodes: 100,
+      endpointsWatchers: 1,
+      objective: parseObjective(objective),
+      program: '0.1.0',
+    },
+    () => undefined,
+  );
+}

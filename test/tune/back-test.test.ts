@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { backTest } from '../../src/tune/back-test.ts';
+import type { Evidence } from '../../src/tune/evidence.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
+import { runModel, type Run } from '../../src/twin/run.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+
+const PROFILE = {
+  name: 'test',
+  what: '',
+  namespaces: 2,
+  services: [{ count: 10, pods: 10 }],
+  minutes: 2,
+  flipsPerSecond: 10,
+  isStorm: false,
+  rolloutsPerMinute: 0,
+  podsPerSecond: 5,
+};
+
+const TODAY: Run = {
+  story: profileStory(PROFILE, 3),
+  controller: 'kube-controller-manager',
+  settings: { ...DEFAULT_SETTINGS, slicesBatchMs: 100, endpointsBatchMs: 100, qps: 100, burst: 100 },
+  calibration: DEFAULT_CALIBRATION,
+  seed: 1,
+};
+
+/** What a recorder would have measured where the API server is slow and the watch is late. */
+function evidence(apiMs: number, watchLagMs: number): Evidence {
+  const calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: apiMs, tail: 4 }, watchLagMs };
+  const { samples, written } = runModel({ ...TODAY, calibration, seed: 77 });
+  const spread = (count: number): number[] =>
+    Array.from({ length: count }, (_, i) => (i / count) * TODAY.story.durationMs);
+  return {
+    samples,
+    writesAtMs: { endpoints: spread(written.endpoints.writes), slices: spread(written.slices.writes) },
+  };
+}
+
+test('three numbers that are fitted on the first half predict the second half', () => {
+  const { worst, comparisons } = backTest(TODAY, evidence(40, 15));
+  assert.equal(comparisons.length, 8);
+  assert.ok(worst < 0.1, `off by ${(100 * worst).toFixed(1)} %`);
+});
+
+test('a controller with other flags than it is said to have is not believed', () => {
+  const { worst } = backTest({ ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 2000 } }, evidence(5, 1));
+  assert.ok(worst > 0.3, `off by ${(100 * worst).toFixed(1)} %`);
+});
+
+test('where nothing was written nothing is compared', () => {
+  const none = { endpoints: [], slices: [] };
+  assert.equal(backTest(TODAY, { samples: none, writesAtMs: none }).worst, Infinity);
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CalibrationError, calibrationText, parseCalibration } from '../../src/tune/calibration.ts';
+import { DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+
+function parse(change: object): unknown {
+  return parseCalibration({ ...DEFAULT_CALIBRATION, ...change });
+}
+
+test('a calibration is read as it was written', () => {
+  const other = { ...DEFAULT_CALIBRATION, watchLagMs: 2.5, cores: 8 };
+  assert.deepEqual(parseCalibration(JSON.parse(calibrationText(other))), other);
+});
+
+for (const [title, change, message] of [
+  ['of a newer program', { version: 2 }, 'version: 2, and this program reads 1'],
+  ['with a text for a number', { watchLagMs: '1' }, 'watchLagMs: "1" is no number above 0'],
+  ['without a number', { cores: undefined }, 'cores: nothing is no number above 0'],
+  ['with a number that cannot be', { apiMs: { median: -1, tail: 2 } }, 'apiMs.median: -1 is no number above 0'],
+  ['with a field too many', { apiMs: { median: 1, tail: 2, most: 3 } }, 'apiMs.most: there is no such field'],
+  ['without its costs', { costs: {} }, 'costs.endpointd: nothing is no JSON object'],
+] as const) {
+  test(`a calibration ${title} is refused by the field`, () =>
+    assert.throws(
+      () => parse(change),
+      (error) => error instanceof CalibrationError && error.message === message,
+    ));
+}
+
+test('what is no JSON object is no calibration', () => {
+  assert.throws(() => parseCalibration([]), /it is no JSON object/);
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ObjectiveError, parseObjective, scoreOf, valueOf } from '../../src/tune/objective.ts';
+import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+
+const SCOPE = { durationMs: 10_000, nodes: 100, endpointsWatchers: 1 };
+
+/** Additions to slices that took 1 to 100 ms, one second each apart. */
+function ledger(): Ledger {
+  const made = createLedger();
+  for (let i = 1; i <= 100; i++) made.samples.slices.push({ atMs: i, kind: 'add', latencyMs: i });
+  made.samples.slices.push({ atMs: 0, kind: 'remove', latencyMs: 5000 });
+  made.written.slices.writes = 50;
+  made.written.slices.bytes = 1000;
+  made.written.endpoints.writes = 20;
+  made.written.endpoints.bytes = 3000;
+  made.cpuMs = 400;
+  return made;
+}
+
+function value(text: string): number {
+  return valueOf(parseObjective(`min ${text}`).goal.expression, ledger(), SCOPE);
+}
+
+test('an objective has constraints and one goal', () => {
+  const { constraints, goal } = parseObjective('p99(add)<=1s, later(1s)<=0.1%, writes(slices)<=50/s, min bytes');
+  assert.deepEqual(
+    constraints.map(({ text, most }) => [text, most]),
+    [
+      ['p99(add)<=1s', 1000],
+      ['later(1s)<=0.1%', 0.001],
+      ['writes(slices)<=50/s', 50],
+    ],
+  );
+  assert.equal(goal.text, 'bytes');
+});
+
+for (const [text, expected] of [
+  ['p50(add)', 50],
+  ['p99(add)', 99],
+  ['p99.9', 5000],
+  ['p50(remove, slices)', 5000],
+  ['p99(add, endpoints)', 0],
+  ['later(90ms, add)', 0.1],
+  ['writes', 7],
+  ['writes(endpoints)', 2],
+  ['bytes(slices)', 100 * 100],
+  ['bytes', 100 * 100 + 300],
+  ['cpu', 40],
+] as const) {
+  test(`the figure ${text} is ${expected}`, () => assert.equal(value(text), expected));
+}
+
+test('a change that nothing shows is later than any limit', () => {
+  const never = createLedger();
+  never.open.slices = 1;
+  assert.equal(scoreOf(parseObjective('p99<=1s, min writes'), never, SCOPE).excess, 1000);
+});
+
+for (const [text, message] of [
+  ['p99<=1s', 'objective: "p99<=1s" has no goal, such as "min bytes"'],
+  ['min bytes, min writes', 'objective: there are two goals, "bytes" and "writes"'],
+  ['min byte', 'objective: "byte" is no figure: is bytes meant?'],
+  ['p95<=1s, min bytes', 'objective: "p95" is no figure: is p90 meant?'],
+  [
+    'p99(adds)<=1s, min bytes',
+    'objective: "adds" in "p99(adds)" is none of add, remove, any, endpoints, slices, worst',
+  ],
+  ['p99<=1, min bytes', 'objective: "1" in "p99<=1" is no time, such as 500ms'],
+  ['later<=1%, min bytes', 'objective: "later" names no time, as later(1s) does'],
+  ['later(1s)<=1, min bytes', 'objective: "1" in "later(1s)<=1" is no share, such as 0.1%'],
+  ['writes<=many, min bytes', 'objective: "many" in "writes<=many" is no number a second, such as 50/s or 2MB/s'],
+  ['p99, min bytes', 'objective: "p99" is neither a constraint (p99(add)<=1s) nor a goal (min bytes)'],
+] as const) {
+  test(`an objective is refused: ${text}`, () =>
+    assert.throws(
+      () => parseObjective(text),
+      (error) => error instanceof ObjectiveError && error.message === message,
+    ));
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { podRecord, serviceRecord } from '../support/batches.ts';
+import type { PodRecord } from '../../src/kube/types.ts';
+import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
+import { type Played, playedOf } from '../../src/tune/played.ts';
+
+const SERVICE = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'] });
+
+function pod(n: number, change: Partial<PodRecord> = {}): PodRecord {
+  return podRecord(n, { namespace: 'ns', labels: ['app', 'web'], ready: true, ...change });
+}
+
+function change(atMs: number, told: Told, before: PodRecord | null, after: PodRecord | null): Change {
+  return { type: 'change', resource: 'pods', atMs, told, by: 'other', id: 1, version: 1, before, after };
+}
+
+function listed(resource: RecordedResource): RecordedEvent {
+  return { type: 'listed', resource, atMs: 500, told: 'start', sinceMs: 500 };
+}
+
+const START: readonly RecordedEvent[] = [
+  {
+    type: 'change',
+    resource: 'services',
+    atMs: 1,
+    told: 'start',
+    by: 'other',
+    id: 9,
+    version: 0,
+    before: null,
+    after: SERVICE,
+  },
+  change(2, 'start', null, pod(1)),
+  listed('services'),
+  listed('pods'),
+  listed('nodes'),
+  listed('endpoints'),
+  listed('endpointslices'),
+];
+
+function play(...events: readonly RecordedEvent[]): Played {
+  return playedOf('a test', [...START, ...events]);
+}
+
+test('what was listed first is the start of a story, and its clock begins then', () => {
+  const { story } = play(change(1500, 'watch', pod(1), pod(1, { ready: false })), { type: 'end', atMs: 2500 });
+  assert.equal(story.durationMs, 2000);
+  assert.deepEqual(story.namespaces, [{ services: 1, pods: 1 }]);
+  assert.equal(story.places[0]!.start.isReady, true);
+  const [only] = story.changes;
+  assert.deepEqual([only!.atMs, only!.kind, only!.places[0]!.wanted.isReady], [1000, 'pod', false]);
+});
+
+test('a pod that terminates is in the slices and in no Endpoints', () => {
+  const { story } = play(change(1500, 'watch', pod(1), pod(1, { deleting: true })));
+  const { wanted } = story.changes[0]!.places[0]!;
+  assert.deepEqual([wanted.endpoints, wanted.slices > 0, wanted.isReady], [0, true, false]);
+});
+
+test('a pod that comes back as it was has the content that it had', () => {
+  const unready = pod(1, { ready: false });
+  const { story } = play(change(1500, 'watch', pod(1), unready), change(1600, 'watch', unready, pod(1)));
+  assert.equal(story.changes[1]!.places[0]!.wanted.slices, story.places[0]!.start.slices);
+});
+
+test('what concerns no Service costs only its intake', () => {
+  const other = pod(2, { labels: ['app', 'other'] });
+  const { story } = play(change(1500, 'watch', null, other), { type: 'irrelevant', atMs: 1600, counts: { pods: 2 } });
+  assert.deepEqual(
+    story.changes.map(({ kind, places }) => [kind, places.length]),
+    [
+      ['quiet', 0],
+      ['quiet', 0],
+      ['quiet', 0],
+    ],
+  );
+});
+
+for (const [event, doubt] of [
+  [{ type: 'refused', atMs: 600, resource: 'endpoints' }, 'the recorder was not let read endpoints'],
+  [{ type: 'rewatched', atMs: 600, resource: 'pods' }, 'the watch of pods was lost for a while'],
+  [
+    { type: 'listed', atMs: 600, resource: 'pods', told: 'list', sinceMs: 400 },
+    'the recording has a gap: pods were listed again',
+  ],
+] as const) {
+  test(`a recording is doubted: ${doubt}`, () =>
+    assert.deepEqual(play(event, { type: 'end', atMs: 700 }).doubts, [doubt]));
+}
+
+test('a recording that was cut off is doubted', () => {
+  assert.deepEqual(play().doubts, ['the recording did not end in good order']);
+});

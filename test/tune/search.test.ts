@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseObjective, scoreOf } from '../../src/tune/objective.ts';
+import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
+import { runModel } from '../../src/twin/run.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+
+const PROFILE = {
+  name: 'test',
+  what: '',
+  namespaces: 2,
+  services: [{ count: 5, pods: 20 }],
+  minutes: 0.5,
+  flipsPerSecond: 20,
+  isStorm: false,
+  rolloutsPerMinute: 6,
+  podsPerSecond: 5,
+};
+/** Syncs, batch period and QPS: 616 settings. */
+const SEARCHED: readonly Flag[] = FLAGS.slice(0, 3);
+
+/** Every combination of the values. */
+function grid(flags: readonly Flag[], settings: Settings): Settings[] {
+  const [flag, ...others] = flags;
+  if (flag === undefined) return [settings];
+  return flag.values.flatMap((value) => grid(others, flag.write(settings, value)));
+}
+
+test('a search comes within 5 % of the best of all settings in a fraction of the runs', () => {
+  const story = profileStory(PROFILE, 1);
+  const objective = parseObjective('p99(add)<=800ms, later(1s)<=1%, min bytes');
+  const scope = { durationMs: story.durationMs, nodes: 100, endpointsWatchers: 1 };
+  const known = new Map<string, Score>();
+  const score = (settings: Settings): Score => {
+    const key = JSON.stringify(settings);
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const run = { story, controller: 'endpointd', settings, calibration: DEFAULT_CALIBRATION, seed: 1 } as const;
+    const made = scoreOf(objective, runModel(run), scope);
+    known.set(key, made);
+    return made;
+  };
+  const best = grid(SEARCHED, DEFAULT_SETTINGS)
+    .map(score)
+    .reduce((a, b) => (isBetter(b, a) ? b : a));
+  for (let seed = 1; seed <= 20; seed++) {
+    const found = searchSettings(DEFAULT_SETTINGS, SEARCHED, score, seed);
+    assert.equal(found.score.excess, 0);
+    assert.ok(found.score.goal <= best.goal * 1.05, `seed ${seed}: ${found.score.goal} where ${best.goal} is possible`);
+    assert.ok(found.runs <= 200, `seed ${seed}: ${found.runs} runs`);
+  }
+});
+
+test('each step says which flag it changes, and improves the score', () => {
+  const score = ({ slicesBatchMs, qps }: Settings): Score => ({
+    excess: qps < 100 ? 1 : 0,
+    goal: Math.abs(slicesBatchMs - 300),
+  });
+  const { best, steps } = searchSettings(DEFAULT_SETTINGS, SEARCHED, score, 1, 1);
+  assert.deepEqual(
+    steps.map(({ flag, from, to }) => [flag, from, to]),
+    [
+      ['endpoint-updates-batch-period and endpointslice-updates-batch-period', 0, 300],
+      ['kube-api-qps and kube-api-burst', 20, 100],
+    ],
+  );
+  assert.deepEqual([best.slicesBatchMs, best.endpointsBatchMs, best.qps, best.burst], [300, 300, 100, 150]);
+});

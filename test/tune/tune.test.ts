@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { smallAnswer } from '../support/tune-answer.ts';
+import { textTable } from '../../src/cli/text-table.ts';
+import { renderPage } from '../../src/page/page.ts';
+import { answerPage } from '../../src/tune/report-page.ts';
+import { answerText } from '../../src/tune/report-text.ts';
+
+const ANSWER = smallAnswer();
+const TEXT = answerText(ANSWER, textTable);
+
+test('the answer names the flags to set, and what they bring beside today', () => {
+  assert.ok(TEXT.startsWith('kube-controller-manager, small: '));
+  assert.match(
+    TEXT,
+    /^Recommended:\n {2}--endpoint-updates-batch-period=\d+ms\n {2}--endpointslice-updates-batch-period=\d+ms/m,
+  );
+  assert.match(TEXT, /^p99\(add\)<=1s +[\d.]+ m?s +\d+ ms +\d+ ms +1\.00 s$/m);
+  assert.match(TEXT, /^ready to slices: p99 +[\d.]+ m?s +\d+ ms$/m);
+});
+
+test('what is recommended meets the limits in nine of ten resamples too', () => {
+  for (const { bound, most } of ANSWER.recommendation!.best!.checks) assert.ok(bound <= most);
+});
+
+test('the same question has the same answer, to the byte', () => {
+  assert.equal(JSON.stringify(smallAnswer()), JSON.stringify(ANSWER));
+});
+
+test('what comes nearest to an objective that nothing meets is not recommended', () => {
+  const impossible = smallAnswer('p99(add)<=1ms, min bytes');
+  assert.equal(impossible.recommendation!.best, null);
+  assert.match(answerText(impossible, textTable), /^Nothing meets the objective\. The nearest setting:$/m);
+});
+
+test('a recording that shows nothing to compare with leads to no recommendation', () => {
+  const none = { endpoints: [], slices: [] };
+  const answer = smallAnswer('min bytes', 'rec', { samples: none, writesAtMs: none });
+  assert.deepEqual(answer.refusals, [
+    'the recording has 168 changes, and fewer than 1000 say too little',
+    'nothing that was written in the second half of the recording can be compared',
+  ]);
+  assert.equal(answer.recommendation, null);
+});
+
+test('a hostile name is shown as text, at the terminal and on the page', () => {
+  const hostile = { ...ANSWER, from: { ...ANSWER.from, name: '\u001B[2J<script>x</script>' } };
+  assert.ok(!answerText(hostile, textTable).includes('\u001B'));
+  assert.ok(!renderPage(answerPage(hostile)).includes('<script>x'));
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { story } from '../support/stories.ts';
+import type { Ledger } from '../../src/twin/ledger.ts';
+import { runModel } from '../../src/twin/run.ts';
+import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+import type { Story } from '../../src/twin/story.ts';
+
+const FREE = { intake: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenEndpoint: 0 };
+/** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
+const EXACT = {
+  ...DEFAULT_CALIBRATION,
+  apiMs: { median: 10, tail: 1 },
+  watchLagMs: 1,
+  costs: { endpointd: FREE, 'kube-controller-manager': FREE },
+};
+const UPSTREAM = 'kube-controller-manager';
+
+function run(played: Story, controller: Controller, settings: Partial<Settings> = {}, kubeMinor = 36): Ledger {
+  return runModel({
+    story: played,
+    controller,
+    settings: { ...DEFAULT_SETTINGS, qps: 1000, burst: 1000, ...settings },
+    calibration: EXACT,
+    seed: 1,
+    kubeMinor,
+  });
+}
+
+/** Of slices, in the order in which they were shown. */
+function latencies({ samples }: Ledger): number[] {
+  return samples.slices.map(({ latencyMs }) => Math.round(latencyMs));
+}
+
+test('a change is shown after the watch and the write', () => {
+  const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
+  for (const controller of ['endpointd', UPSTREAM] as const) assert.deepEqual(latencies(run(one, controller)), [11]);
+});
+
+test('a batch period collects changes from the first one on', () => {
+  const three = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1400, 1, 'ready'],
+      [1600, 2, 'ready'],
+    ],
+  });
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const ledger = run(three, controller, { slicesBatchMs: 500 });
+    assert.deepEqual(latencies(ledger), [511, 111, 511]);
+    assert.equal(ledger.written.slices.writes, 2);
+  }
+});
+
+test('a change that is taken back within the period is not written', () => {
+  const there = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1100, 0, 'unready'],
+    ],
+  });
+  const { written, overtaken } = run(there, 'endpointd', { slicesBatchMs: 500, endpointsBatchMs: 500 });
+  assert.deepEqual([written.slices.writes, overtaken.slices], [0, 2]);
+});
+
+test('kube-controller-manager waits until it sees its own write, endpointd does not', () => {
+  const two = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1011, 1, 'ready'],
+    ],
+  });
+  const slow = { ...EXACT, watchLagMs: 5 };
+  const settings = { ...DEFAULT_SETTINGS, qps: 1000, burst: 1000 };
+  const theirs = runModel({ story: two, controller: UPSTREAM, settings, calibration: slow, seed: 1 });
+  const ours = runModel({ story: two, controller: 'endpointd', settings, calibration: slow, seed: 1 });
+  // Its slices are tried again after a second, its Endpoints after 5 ms.
+  assert.deepEqual(latencies(theirs), [15, 1015]);
+  assert.equal(theirs.staleSyncs, 2);
+  assert.deepEqual(latencies(ours), [15, 15]);
+});
+
+test('a worker of kube-controller-manager that waits for a token does nothing else', () => {
+  const four = story({ services: 4, changes: [0, 1, 2, 3].map((service) => [1000, service * 10, 'ready'] as const) });
+  const ledger = run(four, UPSTREAM, { qps: 10, burst: 1, serviceEndpointSyncs: 1 });
+  assert.deepEqual(latencies(ledger), [11, 111, 211, 311]);
+});
+
+test('endpointd adds up the tokens of its three controllers', () => {
+  const four = story({ services: 4, changes: [0, 1, 2, 3].map((service) => [1000, service * 10, 'ready'] as const) });
+  const ledger = run(four, 'endpointd', { qps: 10, burst: 1 });
+  const all = [...ledger.samples.slices, ...ledger.samples.endpoints].map(({ latencyMs }) => Math.round(latencyMs));
+  assert.deepEqual(
+    all.toSorted((a, b) => a - b),
+    [11, 11, 11, 44, 78, 111, 144, 178],
+  );
+});
+
+test('before 1.35 the services of a pod are looked for while the watch waits', () => {
+  const two = story({
+    services: 2,
+    changes: [
+      [1000, 0, 'ready'],
+      [1000, 10, 'ready'],
+    ],
+  });
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, match: 5 } };
+  const calibration = { ...EXACT, cores: 8, costs };
+  const settings = { ...DEFAULT_SETTINGS, qps: 1000, burst: 1000 };
+  const of = (kubeMinor: number): Ledger =>
+    runModel({ story: two, controller: UPSTREAM, settings, calibration, seed: 1, kubeMinor });
+  assert.deepEqual(latencies(of(34)), [21, 31]);
+  assert.deepEqual(latencies(of(35)), [21, 21]);
+});
+
+test('the same question has the same answer', () => {
+  const many = story({ services: 3, changes: Array.from({ length: 30 }, (_, i) => [i * 7, i, 'ready'] as const) });
+  assert.deepEqual(run(many, UPSTREAM), run(many, UPSTREAM));
+});
+
+test('Endpoints have the first thousand addresses, slices have all', () => {
+  const last = story({ services: 1, pods: 1001, changes: [[1000, 1000, 'ready']] });
+  const { written } = run(last, 'endpointd');
+  assert.deepEqual([written.slices.writes, written.endpoints.writes], [1, 0]);
+});
