@@ -98,13 +98,25 @@ function replaced(goMod: string, module: string, path: string): string {
   return `${others.join('\n')}\nreplace ${module} => ${path}\n`;
 }
 
-async function adapt(directory: string, { module, file, declaration, renamed, inserted }: Adaption): Promise<void> {
+async function adapt(directory: string, { module, file, inserted, ...names }: Adaption): Promise<void> {
   const path = join(directory, module, file);
-  const text = await readFile(path, 'utf8');
+  await writeFile(path, renamedIn(await readFile(path, 'utf8'), names, `${module}/${file}`));
+  for (const name of inserted) await cp(join(HERE, 'inserted', name), join(path, '..', basename(name)));
+}
+
+/**
+ * The text with another name in the declaration.
+ * @param where it is, for the error
+ * @throws Error when the declaration is not there exactly once
+ */
+export function renamedIn(
+  text: string,
+  { declaration, renamed }: Pick<Adaption, 'declaration' | 'renamed'>,
+  where: string,
+): string {
   const parts = text.split(`\n${declaration}`);
   if (parts.length !== 2) {
-    throw new Error(`${module}/${file} has "${declaration}" ${parts.length - 1} times, expected once: adapt it anew`);
+    throw new Error(`${where} has "${declaration}" ${parts.length - 1} times, expected once: adapt it anew`);
   }
-  await writeFile(path, parts.join(`\n${renamed}`));
-  for (const name of inserted) await cp(join(HERE, 'inserted', name), join(path, '..', basename(name)));
+  return parts.join(`\n${renamed}`);
 }

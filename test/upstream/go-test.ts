@@ -72,7 +72,7 @@ export async function runGoTests({ directory, goMod, env, logPath, ...tests }: G
 }
 
 /** A test fails with its subtests; one that fails by itself counts beside them. */
-function leavesOf(outcomes: ReadonlyMap<string, TestResult['outcome']>, suite: string): TestResult[] {
+export function leavesOf(outcomes: ReadonlyMap<string, TestResult['outcome']>, suite: string): TestResult[] {
   const names = [...outcomes.keys()];
   return names
     .filter((name) => {
@@ -84,7 +84,7 @@ function leavesOf(outcomes: ReadonlyMap<string, TestResult['outcome']>, suite: s
 }
 
 /** Go matches the names of subtests level by level. */
-function patternOf(name: string): string {
+export function patternOf(name: string): string {
   return name
     .split('/')
     .map((level) => `^${level.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`)
