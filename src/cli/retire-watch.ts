@@ -30,6 +30,8 @@ interface Watching {
 }
 
 const OPEN_MS_MAX = 60_000;
+/** A proxy may end each watch at once. */
+const REOPEN_MS = 1000;
 
 /**
  * @param path of the collection
@@ -49,7 +51,7 @@ export function watchWrites(
       if (event.id !== id || watching.written !== '' || watching.broken !== '') continue;
       take(watching, event);
       // A server ends each watch after some time: it goes on behind the last event.
-      if (event.type === 'ended') open();
+      if (event.type === 'ended') setTimeout(open, REOPEN_MS).unref();
     }
     if (watching.written !== '' || watching.broken !== '') onOver();
   });
