@@ -10,6 +10,7 @@ import {
   createService,
   createSim,
   endpointsTable,
+  pick,
   setPodStatus,
   writesOf,
   type Sim,
@@ -17,9 +18,12 @@ import {
 } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
 import { eventsOf, metric } from '../support/sim-reports.ts';
+import { seeds } from '../support/runs.ts';
+import { NO_FAULTS } from '../../src/apiserver/faults.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { formatTime } from '../../src/kube/time.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
+import { createPrng, nextInt } from '../../src/lib/prng.ts';
 
 const MANAGER = 'kube-controller-manager';
 const START_SECONDS = Date.UTC(2026, 0, 1) / 1000;
@@ -33,7 +37,7 @@ interface World {
 }
 
 /** Two services with a pod each; both controllers run. */
-function world(standby: LeadershipOptions['standby'] = 'warm'): World {
+function world(standby: LeadershipOptions['standby'] = 'warm', seed = 2): World {
   const manager = createSim({ options: ALL });
   const byVersion = new Map<string, string>();
   manager.observer = {
@@ -58,7 +62,7 @@ function world(standby: LeadershipOptions['standby'] = 'warm'): World {
     };
     return sim;
   };
-  const endpointd = replica('a', 2);
+  const endpointd = replica('a', seed);
   createNode(manager, { name: 'node-1', zone: 'zone-a' });
   for (const [i, name] of ['web', 'api'].entries()) {
     createService(manager, { name, spec: { selector: { app: name } } });
@@ -295,4 +299,48 @@ describe('once endpointd has begun', () => {
     assert.equal(lease(manager).holder, 'a-3');
     assert.equal(hasBegun(endpointd), false);
   });
+});
+
+/** What befalls the way of endpointd to the server, for some seconds at a time. */
+const FAULTS: readonly ((sim: Sim) => unknown)[] = [
+  ({ faults }) => (faults.cutWatch = 0.3),
+  ({ faults }) => (faults.loseReply = 0.2),
+  ({ faults }) => (faults.serverError = 0.3),
+  ({ faults }) => (faults.lag = 0.1),
+  // Watches that have something to say within that time say nothing ever after. New ones do.
+  (sim) => {
+    sim.muteWatches = true;
+    sim.at(sim.nowMs() + 3000, () => (sim.muteWatches = false));
+  },
+  (sim) => (sim.keepEndsBack = true),
+];
+
+function heal(sim: Sim): void {
+  Object.assign(sim.faults, NO_FAULTS);
+  sim.muteWatches = false;
+  sim.keepEndsBack = false;
+}
+
+it('whatever befalls its network, it begins only after the manager has stopped', () => {
+  const { first, count } = seeds({ first: 1, count: 10 });
+  for (let seed = first; seed < first + count; seed++) {
+    const prng = createPrng(seed);
+    const { manager, endpointd } = world(seed % 3 === 0 ? 'cold' : 'warm', seed + 1);
+    for (let i = 0; i < 25; i++) {
+      heal(endpointd);
+      if (nextInt(prng, 2) === 0) pick(prng, FAULTS)(endpointd);
+      setReady(manager, pick(prng, ['web', 'api']), nextInt(prng, 2) === 0);
+      manager.run(nextInt(prng, 60_000));
+    }
+    assert.deepEqual(written(endpointd), [], `SEED=${seed}`);
+    heal(endpointd);
+    manager.kill();
+    setReady(manager, 'api', true);
+    setReady(manager, 'web', true);
+    manager.run(1000);
+    setReady(manager, 'web', false);
+    // A stream that fell silent is noticed after 150 s.
+    manager.run(200_000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY, `SEED=${seed}`);
+  }
 });
