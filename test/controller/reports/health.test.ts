@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readiness } from '../../../src/controller/reports/health.ts';
+import { liveness, readiness } from '../../../src/controller/reports/health.ts';
 import type { ControllerState } from '../../../src/controller/state.ts';
+import { createLeadership } from '../../../src/controller/leader/leadership.ts';
+import { createPrng } from '../../../src/lib/prng.ts';
 import { createPod, createService, createSim } from '../../support/sim.ts';
 
 /** A controller that has been told to start, and whose reflectors are then set as a case wants them. */
@@ -69,5 +71,39 @@ describe('readiness', () => {
     const state = running();
     state.phase = 'stopping';
     assert.deepEqual(failing(state, 1000), ['controller: stopping']);
+  });
+});
+
+describe('liveness', () => {
+  const LAPSED_MS = 15_000 + 20_000;
+  const CONFIRMED = { nowMs: 1_000_000, wallMs: 0 };
+
+  /** A process that leads, by a renewal at `CONFIRMED`, or stands by. */
+  function elected(leads: boolean): ControllerState {
+    const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 };
+    const lease = { namespace: 'kube-system', name: 'endpointd', identity: 'a', standby: 'warm' } as const;
+    const leadership = createLeadership({ ...times, ...lease }, [], createPrng(1));
+    const leader = {
+      name: 'leader',
+      since: CONFIRMED,
+      isAfterOther: false,
+      confirmed: CONFIRMED,
+      renewAtMs: 0,
+    } as const;
+    if (leads) leadership.elector.phase = leader;
+    return { ...running(), leadership };
+  }
+
+  const at = (state: ControllerState, afterMs: number): object => liveness(state, { nowMs: 1_000_000 + afterMs });
+
+  it('holds without leader election, and while standing by', () => {
+    assert.deepEqual(at(running(), 1e9), []);
+    assert.deepEqual(at(elected(false), 1e9), [{ name: 'leaderElection', ok: true, message: '' }]);
+  });
+
+  it('fails for who leads 20 s after its Lease has run out', () => {
+    assert.deepEqual(at(elected(true), LAPSED_MS), [{ name: 'leaderElection', ok: true, message: '' }]);
+    const message = 'leads, but has not renewed the Lease kube-system/endpointd for 36 s';
+    assert.deepEqual(at(elected(true), LAPSED_MS + 1000), [{ name: 'leaderElection', ok: false, message }]);
   });
 });
