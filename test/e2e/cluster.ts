@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly rbac?: boolean;
   /** True leaves priority and fairness on. Default false. */
   readonly priorityAndFairness?: boolean;
+  /** More flags of kube-apiserver. */
+  readonly apiserverFlags?: readonly string[];
   /** True lets etcd wait for the disk, as it does where data matter. Default false. */
   readonly fsync?: boolean;
   /** A data directory of an etcd that has ended, to begin with a copy of. Default nothing. */
@@ -274,7 +276,7 @@ function apiserverFlags(directory: string, etcdPort: number, port: number, optio
     flags.push(`--audit-policy-file=${join(directory, 'audit-policy.yaml')}`);
     flags.push(`--audit-log-path=${join(directory, 'audit.log')}`);
   }
-  return flags;
+  return [...flags, ...(options.apiserverFlags ?? [])];
 }
 
 const AUDIT_POLICY = [
