@@ -49,7 +49,7 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 		"--controllers=" + c.name,
 		"--" + c.syncsFlag + "=" + strconv.Itoa(workers),
 		"--leader-elect=false",
-		"--metrics-bind-address=0",
+		"--secure-port=0",
 	}, c.flags...)
 	process := Start(args)
 	select {

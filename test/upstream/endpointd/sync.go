@@ -30,6 +30,7 @@ func Sync(ctx context.Context, handler http.Handler, flags ...string) Samples {
 		"--master=http://" + proxy.Address,
 		"--leader-elect=false",
 		"--watch-list=false",
+		"--secure-port=0",
 		"--metrics-bind-address=" + metrics,
 	}, flags...))
 	defer process.Stop()
