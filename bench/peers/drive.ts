@@ -9,7 +9,11 @@ import type { Size, Settings, Stage } from './scenario.ts';
  * Change `i` is due i / rate seconds after the first, and is sent then, however many are under way. Resolves when all are
  * answered.
  */
-async function openLoop(count: number, rate: number, send: (i: number, dueMs: number) => Promise<void>): Promise<void> {
+export async function openLoop(
+  count: number,
+  rate: number,
+  send: (i: number, dueMs: number) => Promise<void>,
+): Promise<void> {
   const fromMs = performance.now();
   const underWay: Promise<void>[] = [];
   for (let i = 0; i < count; i++) {
@@ -39,7 +43,13 @@ export async function closedLoop<T>(
  * later: at the end all are as before.
  * @param count even
  */
-export async function flips(stage: Stage, pods: readonly PodModel[], count: number, rate: number): Promise<void> {
+export async function flips(
+  stage: Stage,
+  pods: readonly PodModel[],
+  count: number,
+  rate: number,
+  isolated = false,
+): Promise<void> {
   const lag = Math.max(1, Math.min(Math.floor(count / 4), Math.round(rate * FLIP_BACK_SECONDS)));
   // Unready ones at even places, and `lag` pairs later the same ones back.
   const plan: { readonly pod: PodModel; readonly ready: boolean }[] = [];
@@ -48,7 +58,7 @@ export async function flips(stage: Stage, pods: readonly PodModel[], count: numb
     if (i < half) plan.push({ pod: pods[i % pods.length]!, ready: false });
     if (i >= lag) plan.push({ pod: pods[(i - lag) % pods.length]!, ready: true });
   }
-  await openLoop(plan.length, rate, (i, dueMs) => stage.turn(plan[i]!.pod, plan[i]!.ready, dueMs));
+  await openLoop(plan.length, rate, (i, dueMs) => stage.turn(plan[i]!.pod, plan[i]!.ready, dueMs, isolated));
 }
 
 const FLIP_BACK_SECONDS = 1;

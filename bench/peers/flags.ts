@@ -18,6 +18,7 @@ export interface PeersOptions {
   readonly json: string | null;
   readonly page: string | null;
   readonly results: boolean;
+  readonly prepare: boolean;
   readonly settings: Settings;
 }
 
@@ -52,6 +53,7 @@ const FLAGS = {
     value: null,
     what: 'write bench/results.json, bench/RESULTS.md, bench/results.html, docs/images/bench-*.svg',
   },
+  prepare: { value: null, what: 'only make the data that runs on a real API server begin with; they are kept' },
   list: { value: null, what: 'say which scenarios there are' },
   help: { value: null, what: 'this' },
 } as const satisfies Record<string, Flag>;
@@ -98,6 +100,7 @@ export function parsePeersFlags(args: readonly string[], tiny: boolean): PeersOp
     json: text('json'),
     page: text('page'),
     results: is('results'),
+    prepare: is('prepare'),
     settings: {
       size: oneOf('size', SIZES, text('size')) ?? (tiny ? 'tiny' : 'full'),
       seed: number('seed') ?? 1,

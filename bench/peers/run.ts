@@ -13,7 +13,7 @@ import { peersPage } from './report-page.ts';
 import { writeResults } from './results-page.ts';
 import { ECHO, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
 import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
-import { createServers, type Servers } from './server.ts';
+import { createServers, preparedData, type ServerRequest, type Servers } from './server.ts';
 import { play } from './stage.ts';
 import { comparisonText } from './text.ts';
 
@@ -30,6 +30,13 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   const scenarios = findScenarios(options.scenarios);
   if (options.settings.size !== 'tiny') {
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+  }
+  if (options.prepare) {
+    for (const scenario of scenarios) {
+      const request = requestOf(scenario, options.settings, options.server, progress);
+      if (request.kind === 'kube') await preparedData(request);
+    }
+    return;
   }
   const results = await runAll(scenarios, options, args);
   const comparisons = compareAll(results, marksByScenario());
@@ -123,21 +130,12 @@ async function runOne(
   server: PeersOptions['server'],
   servers: Servers,
 ): Promise<RunRecord> {
-  const { name, outset, profile, leavesInputs = false, controllers = CONTROLLERS } = scenario;
+  const { name, leavesInputs = false, controllers = CONTROLLERS } = scenario;
   const startedAt = new Date().toISOString();
   const beginMs = performance.now();
   const say = (text: string): void => progress(`${name}, round ${round + 1}, ${peer.name}: ${text}`);
   say('begins');
-  const opened = await servers.open({
-    kind: server ?? (settings.size === 'tiny' ? 'embedded' : scenario.server),
-    profile: profile(settings.size),
-    seed: settings.seed,
-    outset,
-    controllers,
-    options: settings,
-    program: programOf(settings.size),
-    say,
-  });
+  const opened = await servers.open(requestOf(scenario, settings, server, say));
   let asFound = false;
   try {
     const played = peer.echoes ? { ...peer, ...echoPeer(opened.cluster.namespaces) } : peer;
@@ -149,6 +147,25 @@ async function runOne(
   } finally {
     await servers.release(opened, asFound);
   }
+}
+
+function requestOf(
+  { outset, profile, controllers = CONTROLLERS, server }: Scenario,
+  settings: Settings,
+  wanted: PeersOptions['server'],
+  say: ServerRequest['say'],
+): ServerRequest {
+  const { size, seed } = settings;
+  return {
+    kind: wanted ?? (size === 'tiny' ? 'embedded' : server),
+    profile: profile(size),
+    seed,
+    outset,
+    controllers,
+    options: settings,
+    program: programOf(size),
+    say,
+  };
 }
 
 function peersOf(scenario: Scenario, settings: Settings, aa: boolean): readonly Peer[] {

@@ -16,6 +16,8 @@ export interface Timeline {
 
 export interface Sampler {
   readonly timeline: Timeline;
+  /** When it began, by the clock of the performance API. */
+  readonly fromMs: number;
   readonly step: (name: string) => void;
   /** The processes that are watched from here on: the server's, and the controller's. */
   readonly watch: (server: Readonly<Record<string, number>>, controller: Readonly<Record<string, number>>) => void;
@@ -68,6 +70,7 @@ export function startSampler(): Sampler {
   const timer = setInterval(sample, PERIOD_MS);
   return {
     timeline,
+    fromMs,
     step: (name) => void timeline.steps.push({ ms: performance.now() - fromMs, name }),
     watch: (server, controller) => {
       pids = { ...server, ...controller };

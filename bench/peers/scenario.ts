@@ -1,6 +1,7 @@
 /** What a scenario is: a cluster, what it begins with, and a story that is told to each peer. */
 import type { ApiRequest } from '../../src/node/api-client.ts';
-import type { Cluster, PodModel } from '../../src/workload/cluster.ts';
+import type { ClusterObjects } from '../../src/judge/cluster-check.ts';
+import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import type { LoadTarget } from '../support/http-load.ts';
 import type { BenchServer, Outset, ServerKind } from './server.ts';
@@ -64,6 +65,14 @@ export interface Expectation {
   readonly ready: boolean;
 }
 
+export interface ChangeOrder {
+  readonly request: ApiRequest;
+  readonly dueMs: number;
+  readonly expected: readonly Expectation[];
+  /** It is of the quiet side of the story, and its latency is told apart. */
+  readonly isolated?: boolean;
+}
+
 /** What a story can do. All steps are told to the same clock, and the peaks are found by them. */
 export interface Stage {
   readonly cluster: Cluster;
@@ -80,10 +89,20 @@ export interface Stage {
   readonly rest: () => Promise<void>;
   /** What is done in it is what is measured; once in a story. */
   readonly measure: (work: () => Promise<void>) => Promise<void>;
-  /** Sends a change that is due now; the expectations are those of both kinds. Resolves with the answer. */
-  readonly change: (request: ApiRequest, dueMs: number, expected: readonly Expectation[]) => Promise<void>;
+  /** Sends a change, behind those of the same object. Resolves with the answer. */
+  readonly change: (order: ChangeOrder) => Promise<void>;
   /** A pod's readiness, and what follows for its services. */
-  readonly turn: (pod: PodModel, ready: boolean, dueMs: number) => Promise<void>;
+  readonly turn: (pod: PodModel, ready: boolean, dueMs: number, isolated?: boolean) => Promise<void>;
+  /** `<namespace>/<name>` of the services that select the app's pods. */
+  readonly servicesOf: (app: App) => readonly string[];
+  /** From here on it is right that what the adjusted objects ask for is there. */
+  readonly expect: (adjust: (objects: ClusterObjects) => ClusterObjects) => void;
+  /** What happens next may take the address away, once. */
+  readonly mayVanish: (service: string, address: string) => void;
+  /** What the server sends to the controller waits from here on, until `release`; asks for `gated`. */
+  readonly hold: () => void;
+  /** Changes that were held count from here. */
+  readonly release: () => void;
   /** Until each change of the measure is seen. */
   readonly seen: () => Promise<void>;
   /** A figure of the scenario's own. */
@@ -98,6 +117,8 @@ export interface Scenario {
   readonly outset: Outset;
   /** The story leaves pods, services and nodes as they were, so that a server that costs much to fill can be used again. */
   readonly leavesInputs?: boolean;
+  /** The controller reaches the server through a gate that the story can close. */
+  readonly gated?: boolean;
   readonly profile: (size: Size) => Profile;
   /** Default: endpoints and endpointslice. */
   readonly controllers?: readonly string[];

@@ -1,21 +1,44 @@
 /** All scenarios, in the order in which they are measured and reported. */
+import { BIG, BURST, RAMP, REMOVAL } from './scenarios/bursts.ts';
 import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
+import { FAILOVER, INTAKE, MIRROR, NODE } from './scenarios/others.ts';
+import { BEST, FLOW_CONTROL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
+import { ROLLOUT, STORM } from './scenarios/sides.ts';
 import { LARGE_COLD, LARGE_RESTART, ONENS_COLD, RESTART, SPREAD_COLD } from './scenarios/start.ts';
 import type { Mark, Scenario } from './scenario.ts';
 
 /** Those of the table of marks: what is measured where no scenario is named. */
-export const TABLE: readonly Scenario[] = [
-  ONENS_COLD,
+const TABLE: readonly Scenario[] = [
   SPREAD_COLD,
   RESTART,
   CHURN,
-  READY,
   HUGE_FLIPS,
+  ONENS_COLD,
   LARGE_COLD,
   LARGE_RESTART,
+  READY,
 ];
 
-export const SCENARIOS: readonly Scenario[] = [...TABLE, TWO_NUMBERS];
+export const SCENARIOS: readonly Scenario[] = [
+  ...TABLE,
+  TWO_NUMBERS,
+  BURST,
+  RAMP,
+  ROLLOUT,
+  REMOVAL,
+  BIG,
+  STORM,
+  NODE,
+  MIRROR,
+  FAILOVER,
+  INTAKE,
+  NET,
+  SHIPPED,
+  BEST,
+  WATCHERS,
+  FLOW_CONTROL,
+  SOAK,
+];
 
 /** @throws Error that names the scenarios there are */
 export function findScenarios(names: readonly string[]): readonly Scenario[] {

@@ -171,7 +171,10 @@ async function openEmbedded(): Promise<BenchServer> {
 }
 
 /** Data of an etcd that holds the cluster, made once and kept: both peers begin with the same bytes. */
-async function preparedData(request: ServerRequest, cluster: Cluster): Promise<string> {
+export async function preparedData(
+  request: ServerRequest,
+  cluster: Cluster = makeCluster(request.profile, request.seed),
+): Promise<string> {
   const { profile, seed, outset, controllers } = request;
   const what = JSON.stringify([DATA_FORMAT, KUBERNETES_VERSION, profile, seed, outset, controllers.toSorted()]);
   const directory = join(CACHE, `${profile.name}-${createHash('sha256').update(what).digest('hex').slice(0, 16)}`);

@@ -2,13 +2,13 @@
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiRequest } from '../../src/node/api-client.ts';
+import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
-import { wrongObjects, wrongText } from '../../src/judge/cluster-check.ts';
+import { wrongObjects, wrongText, type ClusterObjects } from '../../src/judge/cluster-check.ts';
 import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
-import type { Cluster, PodModel } from '../../src/workload/cluster.ts';
+import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
 import {
@@ -20,9 +20,12 @@ import {
   type ExpectedOutputs,
   type Outputs,
 } from '../support/outputs.ts';
+import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
 import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
+import { openGate, type Gate } from './gate.ts';
+import { median } from '../support/statistics.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
-import type { Expectation, Peer, RunningPeer, Scenario, Settings, Stage } from './scenario.ts';
+import type { ChangeOrder, Peer, RunningPeer, Scenario, Settings, Stage } from './scenario.ts';
 import type { BenchServer } from './server.ts';
 import {
   awaitAddress,
@@ -66,11 +69,15 @@ interface Run {
   readonly outputs: Outputs;
   readonly streams: Readonly<Record<'endpoints' | 'slices', Stream>>;
   readonly sampler: Sampler;
-  readonly expected: ExpectedOutputs;
+  /** As the server held them when the stage was set. */
+  readonly objects: ClusterObjects;
+  /** Null = the controller reaches the server itself. */
+  readonly gate: Gate | null;
+  expected: ExpectedOutputs;
   readonly controllers: readonly string[];
   readonly changes: TimedChange[];
-  /** The last change of each pod. */
-  readonly underWay: Map<PodModel, Promise<void>>;
+  /** The last change of each object, by its path. */
+  readonly underWay: Map<string, Promise<void>>;
   readonly notes: Record<string, number>;
   /** CPU seconds of controllers that have ended. */
   readonly ended: Map<string, number>;
@@ -107,6 +114,8 @@ export async function play(
     outputs,
     streams,
     sampler: startSampler(),
+    objects,
+    gate: scenario.gated === true ? await openGate(server) : null,
     expected: expectedOutputs(objects, whichControllers(controllers)),
     controllers,
     changes: [],
@@ -119,6 +128,7 @@ export async function play(
     peakBytes: 0,
   };
   run.sampler.watch(server.processes(), {});
+  const watchers = await openWatchers(server, settings.watchers ?? 0);
   try {
     await scenario.story(stageOf(run, settings));
     const wrong = await judge(run);
@@ -127,13 +137,27 @@ export async function play(
   } finally {
     run.sampler.stop();
     stopOutputs(outputs);
+    for (const watcher of watchers) watcher.stop();
     await stop(run).catch(() => undefined);
+    run.gate?.close();
   }
+}
+
+/** So many of each kind, beside those that judge. */
+async function openWatchers({ target }: BenchServer, count: number): Promise<LoadWatch[]> {
+  const watches: LoadWatch[] = [];
+  for (let i = 0; i < count; i++) {
+    for (const path of ['/api/v1/endpoints', '/apis/discovery.k8s.io/v1/endpointslices']) {
+      watches.push(await openLoadWatch(target, `${path}?watch=1`, PROTOBUF_WATCH));
+    }
+  }
+  return watches;
 }
 
 function stageOf(run: Run, settings: Settings): Stage {
   const { cluster, server, peer, sampler, notes } = run;
   const services = servicesByApp(cluster);
+  const servicesOf = (app: App): readonly string[] => services.get(app) ?? [];
   const stage: Stage = {
     cluster,
     server,
@@ -149,8 +173,15 @@ function stageOf(run: Run, settings: Settings): Stage {
       await work();
       run.after = reading(run);
     },
-    change: (request, dueMs, expected) => change(run, request, dueMs, expected),
-    turn: (pod, ready, dueMs) => turn(run, services.get(pod.app)!, pod, ready, dueMs),
+    change: (order) => change(run, order),
+    turn: (pod, ready, dueMs, isolated = false) => turn(run, servicesOf(pod.app), { pod, ready, dueMs, isolated }),
+    servicesOf,
+    expect: (adjust) => void (run.expected = expectedOutputs(adjust(run.objects), whichControllers(run.controllers))),
+    mayVanish: (service, address) => {
+      for (const stream of Object.values(run.streams)) awaitAddress(stream, service, address, false, null);
+    },
+    hold: () => run.gate!.hold(),
+    release: () => release(run),
     seen: () => seen(run),
     note: (figure, value) => void (notes[figure] = value),
   };
@@ -158,8 +189,9 @@ function stageOf(run: Run, settings: Settings): Stage {
 }
 
 async function start(run: Run): Promise<void> {
-  const { peer, server, sampler } = run;
-  run.running = await peer.start({ server, target: server.target, kubeconfigPath: server.kubeconfigPath });
+  const { peer, server, sampler, gate } = run;
+  const { target, kubeconfigPath } = gate ?? server;
+  run.running = await peer.start({ server, target, kubeconfigPath });
   sampler.watch(server.processes(), run.running.processes);
 }
 
@@ -211,23 +243,36 @@ async function rests({ running }: Run): Promise<void> {
   }
 }
 
-async function change(run: Run, request: ApiRequest, dueMs: number, expected: readonly Expectation[]): Promise<void> {
+/** Changes of one object keep their order, however late the server answers: on two connections they would not. */
+async function change(run: Run, order: ChangeOrder): Promise<void> {
+  const { path } = order.request;
+  const before = run.underWay.get(path);
+  const made = (async (): Promise<void> => {
+    if (before !== undefined) await before;
+    await send(run, order);
+  })();
+  run.underWay.set(path, made);
+  await made;
+}
+
+async function send(run: Run, { request, dueMs, expected, isolated = false }: ChangeOrder): Promise<void> {
   const { streams, changes, peer, controllers, server } = run;
   const made: TimedChange = {
     dueMs,
+    isolated,
     sentMs: performance.now(),
     ackedMs: Number.NaN,
     resourceVersion: '',
     endpointsMs: null,
     slicesMs: null,
   };
-  const { endpointsController, slicesController } = whichControllers(controllers);
+  const { endpointsController, slicesController, mirroringController } = whichControllers(controllers);
   // Before the request is sent: what follows may be seen before the answer.
   for (const { service, address, ready } of expected) {
     if (peer.echoes) [made.endpointsMs, made.slicesMs] = [Number.NaN, Number.NaN];
     else {
       if (endpointsController) awaitAddress(streams.endpoints, service, address, ready, made);
-      if (slicesController) awaitAddress(streams.slices, service, address, ready, made);
+      if (slicesController || mirroringController) awaitAddress(streams.slices, service, address, ready, made);
     }
   }
   if (run.before !== null) changes.push(made);
@@ -236,24 +281,25 @@ async function change(run: Run, request: ApiRequest, dueMs: number, expected: re
   made.resourceVersion = answer?.metadata.resourceVersion ?? '';
 }
 
-async function turn(
-  run: Run,
-  services: readonly string[],
-  pod: PodModel,
-  ready: boolean,
-  dueMs: number,
-): Promise<void> {
-  // The changes of one pod keep their order, however late its server answers: on two connections they would not.
-  const before = run.underWay.get(pod);
-  const made = (async (): Promise<void> => {
-    if (before !== undefined) await before;
-    pod.ready = ready;
-    const conditions = readinessConditions(ready, Math.floor(Date.now() / 1000));
-    const expected = services.map((service) => ({ service, address: pod.address, ready }));
-    await change(run, patchStatus('Pod', pod.app.namespace, pod.name, { conditions }), dueMs, expected);
-  })();
-  run.underWay.set(pod, made);
-  await made;
+interface Turn {
+  readonly pod: PodModel;
+  readonly ready: boolean;
+  readonly dueMs: number;
+  readonly isolated: boolean;
+}
+
+async function turn(run: Run, services: readonly string[], { pod, ready, dueMs, isolated }: Turn): Promise<void> {
+  pod.ready = ready;
+  const conditions = readinessConditions(ready, Math.floor(Date.now() / 1000));
+  const expected = services.map((service) => ({ service, address: pod.address, ready }));
+  const request = patchStatus('Pod', pod.app.namespace, pod.name, { conditions });
+  await change(run, { request, dueMs, expected, isolated });
+}
+
+function release(run: Run): void {
+  run.gate!.release();
+  const nowMs = performance.now();
+  for (const each of run.changes) each.ackedMs = nowMs;
 }
 
 async function seen(run: Run): Promise<void> {
@@ -302,9 +348,10 @@ async function judge(run: Run): Promise<string[]> {
     const found = wrongObjects(objects, whichControllers(controllers));
     if (found.length > 0) wrong.push(`${found.length} objects are wrong at the end: ${wrongText(found, SAID_MAX)}`);
   }
-  for (const stream of Object.values(streams)) {
-    const { gaps, kind } = stream;
-    if (gaps.length > 0) {
+  const { endpointsController } = whichControllers(controllers);
+  for (const { gaps, kind } of Object.values(streams)) {
+    // Endpoints that no controller writes are somebody's input.
+    if (gaps.length > 0 && (kind === 'slices' || endpointsController)) {
       wrong.push(
         `${gaps.length} times a ready address was missing in ${kind}, such as ${gaps.slice(0, SAID_MAX).join(', ')}`,
       );
@@ -321,14 +368,38 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
   const window = { before, after, changes, streams: Object.values(streams) };
   const threads = new Map<string, number>();
   for (const [name, seconds] of after.threads) threads.set(name, seconds - (before.threads.get(name) ?? 0));
+  const measured = figuresOf(window);
+  const growth = growthOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
   return {
-    figures: { ...figuresOf(window), ...coalescedOf(run), peakMB: peakBytes / 1e6, ...notes },
+    figures: {
+      ...measured,
+      ...coalescedOf(run),
+      ...sharedOut(measured['controllerCpu']!, notes),
+      growthMB: growth / 1e6,
+      peakMB: peakBytes / 1e6,
+      ...notes,
+    },
     threads: Object.fromEntries(threads),
     samples: samplesOf(changes),
     timeline: thinned(sampler.timeline, TIMELINE_POINTS_MAX),
     peakStep: sampler.peak().step,
     wrong,
   };
+}
+
+/** CPU by what there was of it, where the story says how much. */
+function sharedOut(cpuSeconds: number, { pods, events }: Readonly<Record<string, number>>): Record<string, number> {
+  return {
+    ...(pods === undefined ? {} : { cpuAPod: (cpuSeconds / pods) * 1e3 }),
+    ...(events === undefined ? {} : { cpuAnEvent: (cpuSeconds / events) * 1e6 }),
+  };
+}
+
+/** Bytes by which the last tenth of the measure is above the first: what is flat has none. */
+function growthOf({ ms, residentBytes }: Timeline, fromMs: number, untilMs: number): number {
+  const within = residentBytes.filter((bytes, i) => bytes > 0 && ms[i]! >= fromMs && ms[i]! <= untilMs);
+  const tenth = Math.max(1, Math.floor(within.length / 10));
+  return within.length === 0 ? 0 : median(within.slice(-tenth)) - median(within.slice(0, tenth));
 }
 
 /** Only where there were any: a change that is taken back at once needs no write. */

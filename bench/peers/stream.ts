@@ -10,6 +10,8 @@ import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.
 export interface TimedChange {
   /** When it was due. */
   readonly dueMs: number;
+  /** Of the quiet side of the story. */
+  readonly isolated: boolean;
   sentMs: number;
   ackedMs: number;
   /** The version that the server gave the object. */

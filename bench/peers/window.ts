@@ -113,7 +113,12 @@ const CORES = 2;
 
 function latencyFigures({ changes, streams, before }: Window): Record<string, number> {
   const figures: Record<string, number> = {};
-  const samples = samplesOf(changes);
+  const samples = samplesOf(changes.filter(({ isolated }) => !isolated));
+  const quiet = samplesOf(changes.filter(({ isolated }) => isolated)).slices;
+  if (quiet.length > 0) {
+    figures['isolatedP50'] = percentile(quiet, 0.5);
+    figures['isolatedP99'] = percentile(quiet, 0.99);
+  }
   for (const kind of ['endpoints', 'slices'] as const) {
     const ms = samples[kind];
     if (ms.length === 0) continue;
@@ -172,6 +177,12 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   readMB: { title: 'read by the controller, MB', digits: 1 },
   ...latencyTexts('slices', 'slice'),
   ...latencyTexts('endpoints', 'Endpoints'),
+  isolatedP50: { title: 'the quiet side: change to slice, p50, ms', digits: 1 },
+  isolatedP99: { title: 'the quiet side: change to slice, p99, ms', digits: 1 },
+  rightMs: { title: 'until all was right again, ms', digits: 0 },
+  lostMs: { title: 'a node is lost: until all was right, ms', digits: 0 },
+  cpuAnEvent: { title: 'CPU of the controller an event, us', digits: 1 },
+  growthMB: { title: 'memory at the end more than in the first tenth, MB', digits: 1 },
   peakMB: { title: 'peak memory, MB', digits: 0 },
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };

@@ -43,6 +43,8 @@ export interface Cluster {
   readonly auditLogPath: string;
   /** Where etcd, while it is stopped, can be given other data. */
   readonly etcdData: string;
+  /** Where etcd takes requests. */
+  readonly etcdUrl: string;
   /** By which etcd knows itself in its data. */
   readonly etcdPeerUrl: string;
   readonly binaries: KubeBinaries;
@@ -100,6 +102,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     directory,
     auditLogPath,
     etcdData: join(directory, 'etcd'),
+    etcdUrl: `http://127.0.0.1:${etcdPort}`,
     etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
     binaries,
     async killApiserver() {

@@ -3,8 +3,8 @@ import { chosen, changesOf, closedLoop, flips, shuffled } from '../drive.ts';
 import { floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
 import { halfUpdated, HUGE, SPREAD, unready } from './profiles.ts';
 
-const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
-const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
+export const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
+export const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const HUGE_RATES = { tiny: 20, small: 5, full: 5 };
 const HUGE_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const WARM_SHARE = 0.25;
@@ -58,7 +58,7 @@ export const READY: Scenario = {
 };
 
 /** What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used. */
-async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
+export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
   const { settings, cluster } = stage;
   // The lowest addresses are those that an Endpoints object of a huge service holds.
   const pods = shuffled(

@@ -42,3 +42,21 @@ export const LARGE = sized('large', {
   tiny: { namespaces: 1, servicesPerNamespace: 5, nodes: 5, sizes: [{ pods: 5, weight: 1 }] },
   small: { namespaces: 8, nodes: 300 },
 });
+
+/** As `SPREAD`, with 110 pods on a node. */
+export function dense(profile: (size: Size) => Profile): (size: Size) => Profile {
+  return (size) => {
+    const { nodes, ...rest } = profile(size);
+    return { ...rest, nodes: Math.max(2, Math.round(nodes * DENSE_SHARE)), name: `${rest.name}-dense` };
+  };
+}
+
+/** 300 nodes of 33 pods become 91 of 110. */
+const DENSE_SHARE = 0.303;
+
+/** Services whose Endpoints are kept by hand, and hardly any pods. */
+export const HAND_MADE = sized(
+  'spread',
+  { tiny: { namespaces: 2, servicesPerNamespace: 4, nodes: 2 }, small: { namespaces: 4, nodes: 10 } },
+  { name: 'by-hand', sizes: [{ pods: 1, weight: 1 }], handMadeShare: 1, nodes: 30 },
+);

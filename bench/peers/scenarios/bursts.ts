@@ -1,0 +1,116 @@
+/** Many changes at once, at a rate, or of one huge object. */
+import { performance } from 'node:perf_hooks';
+import { patch, remove } from '../../../src/workload/request.ts';
+import { changesOf, chosen, closedLoop, openLoop, shuffled } from '../drive.ts';
+import type { Scenario, Stage } from '../scenario.ts';
+import { HUGE, SPREAD, unready } from './profiles.ts';
+
+const FLIGHTS = { tiny: 4, small: 48, full: 48 };
+
+export const BURST: Scenario = {
+  name: 'burst',
+  what: 'the watch is held back until all 10,000 pods are ready, then released at once',
+  server: 'kube',
+  outset: 'right',
+  profile: unready(SPREAD),
+  gated: true,
+  story: burst,
+};
+
+export const RAMP: Scenario = {
+  name: 'ramp',
+  what: 'pods become ready at a rate that is kept whatever becomes of it',
+  server: 'kube',
+  outset: 'right',
+  profile: unready(SPREAD),
+  story: ramp,
+};
+
+export const REMOVAL: Scenario = {
+  name: 'removal',
+  what: 'ready pods are deleted at a steady rate',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  story: removal,
+};
+
+export const BIG: Scenario = {
+  name: 'big',
+  what: 'a service gets 5,000 pods at once: 50 slices are made',
+  server: 'kube',
+  outset: 'right',
+  profile: HUGE,
+  story: big,
+};
+
+/** The controller runs, and all is as its peer would have it. */
+export async function running(stage: Stage): Promise<void> {
+  stage.step('start');
+  await stage.start();
+  await stage.right();
+  await stage.rest();
+}
+
+async function burst(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  await running(stage);
+  stage.step('held');
+  stage.hold();
+  await stage.measure(async () => {
+    const flight = chosen(settings.flight, settings.size, FLIGHTS);
+    await closedLoop(shuffled(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
+    stage.step('released');
+    const fromMs = performance.now();
+    stage.release();
+    await stage.seen();
+    stage.note('rightMs', performance.now() - fromMs);
+  });
+}
+
+async function ramp(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const { rate, count } = changesOf(settings, { tiny: 40, small: 100, full: 150 }, { tiny: 0.5, small: 5, full: 20 });
+  const pods = shuffled(cluster.pods, settings.seed).slice(0, count);
+  await running(stage);
+  stage.step('ramp');
+  await stage.measure(async () => {
+    await openLoop(pods.length, rate, (i, dueMs) => stage.turn(pods[i]!, true, dueMs));
+    await stage.seen();
+  });
+}
+
+async function removal(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const { rate, count } = changesOf(settings, { tiny: 20, small: 50, full: 50 }, { tiny: 0.5, small: 5, full: 20 });
+  const pods = shuffled(cluster.pods, settings.seed).slice(0, count);
+  await running(stage);
+  stage.step('removal');
+  await stage.measure(async () => {
+    await openLoop(pods.length, rate, (i, dueMs) => {
+      const { app, name, address } = pods[i]!;
+      const expected = stage.servicesOf(app).map((service) => ({ service, address, ready: false }));
+      return stage.change({ request: remove('Pod', app.namespace, name, 0), dueMs, expected });
+    });
+    await stage.seen();
+  });
+}
+
+/** The Service selects nothing for a while, so that its pods are there before they are its own. */
+async function big(stage: Stage): Promise<void> {
+  const { cluster, server } = stage;
+  const [service] = cluster.services;
+  const { namespace, name, app } = service!;
+  const select = async (selector: Record<string, string>): Promise<void> => {
+    await server.client.send(patch('Service', namespace, name, { spec: { selector } }));
+  };
+  await running(stage);
+  for (const { address } of cluster.pods) stage.mayVanish(`${namespace}/${name}`, address);
+  await select({ app: 'nobody' });
+  await stage.rest();
+  stage.step('big');
+  await stage.measure(async () => {
+    await select({ app: app.name });
+    await stage.right();
+  });
+}

@@ -1,0 +1,155 @@
+/** Nodes, Endpoints made by hand, a controller that comes back, and events that change nothing. */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../../src/kube/types.ts';
+import { handMadeSubsets, type HandMadeService } from '../../../src/workload/hand-made.ts';
+import { patch, remove } from '../../../src/workload/request.ts';
+import { changesOf, chosen, closedLoop, flips, openLoop, shuffled } from '../drive.ts';
+import type { Scenario, Stage } from '../scenario.ts';
+import { running } from './bursts.ts';
+import { CHURN_RATES } from './flips.ts';
+import { dense, HAND_MADE, SPREAD } from './profiles.ts';
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+const FLIGHTS = { tiny: 4, small: 48, full: 64 };
+
+export const NODE: Scenario = {
+  name: 'node',
+  what: 'a node with some 110 pods changes its zone; then another is lost',
+  server: 'kube',
+  outset: 'right',
+  profile: dense(SPREAD),
+  story: node,
+};
+
+export const MIRROR: Scenario = {
+  name: 'mirror',
+  what: 'Endpoints made by hand are edited, 20 a second',
+  server: 'kube',
+  outset: 'right',
+  controllers: ['endpointslice-mirroring-controller'],
+  profile: HAND_MADE,
+  story: mirror,
+};
+
+export const FAILOVER: Scenario = {
+  name: 'failover',
+  what: 'the controller is ended and started again while pods flip',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  story: failover,
+};
+
+export const INTAKE: Scenario = {
+  name: 'intake',
+  what: '265,000 events of pods that change nothing for any service, as fast as they can be made',
+  server: 'embedded',
+  outset: 'right',
+  profile: SPREAD,
+  story: intake,
+};
+
+async function node(stage: Stage): Promise<void> {
+  const { cluster, server } = stage;
+  const [moved, lost] = [0, 1].map((index) => cluster.nodes[index]!.name);
+  const elsewhere = { [ZONE_LABEL]: 'zone-elsewhere' };
+  await running(stage);
+  stage.step('zone');
+  await stage.measure(async () => {
+    const zoneMs = performance.now();
+    stage.expect((objects) => ({
+      ...objects,
+      nodes: objects.nodes.map((each) => relabelled(each, moved!, elsewhere)),
+    }));
+    await server.client.send(patch('Node', undefined, moved!, { metadata: { labels: elsewhere } }));
+    await stage.right();
+    stage.note('rightMs', performance.now() - zoneMs);
+    stage.step('lost');
+    for (const pod of cluster.pods) {
+      if (cluster.nodes[pod.node]!.name !== lost) continue;
+      for (const service of stage.servicesOf(pod.app)) stage.mayVanish(service, pod.address);
+    }
+    const lostMs = performance.now();
+    stage.expect((objects) => ({
+      ...objects,
+      nodes: objects.nodes
+        .filter(({ metadata }) => metadata.name !== lost)
+        .map((each) => relabelled(each, moved!, elsewhere)),
+    }));
+    await server.client.send(remove('Node', undefined, lost!, 0));
+    await stage.right();
+    stage.note('lostMs', performance.now() - lostMs);
+  });
+}
+
+function relabelled(object: KubeObject, name: string, labels: Readonly<Record<string, string>>): KubeObject {
+  const { metadata } = object;
+  return metadata.name === name
+    ? { ...object, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } }
+    : object;
+}
+
+/** One address after the other ceases to be ready, and is again later. */
+async function mirror(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const { rate, count } = changesOf(settings, { tiny: 20, small: 20, full: 20 }, { tiny: 0.4, small: 5, full: 20 });
+  const services = shuffled(
+    cluster.handMade.filter(({ skipMirror, layout }) => !skipMirror && layout === 'one subset'),
+    settings.seed,
+  );
+  await running(stage);
+  stage.step('edits');
+  await stage.measure(async () => {
+    await openLoop(count, rate, (i, dueMs) => edit(stage, services[i % services.length]!, dueMs));
+    await stage.seen();
+  });
+}
+
+async function edit(stage: Stage, service: HandMadeService, dueMs: number): Promise<void> {
+  const { namespace, name, addresses } = service;
+  const address = addresses[0]!;
+  address.ready = !address.ready;
+  await stage.change({
+    request: patch('Endpoints', namespace, name, { subsets: handMadeSubsets(service) }),
+    dueMs,
+    expected: [{ service: `${namespace}/${name}`, address: address.ip, ready: address.ready }],
+  });
+}
+
+/** The latencies tell how long nobody was there; what had to be made good is right at the end. */
+async function failover(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const { rate, count } = changesOf(settings, CHURN_RATES, { tiny: 0.5, small: 6, full: 15 });
+  const pods = shuffled(cluster.pods, settings.seed);
+  await running(stage);
+  stage.step('flips');
+  await stage.measure(async () => {
+    const flipped = flips(stage, pods, count, rate);
+    await sleep((count / rate / 3) * 1000);
+    stage.step('ended');
+    const endedMs = performance.now();
+    await stage.stop();
+    await stage.start();
+    await flipped;
+    await stage.seen();
+    stage.note('rightMs', performance.now() - endedMs);
+  });
+}
+
+async function intake(stage: Stage): Promise<void> {
+  const { settings, cluster, server } = stage;
+  const events = chosen(settings.rate, settings.size, { tiny: 60, small: 10_000, full: 265_000 });
+  const rounds = Array.from({ length: events }, (_, i) => i);
+  await running(stage);
+  stage.step('events');
+  await stage.measure(async () => {
+    await closedLoop(rounds, chosen(settings.flight, settings.size, FLIGHTS), async (i) => {
+      const { app, name } = cluster.pods[i % cluster.pods.length]!;
+      const annotations = { 'bench.endpointd.example/round': String(i) };
+      await server.client.send(patch('Pod', app.namespace, name, { metadata: { annotations } }));
+    });
+    await stage.rest();
+  });
+  stage.note('events', events);
+}

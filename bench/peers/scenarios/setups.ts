@@ -1,0 +1,96 @@
+/** The same flips in other set-ups: whole controller managers, shipped flags, best flags, many watchers, for long. */
+import { endpointdPeer, managerPeer } from '../peers.ts';
+import type { Peer, RunningPeer, Scenario, Settings, Stage } from '../scenario.ts';
+import { CHURN_RATES, CHURN_SECONDS, READY, steadyFlips } from './flips.ts';
+import { SPREAD } from './profiles.ts';
+
+const ENDPOINT_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
+/** Without kubelets no node renews its Lease: these would evict every pod. */
+const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
+const SHIPPED_RATES = { tiny: 10, small: 5, full: 5 };
+const BEST_SYNCS = 50;
+
+const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS);
+
+/** What the whole cluster saves: the others of kube-controller-manager keep their caches. */
+export const NET: Scenario = {
+  name: 'net',
+  what: 'kube-controller-manager with all controllers, or without those of endpoints and with endpointd beside it, under flips',
+  server: 'kube',
+  outset: 'right',
+  controllers: ENDPOINT_CONTROLLERS,
+  profile: SPREAD,
+  peers: (settings) => [managerPeer(settings, controllersWithout(WITHOUT_KUBELETS), 'all in one'), bothPeer(settings)],
+  story: churn,
+};
+
+export const SHIPPED: Scenario = {
+  name: 'shipped',
+  what: 'flips with the flags that both have by default: 20 and 30 requests a second',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  settings: { qps: 20, burst: 30 },
+  story: (stage) => steadyFlips(stage, SHIPPED_RATES, CHURN_SECONDS),
+};
+
+export const BEST: Scenario = {
+  ...READY,
+  name: 'best',
+  what: '10,000 pods are patched to ready, 50 syncs of each controller side by side',
+  settings: { syncs: BEST_SYNCS },
+  marks: [],
+};
+
+export const WATCHERS: Scenario = {
+  name: 'watchers',
+  what: 'flips while 50 more watch all Endpoints and slices',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  settings: { watchers: 50 },
+  story: churn,
+};
+
+export const FLOW_CONTROL: Scenario = {
+  name: 'flow-control',
+  what: 'flips where the API server has priority and fairness and etcd waits for the disk',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  settings: { priorityAndFairness: true, fsync: true },
+  story: churn,
+};
+
+export const SOAK: Scenario = {
+  name: 'soak',
+  what: 'flips for half an hour: memory stays flat',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  story: (stage) => steadyFlips(stage, { tiny: 20, small: 20, full: 20 }, { tiny: 0.5, small: 30, full: 1800 }),
+};
+
+function controllersWithout(names: readonly string[]): string[] {
+  return ['*', ...names.map((name) => `-${name}`)];
+}
+
+function bothPeer(settings: Settings): Peer {
+  const rest = managerPeer(settings, controllersWithout([...WITHOUT_KUBELETS, ...ENDPOINT_CONTROLLERS]));
+  const own = endpointdPeer(settings, ENDPOINT_CONTROLLERS);
+  return {
+    name: 'with endpointd',
+    echoes: false,
+    start: async (on) => {
+      const parts: RunningPeer[] = [];
+      for (const part of [own, rest]) parts.push(await part.start(on));
+      return {
+        processes: Object.assign({}, ...parts.map(({ processes }) => processes)) as RunningPeer['processes'],
+        failed: Promise.race(parts.map(({ failed }) => failed)),
+        stop: async () => {
+          for (const part of parts) await part.stop();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** A loud side and a quiet one: what the quiet one has to wait. */
+import { addPod, type PodModel } from '../../../src/workload/cluster.ts';
+import { podObject } from '../../../src/workload/objects.ts';
+import { createRequests, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
+import { changesOf, flips, openLoop, shuffled, type Paced } from '../drive.ts';
+import type { Scenario, Stage } from '../scenario.ts';
+import { running } from './bursts.ts';
+import { SPREAD } from './profiles.ts';
+
+/** Changes of the quiet side, by one of the loud side's. */
+const QUIET_SHARE = 0.1;
+
+export const ROLLOUT: Scenario = {
+  name: 'rollout',
+  what: '1,000 pods are replaced, 50 a second, while other services flip',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  story: rollout,
+};
+
+export const STORM: Scenario = {
+  name: 'storm',
+  what: 'one namespace flips at 200 a second, the others quietly, at 50 writes a second',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  settings: { qps: 50, burst: 50 },
+  story: storm,
+};
+
+async function rollout(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const paced = changesOf(settings, { tiny: 10, small: 50, full: 50 }, { tiny: 0.6, small: 5, full: 20 });
+  const half = cluster.namespaces[cluster.namespaces.length >>> 1]!;
+  const [loud, quiet] = sides(cluster.pods, (pod) => pod.app.namespace < half, settings.seed);
+  await running(stage);
+  stage.step('rollout');
+  await stage.measure(async () => {
+    const olds = loud.slice(0, paced.count);
+    await Promise.all([
+      openLoop(olds.length, paced.rate, (i, dueMs) => replace(stage, olds[i]!, dueMs)),
+      flips(stage, quiet, ...quietly(paced), true),
+    ]);
+    await stage.seen();
+  });
+}
+
+/** A pod under a new name becomes ready, then the old one goes. */
+async function replace(stage: Stage, old: PodModel, dueMs: number): Promise<void> {
+  const { cluster, server } = stage;
+  const { app } = old;
+  const fresh = addPod(cluster, app, true);
+  const services = stage.servicesOf(app);
+  const [create, status] = createRequests(podObject(cluster, fresh)) as [WorkloadRequest, WorkloadRequest];
+  await server.client.send(create);
+  const comes = services.map((service) => ({ service, address: fresh.address, ready: true }));
+  await stage.change({ request: status, dueMs, expected: comes });
+  const goes = services.map((service) => ({ service, address: old.address, ready: false }));
+  await stage.change({ request: remove('Pod', app.namespace, old.name, 0), dueMs, expected: goes });
+}
+
+async function storm(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const paced = changesOf(settings, { tiny: 40, small: 200, full: 200 }, { tiny: 0.5, small: 5, full: 20 });
+  const first = cluster.namespaces[0]!;
+  const [loud, quiet] = sides(cluster.pods, (pod) => pod.app.namespace === first, settings.seed);
+  await running(stage);
+  stage.step('storm');
+  await stage.measure(async () => {
+    await Promise.all([flips(stage, loud, paced.count, paced.rate), flips(stage, quiet, ...quietly(paced), true)]);
+    await stage.seen();
+  });
+}
+
+function quietly({ rate, count }: Paced): [count: number, rate: number] {
+  return [Math.max(4, 2 * Math.round((count * QUIET_SHARE) / 2)), rate * QUIET_SHARE];
+}
+
+function sides(
+  pods: readonly PodModel[],
+  isLoud: (pod: PodModel) => boolean,
+  seed: number,
+): [loud: PodModel[], quiet: PodModel[]] {
+  const mixed = shuffled(pods, seed);
+  return [mixed.filter(isLoud), mixed.filter((pod) => !isLoud(pod))];
+}

@@ -1,0 +1,36 @@
+/** The bench of the peers on a real API server: its side of kube-controller-manager, which no other test has. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { Results } from '../../bench/peers/results.ts';
+import { ECHO, ENDPOINTD, MANAGER } from '../../bench/peers/scenario.ts';
+import { bench } from '../bench/run-bench.ts';
+
+it('flips beside kube-controller-manager and the floor, and both ways of net', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+  const json = join(directory, 'peers.json');
+  try {
+    const { status, out } = await bench('peers', 'churn', 'net', '--server=kube', `--json=${json}`);
+    assert.equal(status, 0, out);
+    const { runs } = JSON.parse(readFileSync(json, 'utf8')) as Results;
+    assert.deepEqual(
+      runs.map(({ scenario, peer }) => [scenario, peer]),
+      [
+        ['churn', MANAGER],
+        ['churn', ENDPOINTD],
+        ['churn', ECHO],
+        ['net', 'all in one'],
+        ['net', 'with endpointd'],
+      ],
+    );
+    for (const { figures, wrong } of runs) {
+      assert.deepEqual(wrong, []);
+      assert.ok(figures['controllerCpu']! > 0 && figures['apiserverCpu']! > 0 && figures['etcdCpu']! >= 0);
+      assert.ok(figures['slicesP50']! > 0);
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
