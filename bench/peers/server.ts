@@ -21,6 +21,7 @@ import {
   watchOutputs,
   whichControllers,
 } from '../support/outputs.ts';
+import { putPods } from './etcd-pods.ts';
 import type { LoadTarget } from '../support/http-load.ts';
 
 export type ServerKind = 'kube' | 'embedded';
@@ -59,7 +60,7 @@ export const CONNECTIONS = 64;
 const PREPARE_CONNECTIONS = 16;
 const PREPARE_MS_MAX = 600_000;
 /** To be raised when prepared data of before would be another thing. */
-const DATA_FORMAT = 1;
+const DATA_FORMAT = 2;
 const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
 
 export interface OpenedServer {
@@ -193,9 +194,10 @@ export async function preparedData(
   );
   try {
     const server = { client, kubeconfigPath: kube.kubeconfigPath };
-    if (outset === 'nothing') await load(server, request, cluster);
+    if (outset === 'nothing') await load(server, request, { ...cluster, pods: [] });
     else await makeRight(server, request, cluster);
     await kube.killApiserver();
+    if (outset === 'nothing') await putPods(kube.etcdUrl, cluster);
     await kube.killEtcd();
     await mkdir(CACHE, { recursive: true });
     const made = `${directory}.${process.pid}`;

@@ -24,8 +24,13 @@ export function storedPodJson(pod: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, managedFields: managedFields(pod) } } as KubeObject;
 }
 
-/** A stored pod on the wire: in protobuf, without envelope. The project's codec leaves managedFields out, so they are put in here. */
+/** A stored pod on the wire: in protobuf, without envelope. */
 export function storedPodSource(pod: KubeObject, revision: number): ObjectSource {
+  return { encoding: 'protobuf', kind: 'Pod', apiVersion: 'v1', bytes: storedPodBytes(pod, revision) };
+}
+
+/** The message alone. The project's codec leaves managedFields out, so they are put in here. */
+export function storedPodBytes(pod: KubeObject, revision: number): Uint8Array {
   const object = stored(pod, revision);
   const message = messageOf('v1', 'Pod')!;
   const part = (number: number, value: unknown): Buffer =>
@@ -36,7 +41,7 @@ export function storedPodSource(pod: KubeObject, revision: number): ObjectSource
     delimited(2, part(2, object['spec'])),
     delimited(3, part(3, object['status'])),
   ]);
-  return { encoding: 'protobuf', kind: 'Pod', apiVersion: 'v1', bytes: new Uint8Array(bytes) };
+  return new Uint8Array(bytes);
 }
 
 export function storedServiceSource(service: KubeObject, revision: number): ObjectSource {
