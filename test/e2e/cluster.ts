@@ -28,6 +28,8 @@ export interface ClusterOptions {
   readonly fsync?: boolean;
   /** A data directory of an etcd that has ended, to begin with a copy of. Default nothing. */
   readonly etcdFrom?: string;
+  /** Such as 1.34: the server behaves as that release. Default its own. */
+  readonly emulatedVersion?: string;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -274,6 +276,7 @@ function apiserverFlags(directory: string, etcdPort: number, port: number, optio
     `--enable-priority-and-fairness=${options.priorityAndFairness === true}`,
   ];
   if (options.rbac === true) flags.push('--enable-admission-plugins=OwnerReferencesPermissionEnforcement');
+  if (options.emulatedVersion !== undefined) flags.push(`--emulated-version=${options.emulatedVersion}`);
   if (options.watchList === false) flags.push('--feature-gates=WatchList=false');
   if (options.auditLog === true) {
     flags.push(`--audit-policy-file=${join(directory, 'audit-policy.yaml')}`);
