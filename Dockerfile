@@ -1,5 +1,6 @@
-# Build: everything, development dependencies too; no install script is needed for it.
-FROM node:26-slim AS build
+# Build: everything, development dependencies too; no install script is needed for it. What comes of it is JavaScript and no
+# machine code, so one build on the builder's own platform serves all platforms.
+FROM --platform=$BUILDPLATFORM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -7,9 +8,10 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY workers workers
 RUN npm run prepack
-# What runs needs neither the compiler nor the type declarations and source maps of its libraries (35 MB).
-RUN npm prune --omit=dev --ignore-scripts \
-  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+# What runs needs neither the compiler nor the type declarations and source maps of its libraries (35 MB), nor their
+# native parts, which it never loads (some are for other runtimes).
+RUN npm prune --omit=dev --omit=optional --ignore-scripts \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.bare' \) -delete
 
 # Run: Node and nothing else, no shell. Nothing is written to disk, so the root may be read-only.
 FROM gcr.io/distroless/nodejs26-debian13:nonroot

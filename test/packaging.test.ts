@@ -1,7 +1,17 @@
 /** What is shipped: the packed package as it is after an install, and the image as far as its recipe tells. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +20,7 @@ import { execPath } from 'node:process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { NODE_FLAGS } from '../src/testbed/controller-process.ts';
+import { stagesOf } from './support/dockerfile.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -148,6 +159,32 @@ test('the image copies what exists, and ends without root', () => {
   }
   const last = steps.slice(steps.findLastIndex((step) => step.startsWith('FROM ')));
   assert.ok(last.some((step) => /^USER [1-9]\d*:[1-9]\d*$/.test(step)));
+});
+
+test('the release pins every image by digest, and every action by commit', async () => {
+  const copy = join(directory, 'Dockerfile');
+  cpSync(join(ROOT, 'Dockerfile'), copy);
+  const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+  // Stands for docker: no registry answers here.
+  writeFileSync(join(directory, 'docker'), `#!/bin/sh\necho ${digest}\n`, { mode: 0o755 });
+  const env = { ...process.env, PATH: `${directory}:${process.env['PATH']}` };
+  await run(join(ROOT, '.github/pin-images'), [copy], { env });
+  const [before, after] = [join(ROOT, 'Dockerfile'), copy].map((path) => stagesOf(readFileSync(path, 'utf8')));
+  assert.deepEqual(
+    after!.map(({ image }) => image),
+    before!.map(({ image }) => `${image}@${digest}`),
+  );
+  const actions = [...readFileSync(join(ROOT, '.github/workflows/release.yml'), 'utf8').matchAll(/uses: (\S+)/g)];
+  assert.ok(actions.length > 0);
+  for (const [, action] of actions) assert.match(action!, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+});
+
+test('an image without a digest ends the release', async () => {
+  const copy = join(directory, 'Dockerfile');
+  cpSync(join(ROOT, 'Dockerfile'), copy);
+  writeFileSync(join(directory, 'docker'), '#!/bin/sh\necho unknown\n', { mode: 0o755 });
+  const env = { ...process.env, PATH: `${directory}:${process.env['PATH']}` };
+  await assert.rejects(run(join(ROOT, '.github/pin-images'), [copy], { env }), /has no digest: unknown/);
 });
 
 async function listen(server: Server): Promise<string> {

@@ -20,7 +20,7 @@ interface Dashboard {
 }
 
 /** What Prometheus takes as a file of rules. */
-function ruleGroups(): RuleFile['spec'] {
+export function ruleGroups(): RuleFile['spec'] {
   return (load(readFileSync(join(CHART, 'alerts/prometheus-rule.yaml'), 'utf8')) as RuleFile).spec;
 }
 

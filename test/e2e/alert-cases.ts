@@ -1,0 +1,121 @@
+/** When each alert of `deploy/` fires and when not, as promtool's unit tests. */
+
+/** Series at one-minute steps, in promtool's notation: `1x60` = 1 for an hour, `0+1x60` = one more each minute. */
+export type Series = Readonly<Record<string, string>>;
+
+export interface AlertCase {
+  readonly title: string;
+  readonly series: Series;
+  /** What fires after 40 minutes: `<alert> <instance>`, with `-` where the alert is of no instance. */
+  readonly firing: readonly string[];
+}
+
+const A = 'job="endpointd",instance="10.0.0.1:10267"';
+const B = 'job="endpointd",instance="10.0.0.2:10267"';
+const BOTH_UP = { [`up{${A}}`]: '1x60', [`up{${B}}`]: '1x60' };
+const A_LEADS = {
+  ...BOTH_UP,
+  [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
+  [`leader_election_master_status{${B},name="endpointd"}`]: '0x60',
+};
+
+/** All that can be wrong with one process. */
+function trouble(target: string): Series {
+  return {
+    [`endpointd_watch_up{${target},resource="pods"}`]: '0x60',
+    [`endpointd_stuck_service{${target},controller="endpoints",namespace="shop",service="web",class="forbidden"}`]:
+      '1x60',
+    [`endpointd_oldest_unwritten_change_seconds{${target}}`]: '0+60x60',
+    [`endpointd_foreign_edits_total{${target},manager="kube-controller-manager"}`]: '0+1x60',
+  };
+}
+
+function allFour(instance: string): string[] {
+  return [
+    `EndpointdAnotherWriter ${instance}`,
+    `EndpointdChangesUnwritten ${instance}`,
+    `EndpointdServiceStuck ${instance}`,
+    `EndpointdWatchDown ${instance}`,
+  ];
+}
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  {
+    title: 'two replicas at rest: none',
+    series: {
+      ...A_LEADS,
+      [`endpointd_watch_up{${A},resource="pods"}`]: '1x60',
+      [`endpointd_oldest_unwritten_change_seconds{${A}}`]: '0x60',
+      [`endpointd_foreign_edits_total{${A},manager="kubectl-edit"}`]: '0x20 1x40',
+    },
+    firing: [],
+  },
+  { title: 'the leader is in trouble: four', series: { ...A_LEADS, ...trouble(A) }, firing: allFour('10.0.0.1:10267') },
+  { title: 'the standby is in trouble: none', series: { ...A_LEADS, ...trouble(B) }, firing: [] },
+  {
+    title: 'one without leader election is in trouble: four',
+    series: { [`up{${A}}`]: '1x60', ...trouble(A) },
+    firing: allFour('10.0.0.1:10267'),
+  },
+  {
+    title: 'a standby of one cluster has the address of the leader of another: that leader alone',
+    series: Object.fromEntries(
+      ['one', 'two'].flatMap((cluster) =>
+        Object.entries({ ...A_LEADS, ...trouble(cluster === 'one' ? A : B) }).map(([name, values]) => [
+          name.replace('{', `{cluster="${cluster}",`),
+          values,
+        ]),
+      ),
+    ),
+    firing: allFour('10.0.0.1:10267'),
+  },
+  {
+    title: 'nobody leads',
+    series: { ...A_LEADS, [`leader_election_master_status{${A},name="endpointd"}`]: '1x30 0x30' },
+    firing: ['EndpointdNoLeader -'],
+  },
+  {
+    title: 'one replica is down, and the other one leads',
+    series: {
+      [`up{${A}}`]: '1x60',
+      [`up{${B}}`]: '1x10 0x50',
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
+    },
+    firing: ['EndpointdReplicaDown 10.0.0.2:10267'],
+  },
+  {
+    title: 'both are down',
+    series: { [`up{${A}}`]: '1x10 0x50', [`up{${B}}`]: '1x10 0x50' },
+    firing: ['EndpointdDown -', 'EndpointdReplicaDown 10.0.0.1:10267', 'EndpointdReplicaDown 10.0.0.2:10267'],
+  },
+  { title: 'nothing is scraped', series: { 'up{job="other"}': '1x60' }, firing: ['EndpointdDown -'] },
+  {
+    title: "kube-controller-manager's own leaders are none of ours",
+    series: {
+      ...A_LEADS,
+      'leader_election_master_status{job="kube-controller-manager",name="kube-controller-manager"}': '0x60',
+    },
+    firing: [],
+  },
+];
+
+/** A file of unit tests for `promtool test rules`. */
+export function unitTests(rules: string, cases: readonly AlertCase[]): string {
+  const tests = cases.map(({ title, series, firing }) => ({
+    name: title,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: 'group by (alertname, instance) (ALERTS{alertstate="firing"})',
+        eval_time: '40m',
+        exp_samples: firing.map((alert) => {
+          const [name, instance] = alert.split(' ');
+          const labels = instance === '-' ? '' : `, instance="${instance}"`;
+          return { labels: `{alertname="${name}"${labels}}`, value: 1 };
+        }),
+      },
+    ],
+  }));
+  return JSON.stringify({ rule_files: [rules], evaluation_interval: '1m', tests });
+}
