@@ -22,7 +22,13 @@ interface AuditEntry {
   readonly impersonatedUser?: { readonly username: string };
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
-  readonly objectRef?: { readonly resource?: string; readonly namespace?: string; readonly name?: string };
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
   readonly responseStatus?: { readonly code?: number };
 }
 
@@ -54,6 +60,21 @@ export async function writesOf(
     });
   }
   return writes;
+}
+
+/** What was asked of objects by one who was impersonated, as `<group>/<resource> <verb>`, and with what answers. */
+export async function rightsUsed(cluster: Cluster, user: string): Promise<Map<string, Set<number>>> {
+  const used = new Map<string, Set<number>>();
+  for (const line of (await readFile(cluster.auditLogPath, 'utf8')).split('\n')) {
+    if (!line.includes(user)) continue;
+    const { verb, impersonatedUser, objectRef, responseStatus } = JSON.parse(line) as AuditEntry;
+    if (impersonatedUser?.username !== user || objectRef?.resource === undefined) continue;
+    const { apiGroup = '', resource, subresource } = objectRef;
+    const right = `${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`} ${verb}`;
+    const statuses = used.get(right) ?? new Set();
+    used.set(right, statuses.add(responseStatus?.code ?? 0));
+  }
+  return used;
 }
 
 const VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);

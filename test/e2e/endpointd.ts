@@ -41,13 +41,15 @@ let started = 0;
 export interface EndpointdOptions {
   /** True: the log goes through a FIFO, to a reader that can be stopped. Default false. */
   readonly logFifo?: boolean;
+  /** False: as soon as it serves its metrics, ready or not. Default true. */
+  readonly untilReady?: boolean;
 }
 
 /** @throws Error with the end of its log when it does not become ready */
 export async function startEndpointd(
   cluster: Pick<Cluster, 'directory' | 'kubeconfigPath'>,
   flags: readonly string[] = [],
-  { logFifo = false }: EndpointdOptions = {},
+  { logFifo = false, untilReady = true }: EndpointdOptions = {},
 ): Promise<Endpointd> {
   const logPath = join(cluster.directory, `endpointd-${started++}.log`);
   const fifoPath = `${logPath}.fifo`;
@@ -126,7 +128,7 @@ export async function startEndpointd(
     },
     killWorkers: async (count) => endWorkers(await foundInLog(/Debugger listening on (\S+)/), count),
   };
-  await ready();
+  if (untilReady) await ready();
   return endpointd;
 }
 
