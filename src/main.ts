@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { HelpShown, StartError, UsageError } from './cli/usage.ts';
 import { CredentialsError } from './node/credentials-error.ts';
+import { wrapWords } from './lib/wrap-words.ts';
 import { version } from './node/version.ts';
 
 interface Command {
@@ -61,22 +62,34 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'both together with a seeded cluster and churn, about half a minute',
     load: async () => (await import('./cli/demo.ts')).demo,
   },
+  version: {
+    summary: 'the version, the commit and Node',
+    load: async () => (await import('./cli/version.ts')).printVersion,
+  },
 };
 
+const HELP_COLUMNS = 80;
 const NAME_WIDTH = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
 
 const HELP = `Usage: endpointd <command> [--flag=value ...]
 
-Keeps the Endpoints and EndpointSlices of every Service of a large Kubernetes cluster right, in
-place of kube-controller-manager's endpoints, endpointslice and endpointslice-mirroring controllers.
+Keeps the Endpoints and EndpointSlices of every Service of a large Kubernetes
+cluster right, in place of kube-controller-manager's endpoints, endpointslice
+and endpointslice-mirroring controllers.
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(NAME_WIDTH)} ${summary}`)
+  .map(([name, { summary }]) => {
+    const lines = wrapWords(summary, HELP_COLUMNS - NAME_WIDTH - 4);
+    return `  ${name.padEnd(NAME_WIDTH)}  ${lines.join(`\n${' '.repeat(NAME_WIDTH + 4)}`)}`;
+  })
   .join('\n')}
 
-endpointd <command> --help lists the flags of a command; endpointd --version prints the version.
+endpointd <command> --help lists the flags of a command.
 `;
+
+/** As kube-controller-manager's own flag. */
+const VERSION_FLAGS: readonly string[] = ['--version', '--version=true'];
 
 async function main(args: readonly string[]): Promise<number> {
   const [name = '', ...rest] = args;
@@ -84,7 +97,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  if (name === '--version') {
+  if ([name, ...rest].some((arg) => VERSION_FLAGS.includes(arg))) {
     process.stdout.write(`${version()}\n`);
     return 0;
   }

@@ -1,5 +1,6 @@
 /** Flags as data: one row a flag. The parser, the help and the tables of the documents (`npm run docs`) come from it. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { wrapWords } from '../lib/wrap-words.ts';
 import { ValueError, type Kind } from './flag-kinds.ts';
 import { HelpShown, UsageError } from './usage.ts';
 
@@ -76,7 +77,7 @@ export function readFlags(
     if (title !== '') command.optionsGroup(`${title}:`);
     return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, texts) }));
   });
-  command.helpOption('-h, --help', 'this text');
+  command.helpOption('-h, --help', 'this text').configureHelp({ helpWidth: HELP_COLUMNS, formatItem });
   parseWith(command, args, print);
   const values = command.opts<Record<string, unknown>>();
   const said = names.map(
@@ -100,6 +101,15 @@ export function partOf<F extends Flags, O extends OptionsOf<F>>(
     Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name) === isOwn)),
   );
   return [own as OptionsOf<F>, others as Omit<O, keyof OptionsOf<F>>];
+}
+
+const HELP_COLUMNS = 80;
+const TEXT_INDENT = ' '.repeat(8);
+
+/** The text below the flag: beside the longest of them it would have twenty columns. */
+function formatItem(term: string, _termWidth: number, text: string): string {
+  const lines = text === '' ? [] : wrapWords(text, HELP_COLUMNS - TEXT_INDENT.length);
+  return [`  ${term}`, ...lines.map((line) => TEXT_INDENT + line)].join('\n');
 }
 
 function addFlag(

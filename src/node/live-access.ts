@@ -13,6 +13,8 @@ export interface LiveAccessConfig {
   /** Most connections of the write lane. */
   readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
+  /** A second refusal within so many milliseconds does not read the credentials again. Default 1000. */
+  readonly refusedMs?: number;
 }
 
 /** The access in effect and its connections. It is read again now and then, and after a 401. */
@@ -36,11 +38,11 @@ export interface InEffect {
   readonly host: string;
 }
 
-/** A second refusal within this time does not read the credentials again. */
-const UNAUTHORIZED_REREAD_MS = 1000;
+/** So that credentials that stay refused are not read, and no plugin is run, with every request. */
+const REFUSED_MS = 1000;
 
 export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
-  const { access, maxWritesInFlight, log } = config;
+  const { access, maxWritesInFlight, log, refusedMs = REFUSED_MS } = config;
   let inEffect: InEffect = {
     access,
     generation: 1,
@@ -90,9 +92,11 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   return {
     current: () => inEffect,
     refused: async (generation) => {
+      // One that has begun before may have seen the old files.
+      await reading;
       if (generation !== inEffect.generation) return;
       const nowMs = performance.now();
-      if (nowMs - refusedAtMs < UNAUTHORIZED_REREAD_MS) {
+      if (nowMs - refusedAtMs < refusedMs) {
         await reading;
         return;
       }

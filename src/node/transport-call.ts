@@ -7,8 +7,8 @@ export interface Call {
   readonly startedMs: number;
   /** Of the access that it was sent with. */
   generation: number;
-  /** It was refused once (401) and sent again with other credentials. */
-  isSecondTry: boolean;
+  /** How often it was sent. */
+  tries: number;
   readonly timer: NodeJS.Timeout;
   /** undefined until a connection begins to send it: until then nothing can have reached the server. */
   controller: Dispatcher.DispatchController | undefined;

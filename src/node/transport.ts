@@ -44,6 +44,9 @@ const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
 /** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
 const CALLS_MAX = 16_384;
 
+/** How often a request is sent that is refused with 401, each time with other credentials. */
+const TRIES_MAX = 3;
+
 interface State {
   readonly config: TransportConfig;
   readonly access: LiveAccess;
@@ -84,7 +87,7 @@ function send(state: State, request: HttpRequest): void {
     request,
     startedMs: performance.now(),
     generation: 0,
-    isSecondTry: false,
+    tries: 1,
     timer: setTimeout(() => timedOut(state, call), request.timeoutMs),
     controller: undefined,
     status: 0,
@@ -190,7 +193,7 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
         return;
       }
       observe(state, call, String(call.status));
-      if (call.status === 401 && !call.isSecondTry) void tryAgain(state, call);
+      if (call.status === 401 && call.tries < TRIES_MAX) void tryAgain(state, call);
       else settle(state, call, responseOf(call));
     },
     onResponseError(_controller, error) {
@@ -201,7 +204,7 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
   };
 }
 
-/** What was refused for its credentials was not carried out: with other ones it is sent once more. */
+/** What was refused for its credentials was not carried out: with other ones it is sent again. */
 async function tryAgain(state: State, call: Call): Promise<void> {
   await state.access.refused(call.generation);
   if (call.settled) return;
@@ -209,7 +212,8 @@ async function tryAgain(state: State, call: Call): Promise<void> {
     settle(state, call, responseOf(call));
     return;
   }
-  Object.assign(call, { isSecondTry: true, controller: undefined, status: 0, headers: {}, chunks: [], bytes: 0 });
+  call.tries++;
+  Object.assign(call, { controller: undefined, status: 0, headers: {}, chunks: [], bytes: 0 });
   dispatch(state, call);
 }
 

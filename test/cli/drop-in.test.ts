@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseRunFlags, type RunOptions } from '../../src/cli/flags.ts';
 import { UsageError } from '../../src/cli/usage.ts';
-import { KUBEADM_LINE } from '../support/kubeadm-line.ts';
+import { GARDENER_LINE, KOPS_LINE, KUBEADM_LINE } from '../support/manager-lines.ts';
 
 /** Of the kind that large clusters set by hand: values behind a space, underscores, switches that stand alone. */
 const BY_HAND = [
@@ -44,6 +44,23 @@ describe('a command line of kube-controller-manager', () => {
     );
     assert.equal(serving.authenticationKubeconfig, kubeconfig);
     assert.equal(ignoredFlags.length, KUBEADM_LINE.length - 8);
+  });
+
+  it('of kops starts all three controllers, and names what has no meaning here', () => {
+    const { controller, kubeconfig, election, v, ignoredFlags } = parse(KOPS_LINE);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring, v], [true, true, true, 2]);
+    assert.equal(kubeconfig, '/var/lib/kube-controller-manager/kubeconfig');
+    assert.equal(election?.name, 'endpointd');
+    assert.ok(ignoredFlags.includes('--configure-cloud-routes') && !ignoredFlags.includes('--leader-elect'));
+  });
+
+  it('of Gardener starts all three controllers with its workers', () => {
+    const { controller, kubeconfig, election, ignoredFlags } = parse(GARDENER_LINE);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
+    assert.deepEqual([controller.concurrentEndpointSyncs, controller.concurrentServiceEndpointSyncs], [15, 15]);
+    assert.match(kubeconfig, /gardener\.cloud/);
+    assert.equal(election?.name, 'endpointd');
+    assert.ok(ignoredFlags.includes('--concurrent-gc-syncs'));
   });
 
   it('keeps what means something here, and names the rest once', () => {

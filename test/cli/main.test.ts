@@ -36,15 +36,22 @@ const shown: [args: string[], text: RegExp][] = [
   [['--help'], /Commands:\n {2}run /],
   [['run', '--help'], /Usage: endpointd run \[--flag=value/],
   [['verify', '--help'], /--watch <duration>/],
+  [['check-rights', '--help'], /-o, --output <format>\n {8}a table for people/],
+  [['explain', '--help'], /Usage: endpointd explain <kind> <name>/],
+  [['top', '--help'], /Usage: endpointd top/],
   [['serve', '-h'], /--profile <name>/],
   [['demo', '--help'], /--churn-seconds <n>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],
+  [['run', '--v=2', '--version'], /^\d+\.\d+\.\d+\n$/],
+  [['version'], /^endpointd \d+\.\d+\.\d+\ncommit ([0-9a-f]{40}|unknown)\nnode v\d+\.\d+\.\d+\n$/],
 ];
 for (const [args, text] of shown) {
   test(`endpointd ${args.join(' ')}`, async () => {
     const { status, stdout, stderr } = await endpointd(...args);
     assert.deepEqual([status, stderr], [0, '']);
     assert.match(stdout, text);
+    const wide = stdout.split('\n').filter((line) => line.length > 80);
+    assert.deepEqual(wide, [], 'more than 80 columns');
   });
 }
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { RUN_FLAGS } from '../../src/cli/flags.ts';
 import { FOREIGN_CONTROLLERS, FOREIGN_FLAGS, FOREIGN_SWITCHES } from '../../src/cli/kube-controller-manager.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
-import { KUBEADM_LINE } from '../support/kubeadm-line.ts';
+import { KUBEADM_LINE } from '../support/manager-lines.ts';
 import { clientOf, differences } from './client.ts';
 import { startCluster, type Cluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
