@@ -29,10 +29,15 @@ interface Role {
   readonly file: string;
   readonly kind: 'ClusterRole' | 'Role';
   readonly name: string;
+  /** Every cluster has it: the file only binds it. */
+  readonly isBuiltIn?: true;
 }
 
 const CONTROLLERS: Role = { file: 'deploy/rbac.yaml', kind: 'ClusterRole', name: 'endpointd' };
 const ELECTION: Role = { file: 'deploy/rbac.yaml', kind: 'Role', name: 'endpointd-leader-election' };
+const FILE = CONTROLLERS.file;
+const DELEGATOR: Role = { file: FILE, kind: 'ClusterRole', name: 'system:auth-delegator', isBuiltIn: true };
+const READER: Role = { file: FILE, kind: 'Role', name: 'extension-apiserver-authentication-reader', isBuiltIn: true };
 const BY_OWNER_ADMISSION = 'where the admission plugin OwnerReferencesPermissionEnforcement is on';
 
 type Needed = (options: ControllerOptions) => boolean;
@@ -72,14 +77,38 @@ const RULES: readonly ControllerRule[] = [
 ];
 
 /** One right for each verb, in the order of the rules. */
-export function rightsOf({ controller, election }: Pick<RunOptions, 'controller' | 'election'>): Right[] {
+export function rightsOf({ controller, election, serving }: Needing): Right[] {
   const rights = RULES.filter(({ needed }) => needed(controller)).flatMap(
     ({ group = '', resource, verbs, only = '' }) => {
       const rule = { role: CONTROLLERS, group, resource, verbs, only };
       return verbs.map((verb): Right => ({ verb, group, resource, namespace: '', name: '', rule }));
     },
   );
-  return election === null ? rights : [...rights, ...leaseRights(election)];
+  return [...rights, ...(election === null ? [] : leaseRights(election)), ...servingRights(serving)];
+}
+
+type Needing = Pick<RunOptions, 'controller' | 'election' | 'serving'>;
+
+/** To ask who a client of `--secure-port` is and what it may, where no kubeconfig of its own says as whom. */
+function servingRights(serving: RunOptions['serving']): Right[] {
+  if (serving.securePort === 0) return [];
+  const right = (verb: string, group: string, resource: string, object: [string, string], role: Role): Right => {
+    const [namespace, name] = object;
+    return { verb, group, resource, namespace, name, rule: { role, group, resource, verbs: [verb], only: '' } };
+  };
+  const { authenticationKubeconfig, authorizationKubeconfig, authenticationSkipLookup } = serving;
+  const published: [string, string] = ['kube-system', 'extension-apiserver-authentication'];
+  return [
+    ...(authenticationKubeconfig === ''
+      ? [right('create', 'authentication.k8s.io', 'tokenreviews', ['', ''], DELEGATOR)]
+      : []),
+    ...(authorizationKubeconfig === ''
+      ? [right('create', 'authorization.k8s.io', 'subjectaccessreviews', ['', ''], DELEGATOR)]
+      : []),
+    ...(authenticationKubeconfig === '' && !authenticationSkipLookup
+      ? [right('get', '', 'configmaps', published, READER)]
+      : []),
+  ];
 }
 
 /** A rule for `create` cannot name the object. */

@@ -13,7 +13,7 @@ interface Attributes {
   readonly name: string;
 }
 
-const FLAGS = ['--controllers=endpointslice-controller', '--leader-elect-resource-namespace=shop'];
+const FLAGS = ['--controllers=endpointslice-controller', '--leader-elect-resource-namespace=shop', '--secure-port=0'];
 
 /** Reviews of somebody who may do what `may` says. */
 function reviews(may: (attributes: Attributes) => object): (request: StubRequest) => StubAnswer {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { loadAll } from 'js-yaml';
 import { parseRunFlags } from '../../src/cli/flags.ts';
 import { rightsOf, rightText, ruleText, type Right } from '../../src/cli/rights.ts';
@@ -22,7 +23,8 @@ interface RoleObject {
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const ALL = rightsOf(parseRunFlags(['--mirroring-zones'], () => undefined));
+const EVERY = rightsOf(parseRunFlags(['--mirroring-zones', '--secure-port=10267'], () => undefined));
+const ALL = EVERY.filter(({ rule }) => rule.role.isBuiltIn !== true);
 
 /** What the file that a right names has in the role that it names. */
 function roleOf({ rule: { role } }: Right): RoleObject {
@@ -64,6 +66,27 @@ describe('the table of rights', () => {
       assert.deepEqual(beyond, []);
     });
   }
+
+  it('has what serving asks, which deploy/ gives by roles that every cluster has', () => {
+    const serving = EVERY.filter(({ rule }) => rule.role.isBuiltIn === true);
+    assert.deepEqual(serving.map(rightText), [
+      'create tokenreviews.authentication.k8s.io',
+      'create subjectaccessreviews.authorization.k8s.io',
+      'get configmaps kube-system/extension-apiserver-authentication',
+    ]);
+    for (const { rule } of serving) {
+      const objects = loadAll(readFileSync(join(ROOT, rule.role.file), 'utf8')) as { roleRef?: object }[];
+      const { kind, name } = rule.role;
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind, name };
+      assert.ok(
+        objects.some((object) => isDeepStrictEqual(object.roleRef, roleRef)),
+        name,
+      );
+    }
+    const flags = ['--authentication-kubeconfig=/k', '--authorization-kubeconfig=/k'];
+    const asOther = rightsOf(parseRunFlags(flags, () => undefined));
+    assert.ok(asOther.every(({ rule }) => rule.role.isBuiltIn !== true));
+  });
 
   it('has the Lease that the flags name, and none without leader election', () => {
     const named = rightsOf(
