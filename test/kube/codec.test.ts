@@ -273,6 +273,21 @@ test('managedFields is known, and dropped', () => {
   assert.equal(unknown.count, 0);
 });
 
+test('a scalar of null, as JSON may have it, is none', () => {
+  const named = (more: object): object => ({ apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'web', ...more } });
+  const none = hexOf(encodeBare(named({})));
+  assert.equal(hexOf(encodeBare(named({ generateName: null, generation: null, deletionTimestamp: null }))), none);
+});
+
+test('a field of another wire type is named', () => {
+  // Field 1 of Endpoints is metadata: here a number.
+  const bytes = bytesOf('08 05');
+  assert.throws(
+    () => decodeBare('v1', 'Endpoints', bytes),
+    (error) => error instanceof DecodeError && /Endpoints\.metadata: wire type 0/.test(error.message),
+  );
+});
+
 test('a property of the wrong type is named', () => {
   const check = (object: object, message: string): void => {
     const encode = (): Uint8Array => encodeObject({ apiVersion: 'v1', kind: 'Endpoints', metadata: {}, ...object });

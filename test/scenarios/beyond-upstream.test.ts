@@ -313,6 +313,16 @@ describe('--mirroring-zones', () => {
     assert.deepEqual(zonesOf(sim), [undefined, undefined]);
   });
 
+  it('without the flag no planner is told of a node', () => {
+    for (const mirroringZones of [true, false]) {
+      const sim = onNodes(['node-1'], { options: { mirroringZones } });
+      createNode(sim, { name: 'node-9', zone: 'zone-b' });
+      sim.run(1000);
+      const told = sim.loop!.state.shards.map(({ view }) => view.nodesToTell.has('node-9'));
+      assert.deepEqual(new Set(told), new Set([mirroringZones]));
+    }
+  });
+
   it('they follow a node that comes, moves and goes, and no others are planned for it', () => {
     const sim = onNodes(['node-1', 'node-2']);
     createService(sim, { name: 'other', spec: { selector: null } });

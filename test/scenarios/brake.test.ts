@@ -72,6 +72,18 @@ describe('a list that lacks most ready endpoints', () => {
     });
   }
 
+  it('counts no pod that is not ready, whether it stays or goes', () => {
+    const sim = settled();
+    for (let i = 0; i < COUNT; i++) createPod(sim, { name: `idle-${i}`, ip: `10.0.3.${i}`, ready: false });
+    sim.run(5000);
+    relist(sim, () => {
+      for (let i = 0; i < COUNT - 1; i++) deleteObject(sim, `${PODS}/web-${i}`);
+    });
+    sim.run(30_000);
+    assert.equal(addresses(sim), 1);
+    assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
+  });
+
   it('removes nothing before both second lists are there', () => {
     const sim = settled();
     let refused = false;

@@ -199,6 +199,20 @@ for (const kind of KINDS) {
       assert.ok(kind.isRight(sim));
     });
 
+    it('is forgotten when history went back', () => {
+      const sim = settled();
+      fight(sim, kind, kind.edit, 100);
+      sim.run(31_000);
+      const backup = sim.backup();
+      createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+      sim.run(5000);
+      sim.restore(backup);
+      sim.run(10_000);
+      kind.edit(sim);
+      sim.run(1000);
+      assert.ok(kind.isRight(sim));
+    });
+
     it('is one warning an hour, which names the service and the controller', () => {
       const sim = settled();
       kind.edit(sim);

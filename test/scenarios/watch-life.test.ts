@@ -53,6 +53,8 @@ describe('a watch that stays open and silent', () => {
     sim.muteWatches = true;
     sim.run(200_000);
     assert.deepEqual(podLines(sim, lines), ['info Watch is opened anew']);
+    const line = sim.logLines.slice(lines).find(({ message }) => message === 'Watch is opened anew');
+    assert.match(line!.fields['reason'] as string, /150/);
     assert.equal(sim.logLines.slice(lines).filter(({ level }) => level !== 'info').length, 0);
     assert.equal(podRestarts(sim), restarts + 1);
   });

@@ -12,12 +12,15 @@ import {
   endpointsTable,
   setPodStatus,
   writesOf,
+  type Sim,
 } from '../support/sim.ts';
+import { edit, PODS } from '../support/sim-objects.ts';
 import { podRequests, settled } from '../support/settled.ts';
+import { getPod } from '../../src/core/selector-index.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { makeStatus } from '../../src/kube/status.ts';
-import type { Status } from '../../src/kube/types.ts';
+import type { PodRecord, Status } from '../../src/kube/types.ts';
 import { encodeWatchFrame } from '../../src/kube/watch-framing.ts';
 import { samples } from '../../src/metrics/store.ts';
 
@@ -247,6 +250,28 @@ describe('an error in the middle of a list', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'watch-list 200']);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
     assert.equal(writesOf(sim).length, 1);
+  });
+});
+
+describe('a pod that is listed again', () => {
+  const cached = (sim: Sim): PodRecord => getPod(sim.loop!.state.index, 'default', 'web-1')!;
+  const listAgain = (sim: Sim): void => {
+    sim.compact();
+    sim.run(10_000);
+  };
+
+  it('as it was stays the object that the cache had', () => {
+    const sim = settled();
+    const before = cached(sim);
+    listAgain(sim);
+    assert.equal(cached(sim), before);
+  });
+
+  it('with another version, and nothing else that counts, is known by that version', () => {
+    const sim = settled();
+    const { metadata } = edit(sim, `${PODS}/web-1`, { annotations: { seen: 'yes' } });
+    listAgain(sim);
+    assert.equal(cached(sim).resourceVersion, metadata.resourceVersion);
   });
 });
 

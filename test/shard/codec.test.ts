@@ -119,6 +119,17 @@ suite('batch codec', () => {
     assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
   });
 
+  test('the estimate counts the headers of every write', () => {
+    const write = replyWithBody(new Uint8Array(0)).results[0]!.plans[0]!.writes[0]!;
+    const long = { ...write, id: Number.MAX_SAFE_INTEGER, name: 'n'.repeat(253), uid: 'u'.repeat(36) };
+    const reply = replyWithBody(new Uint8Array(0));
+    const [result] = reply.results;
+    const [plan] = result!.plans;
+    const many = { ...plan!, writes: Array.from({ length: 100 }, () => long) };
+    const full: PlanReply = { ...reply, results: [{ ...result!, plans: [many] }] };
+    assert.ok(encodeReply(full).length <= estimateReplyBytes(full));
+  });
+
   test('the estimate counts every text', () => {
     const long = 'x'.repeat(10_000);
     const counts = (what: string, change: Partial<BatchEntry>): void => {

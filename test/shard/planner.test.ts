@@ -161,6 +161,11 @@ suite('an observed object', () => {
     metadata: { ...stored(resourceVersion).metadata, labels: { app: 'hijacked' }, finalizers: ['example.com/keep'] },
   });
 
+  test('that no output here needs is an error: whoever tells it has mistaken the planner', () => {
+    const planner = createPlanner({ ...ENDPOINTS_ONLY, outputs: ['slices'] });
+    assert.match(send(planner, { observed: [observed(null)] }).error ?? '', /no output .* needs endpoints/);
+  });
+
   test('forces no plan', () => {
     assert.deepEqual(send(settled(), { observed: [observed(foreign('101'))] }).writes, []);
   });

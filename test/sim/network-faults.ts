@@ -154,6 +154,7 @@ function spoiledStreams(flag: 'muteWatches' | 'trickleWatches' | 'keepEndsBack',
 }
 
 const OTHER_WRITES = 100_000;
+const OTHER_WRITES_FEWER = 1000;
 
 /** A proxy's page of text comes in the place of what was to come. */
 function garble(run: Run, prng: Prng, forMs: number): string {
@@ -214,12 +215,14 @@ export const NETWORK = {
     act(run, prng, forMs) {
       const { sim } = run;
       // Restore upon restore within seconds, seen through API servers that lag behind each other, is not promised.
-      if (run.world.lagMs > 0 && run.held.has('restore')) return 'not again, with API servers that lag';
-      run.held.set('restore', 1);
+      const before = run.held.get('restore') ?? 0;
+      if (run.world.lagMs > 0 && before > 0) return 'not again, with API servers that lag';
+      run.held.set('restore', before + 1);
       const backup = sim.backup();
       // Other resources are written too. Where they are not, writes after the restore may take the version past what was
-      // reached before it, and nothing tells then that history went back.
-      sim.server.revision += OTHER_WRITES;
+      // reached before it, and nothing tells then that history went back. Each time they are fewer, so that a later restore
+      // does not lead to just the version which an earlier history had reached.
+      sim.server.revision += OTHER_WRITES - before * OTHER_WRITES_FEWER;
       const bump = pick(prng, [0, 1_000_000_000])!;
       const streams = pick(prng, ['cut', 'mute'] as const)!;
       sim.at(sim.nowMs() + forMs, () => {

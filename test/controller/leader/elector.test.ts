@@ -192,6 +192,30 @@ describe('an elector', () => {
     ]);
   });
 
+  it('a refusal is told in the words of the server, and the end of leadership at verbosity 0', () => {
+    const lines: string[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    let id = 0;
+    const log = (_level: string, v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
+      void lines.push(`${v} ${message} ${String(err)}`.trim());
+    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    const answer = (nowMs: number, reply: TransportEvent): void =>
+      onElectorEvent(elector, hands, reply, { nowMs, wallMs: nowMs });
+    wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
+    const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 403, message: 'no right to leases' };
+    answer(1, { ...leaseAnswer(id, {}), status: 403, body: Buffer.from(JSON.stringify(status)) });
+    wakeElector(elector, hands, { nowMs: 10_000, wallMs: 10_000 });
+    answer(10_001, leaseAnswer(id, { holderIdentity: '' }));
+    answer(10_002, leaseAnswer(id, { holderIdentity: 'a', leaseDurationSeconds: 15 }));
+    wakeElector(elector, hands, { nowMs: 30_000, wallMs: 30_000 });
+    assert.deepEqual(lines, [
+      '0 Cannot read or write the Lease no right to leases',
+      '0 Lease answers again',
+      '0 This process leads',
+      '0 This process leads no longer',
+    ]);
+  });
+
   it('a refusal that lasts is told every hour', () => {
     const world = electionWorld(['a']);
     const [a] = world.candidates;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BACKOFFS, nextDelayMs, retryAfterMs, type FailureClass } from '../../../src/controller/queues/backoff.ts';
-import { createPrng } from '../../../src/lib/prng.ts';
+import { createPrng, nextFloat } from '../../../src/lib/prng.ts';
 
 const CLASSES = Object.keys(BACKOFFS) as FailureClass[];
 
@@ -31,6 +31,23 @@ test('what will not help soon is not tried soon, a conflict is', () => {
   assert.ok(first('conflict') < 50);
   assert.ok(first('invalid') >= 30_000);
   assert.ok(first('forbidden') >= 5000);
+});
+
+test('the least and the longest wait of each class', () => {
+  const shares = createPrng(1);
+  const share = nextFloat(shares);
+  const least = (failure: FailureClass): number =>
+    nextDelayMs(failure, 0, createPrng(1)) / (1 + BACKOFFS[failure].jitter * share);
+  const table = CLASSES.map((failure) => `${failure}: ${least(failure).toFixed(3)} to ${BACKOFFS[failure].capMs} ms`);
+  assert.deepEqual(table, [
+    'conflict: 20.000 to 10000 ms',
+    'throttled: 1000.000 to 30000 ms',
+    'unreachable: 250.000 to 5000 ms',
+    'server: 250.000 to 60000 ms',
+    'invalid: 30000.000 to 300000 ms',
+    'forbidden: 5000.000 to 300000 ms',
+    'poison: 10000.000 to 300000 ms',
+  ]);
 });
 
 test('an unreachable API server is tried again within 5 s, however long it was away', () => {

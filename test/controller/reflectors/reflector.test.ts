@@ -258,6 +258,20 @@ describe('a list', () => {
   });
 });
 
+describe('a WatchList', () => {
+  it('that ends before its initial events begins anew after a pause', () => {
+    const pods = world();
+    pods.start();
+    pods.open();
+    pods.frames(added('a@1'));
+    pods.nowMs = 5000;
+    pods.end();
+    assert.deepEqual([pods.reflector.phase.name, pods.reflector.synced], ['waiting', false]);
+    pods.wake();
+    assert.deepEqual(pods.done(), [WATCH_LIST, 'List is tried again', WATCH_LIST]);
+  });
+});
+
 describe('a watch', () => {
   it('that the server ends is opened again at once, from where it was', () => {
     const pods = watching();
@@ -277,6 +291,18 @@ describe('a watch', () => {
     pods.wake();
     pods.page('10', ['a@1']);
     assert.deepEqual(pods.done(), ['Watch is tried again', 'limit=1', 'watch=true&resourceVersion=10']);
+  });
+
+  it('that broke was asked for last when its version was looked at', () => {
+    const pods = watching();
+    pods.nowMs = 1000;
+    pods.end('reset');
+    assert.equal(pods.reflector.failure, 'reset');
+    pods.wake();
+    assert.equal(pods.reflector.askedAtMs, pods.nowMs);
+    pods.page('10', ['a@1']);
+    pods.open();
+    assert.equal(pods.reflector.failure, '');
   });
 
   it('that broke is listed anew where history went back, and others are told', () => {

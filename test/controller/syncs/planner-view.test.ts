@@ -35,6 +35,15 @@ import type { Ack, ObjectBytes, Observed, OutputKind } from '../../../src/shard/
 const A = content('a');
 const B = content('b');
 
+describe('an entry for one output', () => {
+  it('leaves another one to be read that was', () => {
+    const view = toldView();
+    noteUncertain(view, 'endpoints');
+    tell(view, 'slices');
+    assert.deepEqual([needsRead(view, 'endpoints'), needsRead(view, 'slices')], [true, false]);
+  });
+});
+
 describe('inputs', () => {
   it('of a service that no planner knows go out whole', () => {
     const view = createPlannerView();
