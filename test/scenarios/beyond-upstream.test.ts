@@ -315,7 +315,7 @@ describe('--mirroring-zones', () => {
 
   it('without the flag no planner is told of a node', () => {
     for (const mirroringZones of [true, false]) {
-      const sim = onNodes(['node-1'], { options: { mirroringZones } });
+      const sim = onNodes(['node-1'], { options: { slices: true, mirroringZones } });
       createNode(sim, { name: 'node-9', zone: 'zone-b' });
       sim.run(1000);
       const told = sim.loop!.state.shards.map(({ view }) => view.nodesToTell.has('node-9'));

@@ -209,6 +209,18 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
 
   const PER_SYNC = '{topology="Disabled",traffic_distribution="PreferClose"}';
 
+  it('Services without trafficDistribution are not counted by it', async () => {
+    const sim = createSim({ options: { slices: true } });
+    createService(sim, { name: 'web' });
+    sim.start();
+    sim.run(2000);
+    const lines = await scrape(sim);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('endpoint_slice_controller_services_count_by_traffic_distribution{')),
+      [],
+    );
+  });
+
   it('after a start say what there is, both families of a service together (D6)', async () => {
     assert.deepEqual(await counted(slicesMorning()), {
       // Two of three pods, in two families.

@@ -216,6 +216,29 @@ describe('an elector', () => {
     ]);
   });
 
+  it('a leader that reads of another holder leads no longer', () => {
+    const lines: string[] = [];
+    const sent: string[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    let id = 0;
+    const send = (request: { readonly method: string }): number => {
+      sent.push(request.method);
+      return ++id;
+    };
+    const log = (_level: string, _v: number, message: string): void => void lines.push(message);
+    const hands = { send, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    const answer = (nowMs: number, reply: TransportEvent): void =>
+      onElectorEvent(elector, hands, reply, { nowMs, wallMs: nowMs });
+    wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
+    answer(1, leaseAnswer(id, { holderIdentity: '' }));
+    answer(2, leaseAnswer(id, { holderIdentity: 'a', leaseDurationSeconds: 15 }));
+    wakeElector(elector, hands, { nowMs: 2500, wallMs: 2500 });
+    answer(2501, { ...leaseAnswer(id, {}), status: 409 });
+    answer(2502, leaseAnswer(id, { holderIdentity: 'b', leaseDurationSeconds: 15 }));
+    assert.deepEqual(sent.slice(0, 4), ['GET', 'PUT', 'PUT', 'GET']);
+    assert.deepEqual(lines, ['This process leads', 'Another process leads', 'This process leads no longer']);
+  });
+
   it('a refusal that lasts is told every hour', () => {
     const world = electionWorld(['a']);
     const [a] = world.candidates;
