@@ -33,6 +33,23 @@ function metric(sim: Sim, name: string): number {
   return samples(sim.metrics!, name, sim.nowMs()).reduce((sum, { value }) => sum + value, 0);
 }
 
+it('the answer to a write is a line that says which write it was', () => {
+  const line = settled().logLines.find(({ message }) => message === 'Write answered')!;
+  assert.deepEqual(
+    { v: line.v, ...line.fields, bytes: 0, ms: 0 },
+    {
+      v: 4,
+      controller: 'endpoints',
+      service: 'default/web',
+      object: 'web',
+      verb: 'create',
+      result: 'applied',
+      bytes: 0,
+      ms: 0,
+    },
+  );
+});
+
 describe('a reply that is lost', () => {
   it('to a create leaves one object, and no event', () => {
     const sim = createSim({ faults: { loseReply: 1 } });

@@ -161,7 +161,7 @@ suite('an observed object', () => {
     metadata: { ...stored(resourceVersion).metadata, labels: { app: 'hijacked' }, finalizers: ['example.com/keep'] },
   });
 
-  test('that no output here needs is an error: whoever tells it has mistaken the planner', () => {
+  test('that no output here needs is an error', () => {
     const planner = createPlanner({ ...ENDPOINTS_ONLY, outputs: ['slices'] });
     assert.match(send(planner, { observed: [observed(null)] }).error ?? '', /no output .* needs endpoints/);
   });

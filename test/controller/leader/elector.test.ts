@@ -192,7 +192,7 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a refusal is told in the words of the server, and the end of leadership at verbosity 0', () => {
+  it('a refusal is told in the words of the server', () => {
     const lines: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     let id = 0;
