@@ -26,6 +26,14 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'bytes of the embedded API server for each of 100,000 pods',
     run: async (size) => (await import('./apiserver/memory.ts')).runServerMemoryBench(size),
   },
+  advise: {
+    what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first)',
+    run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
+  },
+  recording: {
+    what: 'bytes and CPU of a recording, and a million pseudonyms',
+    run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),

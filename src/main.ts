@@ -42,6 +42,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'which batch periods, syncs and QPS to set, from a recording or a profile',
     load: async () => (await import('./cli/tune.ts')).tune,
   },
+  advise: {
+    summary: 'what holds a running controller up, and the flag that helps, by two looks at its metrics',
+    load: async () => (await import('./cli/advise.ts')).advise,
+  },
   top: {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
     load: async () => (await import('./cli/top.ts')).top,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parseAdviseFlags } from '../src/cli/advise.ts';
 import { parseDemoFlags } from '../src/cli/demo.ts';
 import { parseEndpointsReadersFlags } from '../src/cli/endpoints-readers.ts';
 import { parseExplainFlags } from '../src/cli/explain.ts';
@@ -78,6 +79,7 @@ test('metrics that the documents name exist', () => {
 
 test('flags that the documents name exist', () => {
   const helps = [
+    parseAdviseFlags,
     parseRecordFlags,
     parseRetireEndpointsFlags,
     parseRunFlags,

@@ -12,6 +12,7 @@ import { withRecording } from '../../src/cli/recording-file.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
+import { fileOf, pod, service } from '../recording/made.ts';
 import { startServe, type ServeProcess } from '../support/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -206,5 +207,31 @@ describe('endpointd record', () => {
     const { status, stderr } = await endpointd(['record', '--info', server.kubeconfig]).ended;
     assert.equal(status, 1);
     assert.match(stderr, /^endpointd record: cannot read \S+: this is no recording of endpointd\n$/);
+  });
+});
+
+describe('endpointd record --info', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-info-'));
+  after(() => rmSync(directory, { recursive: true }));
+
+  it('shows hostile names of a plain recording as escapes', async () => {
+    const path = join(directory, 'hostile.rec');
+    const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
+    writeFileSync(
+      path,
+      fileOf((encoder) => {
+        encoder.put('services', service('\u001B[2Jweb\u202E'), 'other', 0);
+        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const) {
+          encoder.listed(resource, '1', 0);
+        }
+        encoder.put('pods', template('a-1', 'old'), 'other', 10);
+        encoder.put('pods', template('b-1', 'new'), 'other', 20);
+      }),
+    );
+    const { stdout, status } = await endpointd(['record', '--info', path]).ended;
+    assert.equal(status, 0);
+    assert.match(stdout, /\nThere were 1 roll-out:\n/);
+    assert.ok(!stdout.includes('\u001B') && !stdout.includes('\u202E'), JSON.stringify(stdout));
+    assert.match(stdout, /web/);
   });
 });

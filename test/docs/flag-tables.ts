@@ -1,6 +1,7 @@
 /** The tables of flags in the documents, made from the rows in `src/cli`. */
 import type { FlagGroup } from '../../src/cli/flag-table.ts';
 import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/endpoints-readers.ts';
+import { ADVISE_FLAGS } from '../../src/cli/advise.ts';
 import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
 import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
 import { RECORD_FLAGS } from '../../src/cli/record-flags.ts';
@@ -41,6 +42,13 @@ export const RECORD_PARTS: readonly Part[] = [
   {
     marker: '<!-- flags of record, made by `npm run docs` from src/cli/record-flags.ts -->',
     text: tableOf(RECORD_FLAGS.groups),
+  },
+];
+
+export const ADVISE_PARTS: readonly Part[] = [
+  {
+    marker: '<!-- flags of advise, made by `npm run docs` from src/cli/advise.ts -->',
+    text: tableOf(ADVISE_FLAGS.groups),
   },
 ];
 

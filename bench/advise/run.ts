@@ -1,0 +1,23 @@
+import type { Size } from '../support/micro-bench.ts';
+import { grade } from './grade.ts';
+
+/** Prints each scenario that was not judged rightly, and how many were. */
+export function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
+  const from = Number(rest.find((arg) => arg.startsWith('--seed='))?.slice('--seed='.length) ?? 2001);
+  const count = size === 'tiny' ? 4 : 40;
+  let right = 0;
+  let wrong = 0;
+  for (let seed = from; seed < from + count; seed++) {
+    const judged = grade(seed);
+    if (judged.right) right++;
+    if (judged.wrong) wrong++;
+    if (judged.right) continue;
+    const { kind, right: truth } = judged.scenario;
+    const what = judged.wrong ? 'confident and wrong' : 'not sure';
+    console.log(
+      `seed ${seed} (${kind}): ${what}: right ${JSON.stringify(truth)}, said ${JSON.stringify(judged.verdicts)}`,
+    );
+  }
+  console.log(`seeds ${from} to ${from + count - 1}: ${right} of ${count} right, ${wrong} confident and wrong`);
+  return Promise.resolve();
+}

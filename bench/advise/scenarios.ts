@@ -1,0 +1,188 @@
+/**
+ * Scenarios for `endpointd advise`, and what is right in each. They are drawn without a look at any rule. What is right is
+ * found by trying: of each resource there is plenty in the simulation, and what takes the delay down is the bottleneck.
+ */
+import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
+import { simulate, type ControllerName, type ControllerSettings, type Load, type Look } from './simulate.ts';
+
+export type Resource = 'tokens' | 'syncs' | 'cpu' | 'pods';
+/** Of a controller: what holds it up. */
+export type Truth = Resource | 'none';
+
+export interface Scenario {
+  readonly seed: number;
+  readonly kind: string;
+  readonly load: Load;
+  readonly before: Look;
+  readonly after: Look;
+  /** The process was started anew between the looks: sums began again. */
+  readonly restarted: boolean;
+  /** What may be said of each controller: several where the effects are alike; none = nobody can tell. */
+  readonly right: Readonly<Record<ControllerName, readonly Truth[]>>;
+}
+
+const KINDS = [
+  'tokens',
+  'syncs',
+  'cpu',
+  'two',
+  'none',
+  'none',
+  'pods',
+  'throttled others',
+  'restarted',
+  'quiet',
+] as const;
+const WARM_UP = 20;
+const SECONDS = 30;
+const CONTROLLERS: readonly ControllerName[] = ['endpoint', 'endpoint_slice'];
+
+export function drawScenario(seed: number): Scenario {
+  const prng = createPrng(seed);
+  const kind = KINDS[nextInt(prng, KINDS.length)]!;
+  const load = drawLoad(prng, seed, kind);
+  const [first, second] = simulate(load, WARM_UP, SECONDS);
+  const restarted = kind === 'restarted';
+  const right = (name: ControllerName): Truth[] => (restarted ? [] : whatIsRight(load, name, [first, second]));
+  return {
+    seed,
+    kind,
+    load,
+    // A second process that has run for as long as the first one at its look.
+    before: restarted ? second : first,
+    after: restarted ? first : second,
+    restarted,
+    right: { endpoint: right('endpoint'), endpoint_slice: right('endpoint_slice') },
+  };
+}
+
+function between(prng: Prng, low: number, high: number): number {
+  return low * Math.exp(nextFloat(prng) * Math.log(high / low));
+}
+
+/** As kube-controller-manager's default and what large clusters set. */
+const WORKERS = [5, 5, 10, 15, 25, 50];
+
+/** Each kind asks more of one resource than there is, or of none. */
+function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load {
+  const podsPerSecond = kind === 'quiet' ? between(prng, 0.02, 0.2) : between(prng, 10, 120);
+  const writeShare = 0.6 + 0.4 * nextFloat(prng);
+  const over = between(prng, 1.3, 4);
+  const isSlow = kind === 'syncs' || kind === 'two';
+  const tightWorkers = WORKERS[nextInt(prng, 4)]!;
+  // Workers are short where the API server is slow.
+  const apiSeconds = isSlow ? (tightWorkers * over) / podsPerSecond / writeShare : between(prng, 0.003, 0.06);
+  const settings = (tight: Resource | 'none'): ControllerSettings => {
+    const syncSeconds = between(prng, 0.0002, 0.002);
+    const held = podsPerSecond * (syncSeconds + writeShare * apiSeconds);
+    const enough = WORKERS.find((workers) => workers > 2 * held) ?? Math.ceil(2 * held);
+    const workers = tight === 'syncs' ? tightWorkers : tight === 'pods' ? 5 : enough;
+    const spare = between(prng, 2, 8);
+    return {
+      workers,
+      podWorkers: workers,
+      batchSeconds: [0, 0, 0.1, 0.5, 1][nextInt(prng, 5)]!,
+      qps: Math.max(1, podsPerSecond * writeShare * (tight === 'tokens' ? 1 / over : spare)),
+      burst: Math.round(between(prng, 10, 60)),
+      podSeconds: tight === 'pods' ? (5 * over) / podsPerSecond : between(prng, 0.00005, 0.001),
+      syncSeconds,
+    };
+  };
+  const first: Resource | 'none' =
+    kind === 'two' ? 'tokens' : kind === 'tokens' || kind === 'syncs' || kind === 'pods' ? kind : 'none';
+  const second: Resource | 'none' = kind === 'two' ? 'syncs' : nextFloat(prng) < 0.5 ? first : 'none';
+  const [endpoint, slices] = nextFloat(prng) < 0.5 ? [first, second] : [second, first];
+  const cores = kind === 'pods' ? 16 : 2 + nextInt(prng, 7);
+  const otherThrottle = nextFloat(prng) < 0.3 ? between(prng, 0.01, 1) : 0;
+  return {
+    seed,
+    podsPerSecond,
+    services: Math.round(between(prng, 200, 5000)),
+    apiSeconds,
+    writeShare,
+    cores,
+    otherCores: kind === 'cpu' ? cores * (1.02 + 0.2 * nextFloat(prng)) : cores * 0.4 * nextFloat(prng),
+    otherWritesPerSecond: between(prng, 1, 60),
+    otherApiSeconds: apiSeconds * between(prng, 0.6, 1.6),
+    otherThrottle: kind === 'throttled others' ? between(prng, 2, 20) : otherThrottle,
+    endpoint: settings(endpoint),
+    endpoint_slice: settings(slices),
+  };
+}
+
+/** Plenty of it takes the delay down to this share. */
+const HELPS = 0.7;
+/** A delay of so many times that without any waiting is held up by nothing. */
+const LITTLE = 1.5;
+const SOME = 4;
+
+function whatIsRight(load: Load, name: ControllerName, looks: readonly [Look, Look]): Truth[] {
+  // Too little happens for anybody to tell.
+  if (load.podsPerSecond * SECONDS < 100) return [];
+  const base = delayOf(looks, name);
+  const { syncSeconds, podSeconds } = load[name];
+  const floor = syncSeconds + podSeconds + load.writeShare * load.apiSeconds;
+  if (base <= LITTLE * floor) return ['none'];
+  const effects = (['tokens', 'syncs', 'cpu', 'pods'] as const).map((resource) => {
+    const delay = delayOf(simulate(plenty(load, name, resource), WARM_UP, SECONDS), name);
+    return { resource, share: delay === Infinity ? 1 : delay / base };
+  });
+  const helping: Truth[] = effects.filter(({ share }) => share <= HELPS).map(({ resource }) => resource);
+  // Work of pods has no metric, so nobody can tell it.
+  if (helping.length === 1 && helping[0] === 'pods') return [];
+  return base <= SOME * floor ? [...helping, 'none'] : helping;
+}
+
+/** Seconds; Infinity = hardly anything came through. */
+function delayOf([first, second]: readonly [Look, Look], name: ControllerName): number {
+  const count = second[name].delays - first[name].delays;
+  return count < 20 ? Infinity : (second[name].delaySeconds - first[name].delaySeconds) / count;
+}
+
+/** So many times as much, which is more than any scenario lacks. */
+const PLENTY = 8;
+
+function plenty(load: Load, name: ControllerName, resource: Resource): Load {
+  const settings = load[name];
+  switch (resource) {
+    case 'tokens':
+      return { ...load, [name]: { ...settings, qps: settings.qps * PLENTY, burst: settings.burst * PLENTY } };
+    case 'syncs':
+      return { ...load, [name]: { ...settings, workers: settings.workers * PLENTY } };
+    case 'pods':
+      return { ...load, [name]: { ...settings, podWorkers: settings.podWorkers * PLENTY } };
+    case 'cpu':
+      return { ...load, cores: load.cores * PLENTY };
+  }
+}
+
+/** What kube-controller-manager would answer at `/metrics`. */
+export function expositionOf({ load }: Scenario, look: Look): string {
+  const lines: string[] = [];
+  for (const name of CONTROLLERS) {
+    const { depth, adds, addAfters, queueSeconds, taken, workSeconds, syncs } = look[name];
+    const labels = `{name="${name}"}`;
+    lines.push(
+      `workqueue_depth${labels} ${depth}`,
+      `workqueue_adds_total${labels} ${adds}`,
+      `workqueue_retries_total${labels} ${addAfters}`,
+      `workqueue_queue_duration_seconds_sum${labels} ${queueSeconds}`,
+      `workqueue_queue_duration_seconds_count${labels} ${taken}`,
+      `workqueue_work_duration_seconds_sum${labels} ${workSeconds}`,
+      `workqueue_work_duration_seconds_count${labels} ${syncs}`,
+    );
+  }
+  const throttle = CONTROLLERS.reduce((sum, name) => sum + look[name].throttleSeconds, 0);
+  const client = '{host="10.0.0.1:443",verb="PUT"}';
+  lines.push(
+    `endpoint_slice_controller_changes{operation="update"} ${look.endpoint_slice.writes}`,
+    `rest_client_rate_limiter_duration_seconds_sum${client} ${throttle + load.otherThrottle * look.atSeconds}`,
+    `rest_client_rate_limiter_duration_seconds_count${client} ${look.apiCount}`,
+    `rest_client_request_duration_seconds_sum${client} ${look.apiSeconds}`,
+    `rest_client_request_duration_seconds_count${client} ${look.apiCount}`,
+    `process_cpu_seconds_total ${look.cpuSeconds}`,
+    `go_sched_gomaxprocs_threads ${load.cores}`,
+    'process_start_time_seconds 1.7e+09',
+  );
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,181 @@
+/** `endpointd advise`: what holds the endpoints controllers up, by two looks at their metrics. */
+import { readFile } from 'node:fs/promises';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { observe, type Observation, type Settings } from '../advise/observation.ts';
+import { adviseOn, type Advice } from '../advise/rules.ts';
+import { printable } from '../lib/printable.ts';
+import { parseMetrics, type Metrics } from '../metrics/text.ts';
+import { MonitorError } from '../node/monitor-client.ts';
+import { writeReport } from '../node/output.ts';
+import { choice, duration, integer, parsed, text, within } from './flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
+import { textTable } from './text-table.ts';
+import { StartError, starting, UsageError } from './usage.ts';
+
+const LOOKS = {
+  source: {
+    kind: parsed('<url>', monitorUrl),
+    default: 'https://127.0.0.1:10257',
+    help: 'whatever serves /metrics of these controllers: kube-controller-manager, or endpointd',
+  },
+  ...MONITOR_FLAGS,
+  before: { kind: text('<path>'), default: '', help: 'file with the first look at /metrics, in place of --source' },
+  after: { kind: text('<path>'), default: '', help: 'file with the second look' },
+  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks, also where they are files' },
+} as const;
+
+const SETTINGS = {
+  'concurrent-endpoint-syncs': {
+    kind: integer(1, 10_000),
+    default: '5',
+    help: 'as the controller was started with it',
+  },
+  'concurrent-service-endpoint-syncs': {
+    kind: within('concurrent-service-endpoint-syncs', 1, 50),
+    default: '5',
+    help: 'as the controller was started with it',
+  },
+  'mirroring-concurrent-service-endpoint-syncs': {
+    kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
+    default: '5',
+    help: 'as the controller was started with it',
+  },
+  cores: { kind: integer(0, 4096), default: '0', help: 'cores that the process may use; 0 = as its metrics say' },
+} as const;
+
+const OUTPUT = {
+  output: { kind: choice('<format>', ['text', 'json']), default: 'text', help: 'how to print the advice', short: 'o' },
+} as const;
+
+export const ADVISE_FLAGS = {
+  command: 'endpointd advise',
+  description:
+    'Says what holds the endpoints controllers of a running kube-controller-manager or endpointd up, and which flag would help, by two looks at its metrics; or that they cannot tell.',
+  groups: [
+    { title: 'Looks', flags: LOOKS },
+    { title: 'What the controller was started with', flags: SETTINGS },
+    { title: 'Output', flags: OUTPUT },
+  ],
+} as const satisfies CommandFlags;
+
+type AdviseOptions = OptionsOf<typeof LOOKS & typeof SETTINGS & typeof OUTPUT>;
+
+/** Reads the arguments after `endpointd advise`. @throws UsageError or HelpShown */
+export function parseAdviseFlags(args: readonly string[], print: (text: string) => void): AdviseOptions {
+  return parseFlags(ADVISE_FLAGS, args, print) as AdviseOptions;
+}
+
+/** What metrics cannot show, whatever they say. */
+const CAVEATS = [
+  'The batch period comes on top: no metric has it.',
+  'The queue of pods, which comes before, has no metrics in kube-controller-manager.',
+  'Time for tokens and of requests is that of all controllers of the process together.',
+  'workqueue_retries_total counts every delayed add of kube-controller-manager, so it is not looked at.',
+];
+
+/** Gives the exit status. */
+export async function advise(args: readonly string[]): Promise<number> {
+  const options = parseAdviseFlags(args, (said) => process.stdout.write(said));
+  const { before, after, seconds } = await looksOf(options);
+  const observed = observe(before, after, seconds, settingsOf(options));
+  if (!observed.ok) throw new StartError(`cannot advise: ${observed.why}`);
+  const { observation } = observed;
+  const advice = adviseOn(observation);
+  const report =
+    options.output === 'json'
+      ? `${JSON.stringify({ observation, advice, caveats: CAVEATS }, null, 2)}\n`
+      : textOf(observation, advice);
+  await starting('write the advice', writeReport(process.stdout, report));
+  return 0;
+}
+
+function settingsOf(options: AdviseOptions): Settings {
+  return {
+    syncs: {
+      endpoint: options.concurrentEndpointSyncs,
+      endpoint_slice: options.concurrentServiceEndpointSyncs,
+      endpoint_slice_mirroring: options.mirroringConcurrentServiceEndpointSyncs,
+    },
+    cores: options.cores === 0 ? null : options.cores,
+  };
+}
+
+interface Looks {
+  readonly before: Metrics;
+  readonly after: Metrics;
+  readonly seconds: number;
+}
+
+/** @throws StartError */
+async function looksOf(options: AdviseOptions): Promise<Looks> {
+  const { before, after, intervalMs } = options;
+  if ((before === '') !== (after === '')) {
+    throw new UsageError('--before and --after belong together. Allowed: both, or neither.');
+  }
+  if (before !== '') {
+    const [first, second] = [await readLook(before), await readLook(after)];
+    return { before: first, after: second, seconds: intervalMs / 1000 };
+  }
+  const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
+  try {
+    const first = parseMetrics(await monitor.get('/metrics'));
+    const firstAt = performance.now();
+    process.stderr.write(`looking again in ${intervalMs / 1000} s\n`);
+    await sleep(intervalMs);
+    const second = parseMetrics(await monitor.get('/metrics'));
+    return { before: first, after: second, seconds: (performance.now() - firstAt) / 1000 };
+  } catch (error) {
+    if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
+    throw error;
+  } finally {
+    await monitor.close();
+  }
+}
+
+async function readLook(path: string): Promise<Metrics> {
+  return parseMetrics(await starting(`read ${path}`, readFile(path, 'utf8')));
+}
+
+function textOf(observation: Observation, advice: readonly Advice[]): string {
+  const { program, seconds, queues, cpu, cores, apiSeconds, throttled, mainThread } = observation;
+  const thread = mainThread === null ? '' : `, its main thread worked ${Math.round(mainThread * 100)} % of the time`;
+  const head = ['QUEUE', 'SYNCS', 'BUSY', 'OF', 'WAITING', 'A KEY WAITS', 'A SYNC TAKES'];
+  const rows = queues.map(({ name, syncs, busy, syncsMax, waiting, waitSeconds, workSeconds }) => [
+    name,
+    String(syncs),
+    busy.toFixed(2),
+    String(syncsMax),
+    waiting.toFixed(2),
+    `${(waitSeconds * 1000).toFixed(1)} ms`,
+    `${(workSeconds * 1000).toFixed(1)} ms`,
+  ]);
+  const lines = [
+    `${program}, two looks ${seconds.toFixed(0)} s apart: ${cpu.toFixed(2)} of ${cores ?? 'an unknown number of'} cores${thread}.`,
+    `Writes of the process were answered in ${apiSeconds === null ? 'no time that is known' : `${(apiSeconds * 1000).toFixed(1)} ms`} on average, and waited ${throttled.toFixed(2)} s a second for tokens.`,
+    '',
+    ...textTable(head, rows),
+    '',
+    ...advice.flatMap((one) => [`${one.queue}: ${wordsOf(one)}`, `  ${one.because}.`]),
+    '',
+    'What these metrics cannot show:',
+    ...CAVEATS.map((caveat) => `- ${caveat}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function wordsOf({ verdict, flag }: Advice): string {
+  switch (verdict) {
+    case 'tokens':
+      return `its writes wait for tokens. Raise ${flag}, and its burst.`;
+    case 'syncs':
+      return `all its workers are busy. Raise ${flag}.`;
+    case 'cpu':
+      return 'the process is short of CPU. No flag helps.';
+    case 'none':
+      return 'nothing holds it up that a flag would change.';
+    case 'cannot tell':
+      return 'cannot tell.';
+  }
+}

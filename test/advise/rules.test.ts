@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { grade } from '../../bench/advise/grade.ts';
+import { observe, type Settings } from '../../src/advise/observation.ts';
+import { adviseOn, type Advice } from '../../src/advise/rules.ts';
+import { parseMetrics } from '../../src/metrics/text.ts';
+
+const SETTINGS: Settings = { syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 }, cores: null };
+
+/** What 100 s made of the endpoints queue, and of the process. */
+interface Grown {
+  readonly syncs?: number;
+  readonly workSeconds?: number;
+  readonly waitSeconds?: number;
+  readonly throttleSeconds?: number;
+  readonly apiSeconds?: number;
+  readonly cpuSeconds?: number;
+  readonly more?: string;
+}
+
+function metricsOf(grown: Grown, start = 1): string {
+  const { syncs = 0, workSeconds = 0, waitSeconds = 0, throttleSeconds = 0, apiSeconds = 0, cpuSeconds = 0 } = grown;
+  return `workqueue_depth{name="endpoint"} 0
+workqueue_work_duration_seconds_sum{name="endpoint"} ${workSeconds}
+workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
+workqueue_queue_duration_seconds_sum{name="endpoint"} ${waitSeconds}
+workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
+rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${throttleSeconds}
+rest_client_request_duration_seconds_sum{verb="PUT"} ${apiSeconds}
+rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
+process_cpu_seconds_total ${cpuSeconds}
+process_start_time_seconds ${start}
+go_sched_gomaxprocs_threads 8
+${grown.more ?? ''}`;
+}
+
+function adviceOf(grown: Grown): Advice {
+  const observed = observe(parseMetrics(metricsOf({})), parseMetrics(metricsOf(grown)), 100, SETTINGS);
+  assert.ok(observed.ok);
+  return adviseOn(observed.observation)[0]!;
+}
+
+describe('advice from two looks at the metrics', () => {
+  it('is QPS where a sync is mostly a wait for its token', () => {
+    const { verdict, flag, because } = adviceOf({
+      syncs: 2000,
+      workSeconds: 498,
+      waitSeconds: 9000,
+      throttleSeconds: 470,
+      apiSeconds: 20,
+      cpuSeconds: 30,
+    });
+    assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
+    assert.match(
+      because,
+      /^a sync takes 249 ms, of which the API server is about 10 ms, and requests .* waited 4\.70 s a second/,
+    );
+  });
+
+  it('is more syncs where all workers are busy with the API server', () => {
+    const { verdict, flag } = adviceOf({
+      syncs: 5000,
+      workSeconds: 495,
+      waitSeconds: 3000,
+      apiSeconds: 480,
+      cpuSeconds: 30,
+    });
+    assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
+  });
+
+  it('is no flag where all cores are busy, whatever else is long', () => {
+    const { verdict, flag } = adviceOf({
+      syncs: 2000,
+      workSeconds: 498,
+      waitSeconds: 9000,
+      throttleSeconds: 470,
+      apiSeconds: 20,
+      cpuSeconds: 795,
+    });
+    assert.deepEqual([verdict, flag], ['cpu', '']);
+  });
+
+  it('is no flag where nothing waits, with the bound of what one could take off', () => {
+    const { verdict, because } = adviceOf({
+      syncs: 1000,
+      workSeconds: 12,
+      waitSeconds: 0.5,
+      throttleSeconds: 0.2,
+      apiSeconds: 10,
+      cpuSeconds: 30,
+    });
+    assert.equal(verdict, 'none');
+    assert.match(because, /no flag takes off more than 0\.7 ms$/);
+  });
+
+  it('is that it cannot tell where too little happened', () => {
+    assert.match(
+      adviceOf({ syncs: 19, workSeconds: 19 }).because,
+      /^there were 19 syncs in 100 s; at least 20 are needed$/,
+    );
+  });
+
+  it('is that it cannot tell where pods may wait in the queue without metrics', () => {
+    const { verdict, because } = adviceOf({ syncs: 1000, workSeconds: 12, apiSeconds: 10, cpuSeconds: 400 });
+    assert.equal(verdict, 'cannot tell');
+    assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
+  });
+
+  it('does not take the tokens of other controllers for its own', () => {
+    const { verdict } = adviceOf({
+      syncs: 5000,
+      workSeconds: 495,
+      waitSeconds: 3000,
+      throttleSeconds: 2000,
+      apiSeconds: 480,
+      cpuSeconds: 30,
+    });
+    assert.equal(verdict, 'syncs');
+  });
+
+  it('of endpointd names its main thread, which no flag makes two', () => {
+    const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 93\n';
+    const { verdict, because } = adviceOf({
+      syncs: 5000,
+      workSeconds: 300,
+      waitSeconds: 300,
+      apiSeconds: 280,
+      cpuSeconds: 95,
+      more,
+    });
+    assert.equal(verdict, 'cpu');
+    assert.match(because, /the main thread worked 93 % of the time/);
+  });
+
+  it('is refused for metrics of something else, and for those of two processes', () => {
+    const other = parseMetrics('process_cpu_seconds_total 5\nworkqueue_depth{name="deployment"} 1\n');
+    const refused = observe(other, other, 10, SETTINGS);
+    assert.match(refused.ok ? '' : refused.why, /^these are the metrics of something else/);
+    const before = parseMetrics(metricsOf({ syncs: 50 }));
+    for (const after of [metricsOf({ syncs: 60 }, 2), metricsOf({ syncs: 40 })]) {
+      const anew = observe(before, parseMetrics(after), 10, SETTINGS);
+      assert.match(anew.ok ? '' : anew.why, /^the process was started anew/);
+    }
+  });
+
+  it('is right, or says that it cannot tell, on drawn scenarios of each kind', () => {
+    const grades = Array.from({ length: 10 }, (_, i) => grade(3001 + i));
+    const seen = grades.filter(({ right }) => !right).map(({ scenario: { seed, kind } }) => `${seed} ${kind}`);
+    assert.deepEqual(grades.filter(({ wrong }) => wrong).length, 0);
+    // `npm run bench -- advise` judges 40.
+    assert.ok(seen.length <= 1, seen.join(', '));
+  });
+});

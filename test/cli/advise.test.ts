@@ -1,0 +1,105 @@
+/** `endpointd advise` as a process: two files, two looks at a server, and sources that are of no use. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { after, describe, it } from 'node:test';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-advise-'));
+after(() => rmSync(directory, { recursive: true }));
+
+function metrics(syncs: number): string {
+  return `workqueue_work_duration_seconds_sum{name="endpoint"} ${syncs * 0.25}
+workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
+workqueue_queue_duration_seconds_sum{name="endpoint"} ${syncs * 3}
+workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
+rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${syncs * 0.23}
+rest_client_request_duration_seconds_sum{verb="PUT"} ${syncs * 0.01}
+rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
+process_cpu_seconds_total 3
+process_start_time_seconds 1
+go_sched_gomaxprocs_threads 4
+`;
+}
+
+function file(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function advise(args: readonly string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(execPath, [BIN, 'advise', ...args], (error, stdout, stderr) => {
+      resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}
+
+describe('endpointd advise', () => {
+  const before = file('before', metrics(1000));
+  const later = file('after', metrics(3000));
+
+  it('says of two files which flag helps, and on what that rests', async () => {
+    const { status, stdout } = await advise([`--before=${before}`, `--after=${later}`, '--interval=100s']);
+    assert.equal(status, 0);
+    assert.match(stdout, /^kube-controller-manager, two looks 100 s apart: 0\.00 of 4 cores\.\n/);
+    assert.match(
+      stdout,
+      /\nendpoint: its writes wait for tokens\. Raise --kube-api-qps, and its burst\.\n {2}a sync takes 250 ms/,
+    );
+    assert.match(stdout, /\nWhat these metrics cannot show:\n- The batch period comes on top/);
+  });
+
+  it('looks twice at a server, and gives JSON', async () => {
+    let looks = 0;
+    const server = createServer((request, response) => {
+      assert.equal(request.headers.authorization, 'Bearer secret');
+      response.end(metrics(1000 + 100 * looks++));
+    }).listen(0, '127.0.0.1');
+    server.unref();
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const token = file('token', 'secret\n');
+    const { stdout } = await advise([
+      `--source=http://127.0.0.1:${port}/metrics`,
+      `--token-file=${token}`,
+      '--interval=1s',
+      '-o',
+      'json',
+    ]);
+    server.close();
+    const { advice } = JSON.parse(stdout) as { advice: { queue: string; verdict: string }[] };
+    assert.deepEqual(
+      advice.map(({ queue, verdict }) => [queue, verdict]),
+      [['endpoint', 'tokens']],
+    );
+  });
+
+  it('refuses with one line what it cannot take', async () => {
+    const other = file('other', 'up 1\n');
+    const cases = [
+      [
+        [`--before=${other}`, `--after=${other}`],
+        1,
+        /^endpointd advise: cannot advise: these are the metrics of something else/,
+      ],
+      [[`--before=${later}`, `--after=${before}`], 1, /: the process was started anew between the looks/],
+      [[`--before=${before}`], 2, /: --before and --after belong together\. Allowed: both, or neither\.\n$/],
+      [[`--before=${before}`, '--after=/none'], 1, /: cannot read \/none: ENOENT/],
+      [['--source=http://127.0.0.1:1'], 1, /: no answer from http:\/\/127\.0\.0\.1:1/],
+    ] as const;
+    for (const [args, status, message] of cases) {
+      const outcome = await advise(args);
+      assert.equal(outcome.status, status, args.join(' '));
+      assert.match(outcome.stderr, message);
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1);
+    }
+  });
+});

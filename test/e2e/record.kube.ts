@@ -1,0 +1,129 @@
+/** An operator's way with a kube-controller-manager: a recording of what it did, its figures, and advice from its metrics. */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { zstdDecompressSync } from 'node:zlib';
+import { readFileSync } from 'node:fs';
+import { withRecording } from '../../src/cli/recording-file.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
+import { clientOf } from './client.ts';
+import { type Cluster, type ControllerManager, startCluster, startControllerManager } from './cluster.ts';
+import {
+  createPod,
+  createService,
+  createWorld,
+  patchService,
+  removePod,
+  setReady,
+  until,
+  type World,
+} from './world.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const PODS = 30;
+
+describe('a recording beside kube-controller-manager', () => {
+  let cluster: Cluster;
+  let client: ApiClient;
+  let manager: ControllerManager;
+  let world: World;
+  let path: string;
+  let figures: RecordingFigures;
+
+  before(async () => {
+    cluster = await startCluster();
+    client = clientOf(cluster);
+    world = await createWorld(client, 'canary-shop');
+    await createService(world, 'canary-web', { spec: { selector: { app: 'canary' } } });
+    manager = await startControllerManager(cluster, ['endpoints-controller', 'endpointslice-controller']);
+    await until(() => manager.idle());
+    path = join(cluster.directory, 'cluster.rec');
+    const child = spawn(process.execPath, [BIN, 'record', path, `--kubeconfig=${cluster.kubeconfigPath}`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until(() => Promise.resolve(said.includes('recording for')));
+    await change();
+    await until(() => Promise.resolve(shownAll(read())));
+    // An edit by somebody else, which is no write of the controller.
+    await patchService(world, 'canary-web', { metadata: { labels: { canary: 'edited' } } });
+    child.kill('SIGINT');
+    const [status] = (await once(child, 'close')) as [number];
+    assert.equal(status, 0, said);
+    assert.ok(!/canary/i.test(said), said);
+    figures = read();
+  });
+
+  after(async () => {
+    await manager?.stop();
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  async function change(): Promise<void> {
+    const names = Array.from({ length: PODS }, (_, i) => `canary-${i}`);
+    for (const [i, name] of names.entries()) {
+      await createPod(world, name, { ip: `10.7.0.${i + 1}`, labels: { app: 'canary' }, node: '' });
+    }
+    await until(() => manager.idle());
+    for (const name of names.slice(0, 10)) await setReady(world, name, false);
+    await removePod(world, names.at(-1)!);
+  }
+
+  function read(): RecordingFigures {
+    return withRecording(path, ({ events }) => figuresOf(events));
+  }
+
+  function shownAll({ controller }: RecordingFigures): boolean {
+    return [controller.endpoints, controller.endpointslices].every(
+      (output) => output!.addedMs.count >= PODS && output!.removedMs.count >= 11 && output!.notShown === 0,
+    );
+  }
+
+  it('measures how long it took to show each addition and removal', () => {
+    for (const output of [figures.controller.endpoints!, figures.controller.endpointslices!]) {
+      assert.ok(output.addedMs.count >= PODS && output.removedMs.count >= 11, JSON.stringify(output));
+      assert.ok(output.addedMs.p50! >= 0 && output.addedMs.p99! < 60_000, JSON.stringify(output));
+      assert.ok(output.writes > 0 && output.changesPerWrite! >= 1, JSON.stringify(output));
+    }
+    assert.deepEqual([figures.contents.gaps, figures.contents.ended], [[], true]);
+  });
+
+  it('knows the writes of kube-controller-manager by managedFields', () => {
+    const { resources } = figures.contents;
+    assert.equal(resources.endpointslices.byOthers, 0);
+    assert.equal(figures.controller.endpointslices!.writes, resources.endpointslices.changes);
+  });
+
+  it('has no text of the cluster', () => {
+    assert.ok(!/canary|10\.7\.0\./i.test(zstdDecompressSync(readFileSync(path)).toString()));
+  });
+
+  it('gets advice from its metrics, of both controllers', async () => {
+    const flags = [`--source=${manager.metricsUrl}`, `--certificate-authority=${manager.caFile}`];
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      BIN,
+      'advise',
+      '--interval=2s',
+      '-o',
+      'json',
+      ...flags,
+    ]);
+    const { observation, advice } = JSON.parse(stdout) as {
+      observation: { program: string; cores: number | null };
+      advice: { queue: string; verdict: string }[];
+    };
+    assert.equal(observation.program, 'kube-controller-manager');
+    assert.ok(observation.cores! > 0, 'its metrics say how many cores it may use');
+    // Nothing happens meanwhile, so nothing can be told.
+    assert.deepEqual(advice.slice(0, 2), [
+      { ...advice[0], queue: 'endpoint', verdict: 'cannot tell' },
+      { ...advice[1], queue: 'endpoint_slice', verdict: 'cannot tell' },
+    ]);
+  });
+});
