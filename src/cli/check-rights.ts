@@ -2,14 +2,15 @@ import process from 'node:process';
 import { printable, printableJson } from '../lib/printable.ts';
 import { createAsker, type Asker } from '../node/asker.ts';
 import { endNow } from '../node/end-process.ts';
+import { writeReport } from '../node/output.ts';
 import { onlySelfReviews } from '../node/read-only-transport.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { missingRights, reviewRights, reviewUser, type Reviewed } from './access-review.ts';
 import { parseCheckRightsFlags, type RunOptions } from './flags.ts';
-import { print } from './print.ts';
 import { qualified, rightsOf, ruleText } from './rights.ts';
 import { openServer } from './server.ts';
 import { textTable } from './text-table.ts';
+import { starting } from './usage.ts';
 
 const STATUS = { yes: 0, no: 1, unknown: 2 } as const;
 const ANSWER_MS_MAX = 10_000;
@@ -29,7 +30,8 @@ export async function checkRights(args: readonly string[]): Promise<number> {
   const server = await openServer(options, () => undefined, onlySelfReviews);
   const report = await look(server.origin, createAsker(server.transport, ANSWER_MS_MAX), options);
   await server.close();
-  print(options.output === 'json' ? `${printableJson(jsonOf(report))}\n` : textOf(report));
+  const text = options.output === 'json' ? `${printableJson(jsonOf(report))}\n` : textOf(report);
+  await starting('write the report', writeReport(process.stdout, text));
   off();
   return STATUS[report.verdict];
 }

@@ -4,6 +4,7 @@ import { servicePath } from '../kube/key.ts';
 import { projectPod, projectService } from '../kube/project.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { createInterner } from '../lib/interner.ts';
+import { writeReport } from '../node/output.ts';
 import { printable, printableJson } from '../lib/printable.ts';
 import { createApiReader, ReadError } from './api-reader.ts';
 import {
@@ -25,10 +26,9 @@ import { choice, integer, parsed } from './flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { PLANNING_FLAGS, SERVER_FLAGS } from './flags.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
-import { print } from './print.ts';
 import { createProgress } from './progress.ts';
 import { openServer } from './server.ts';
-import { StartError, UsageError } from './usage.ts';
+import { StartError, starting, UsageError } from './usage.ts';
 
 const OUTPUT = {
   output: {
@@ -119,7 +119,8 @@ export async function explain(args: readonly string[]): Promise<number> {
   try {
     const answer = await (options.kind === 'service' ? explainOneService : explainOnePod)(reading, options);
     progress.clear();
-    print(options.output === 'json' ? `${printableJson(answer.json)}\n` : textOf(answer, reading));
+    const text = options.output === 'json' ? `${printableJson(answer.json)}\n` : textOf(answer, reading);
+    await starting('write the answer', writeReport(process.stdout, text));
     return answer.status;
   } catch (error) {
     if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
