@@ -38,6 +38,9 @@ describe('a recording beside kube-controller-manager', () => {
     cluster = await startCluster();
     client = clientOf(cluster);
     world = await createWorld(client, 'canary-shop');
+    // Slices leave out pods of nodes that are not there.
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } };
+    await client.send({ method: 'POST', path: '/api/v1/nodes', body: node });
     await createService(world, 'canary-web', { spec: { selector: { app: 'canary' } } });
     manager = await startControllerManager(cluster, ['endpoints-controller', 'endpointslice-controller']);
     await until(() => manager.idle());
@@ -68,7 +71,7 @@ describe('a recording beside kube-controller-manager', () => {
   async function change(): Promise<void> {
     const names = Array.from({ length: PODS }, (_, i) => `canary-${i}`);
     for (const [i, name] of names.entries()) {
-      await createPod(world, name, { ip: `10.7.0.${i + 1}`, labels: { app: 'canary' }, node: '' });
+      await createPod(world, name, { ip: `10.7.0.${i + 1}`, labels: { app: 'canary' } });
     }
     await until(() => manager.idle());
     for (const name of names.slice(0, 10)) await setReady(world, name, false);
