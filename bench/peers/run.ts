@@ -117,10 +117,26 @@ async function runPair(
   const runs: RunRecord[] = [];
   // Whoever comes first meets another machine than whoever comes last: they take turns.
   for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
-    runs.push(await runOne(scenario, round, peer, told, server, servers));
+    const startedAt = new Date().toISOString();
+    try {
+      runs.push(await runOne(scenario, round, peer, told, server, servers));
+    } catch (error) {
+      progress(`${scenario.name}, round ${round + 1}, ${peer.name}: failed: ${(error as Error).message}`);
+      runs.push({ ...FAILED, scenario: scenario.name, peer: peer.name, round, startedAt, wrong: [String(error)] });
+    }
   }
   return runs;
 }
+
+/** A run that broke off is told as wrong, and the others go on. */
+const FAILED: Omit<RunRecord, 'scenario' | 'peer' | 'round' | 'startedAt' | 'wrong'> = {
+  tookSeconds: 0,
+  figures: {},
+  threads: {},
+  samples: { endpoints: [], slices: [] },
+  timeline: { ms: [], cores: {}, residentBytes: [], steps: [] },
+  peakStep: '',
+};
 
 async function runOne(
   scenario: Scenario,
