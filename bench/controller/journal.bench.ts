@@ -32,6 +32,7 @@ function unitOf(i: number): Unit {
 }
 
 const SYNC = {
+  shadow: null,
   failure: null,
   applied: 1,
   startedAtMs: 1000.5,
