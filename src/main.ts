@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   explain: {
     summary: 'why a Service or a pod has the endpoints that it has; reads only',
-    load: async () => (await import('./cli/explain.ts')).explain,
+    load: async () => (await import('./cli/explain/explain.ts')).explain,
   },
   verify: {
     summary: 'what the controllers would write into a cluster, without writing anything',
@@ -31,16 +31,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   'check-rights': {
     summary: 'whether the API server lets endpointd do all that its flags need',
-    load: async () => (await import('./cli/check-rights.ts')).checkRights,
+    load: async () => (await import('./cli/rights/check-rights.ts')).checkRights,
     failure: 2,
   },
   record: {
     summary: 'what the controllers of a cluster read and write, as a file; reads only',
-    load: async () => (await import('./cli/record.ts')).record,
+    load: async () => (await import('./cli/record/record.ts')).record,
   },
   tune: {
     summary: 'which batch periods, syncs and QPS to set, from a recording or a profile',
-    load: async () => (await import('./cli/tune.ts')).tune,
+    load: async () => (await import('./cli/tune/tune.ts')).tune,
   },
   advise: {
     summary: 'what holds a running controller up, and the flag that helps, by two looks at its metrics',
@@ -48,15 +48,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   top: {
     summary: 'a running endpointd, or kube-controller-manager by its metrics, at the terminal',
-    load: async () => (await import('./cli/top.ts')).top,
+    load: async () => (await import('./cli/live/top.ts')).top,
   },
   'endpoints-readers': {
     summary: 'who still reads v1.Endpoints, from audit logs',
-    load: async () => (await import('./cli/endpoints-readers.ts')).endpointsReaders,
+    load: async () => (await import('./cli/retire/endpoints-readers.ts')).endpointsReaders,
   },
   'retire-endpoints': {
     summary: 'delete the Endpoints that a controller has left behind; says which without --delete',
-    load: async () => (await import('./cli/retire-endpoints.ts')).retireEndpoints,
+    load: async () => (await import('./cli/retire/retire-endpoints.ts')).retireEndpoints,
   },
   serve: {
     summary: 'the embedded API server alone, on loopback',

@@ -1,5 +1,5 @@
 /** Fills the caches of real controllers with services, nodes and pods as they come off the wire, and weighs them. */
-import { parseRunFlags } from '../../src/cli/flags.ts';
+import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/caches/inputs.ts';
 import { createState } from '../../src/controller/initial-state.ts';
 import type { ReflectorTarget, Versioned } from '../../src/controller/reflectors/reflector.ts';

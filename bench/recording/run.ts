@@ -2,7 +2,7 @@
  * What a recording costs: a seeded cluster of 10,000 pods is told as a list, then flips of pods with the writes that show
  * them, as protobuf, through the readers, the pseudonyms and the frames that `endpointd record` has.
  */
-import { ZSTD } from '../../src/cli/recording-file.ts';
+import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { encodeBare } from '../../src/kube/codec.ts';
 import { projectNode, projectPod, projectService } from '../../src/kube/project.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';

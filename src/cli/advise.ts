@@ -8,9 +8,9 @@ import { printable } from '../lib/printable.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
-import { choice, duration, integer, parsed, text, within } from './flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
-import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
+import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
 import { StartError, starting, UsageError } from './usage.ts';
 

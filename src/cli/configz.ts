@@ -3,7 +3,7 @@
  * means something here and no more; /flagz has every flag.
  */
 import { goDuration } from '../lib/duration.ts';
-import type { RunOptions } from './flags.ts';
+import type { RunOptions } from './flags/flags.ts';
 
 export function configz({ controller, election, serving, kubeconfig, controllers }: RunOptions): object {
   return {

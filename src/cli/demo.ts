@@ -22,8 +22,8 @@ import {
 } from '../judge/cluster-check.ts';
 import { expectedEndpoints } from '../judge/endpoints-check.ts';
 import { watchEndpoints, type EndpointsView } from '../testbed/endpoints-view.ts';
-import { choice, integer } from './flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
+import { choice, integer } from './flags/flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { awaitFlip } from '../testbed/flip.ts';
 import { loadCluster } from '../testbed/load-cluster.ts';
 import { createProgress, type Progress } from './progress.ts';

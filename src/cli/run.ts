@@ -11,12 +11,12 @@ import { createRestClientObserver } from '../node/rest-client-metrics.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
-import { parseRunFlags, type RunOptions } from './flags.ts';
-import { startPreflight } from './preflight.ts';
+import { parseRunFlags, type RunOptions } from './flags/flags.ts';
+import { startPreflight } from './rights/preflight.ts';
 import { credentialsOf } from './server.ts';
 import { startServing, type Serving } from './serving.ts';
 import { shardsFactory } from './shards.ts';
-import { openTrace } from './trace-file.ts';
+import { openTrace } from './live/trace-file.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 

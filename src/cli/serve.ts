@@ -24,8 +24,19 @@ import {
   type ClusterLife,
   type NamespacedCollection,
 } from '../testbed/cluster-life.ts';
-import { bool, choice, duration, integer, list, number, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
+import {
+  bool,
+  choice,
+  duration,
+  integer,
+  list,
+  number,
+  parsed,
+  text,
+  ValueError,
+  type Kind,
+} from './flags/flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { runGarbageCollector } from '../testbed/garbage-collector.ts';
 import { loadCluster } from '../testbed/load-cluster.ts';
 import { sendThrough } from '../testbed/send-through.ts';

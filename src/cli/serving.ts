@@ -23,7 +23,7 @@ import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { configz } from './configz.ts';
-import type { RunOptions } from './flags.ts';
+import type { RunOptions } from './flags/flags.ts';
 import { credentialsOf } from './server.ts';
 import { starting } from './usage.ts';
 
@@ -203,7 +203,7 @@ function checksOf(path: HealthPath, loop: Loop): HealthCheck[] {
 
 function debugPage({ loop, clock }: ServingConfig): Page {
   return async ({ query, accept }) => {
-    const { debugJson, debugPage: render } = await import('./debug-page.ts');
+    const { debugJson, debugPage: render } = await import('./live/debug-page.ts');
     const view = debugView(loop.state, { nowMs: clock.nowMs(), wallMs: clock.wallMs() }, query.get('service') ?? '');
     const isJson = query.get('format') === 'json' || accept === 'application/json';
     return {

@@ -2,7 +2,7 @@ import type { Event } from '../controller/event.ts';
 import { plannerConfigOf } from '../controller/syncs/planner-config.ts';
 import { readSeries, type MetricStore } from '../metrics/store.ts';
 import type { Shards } from '../ports/shards.ts';
-import type { RunOptions } from './flags.ts';
+import type { RunOptions } from './flags/flags.ts';
 
 export type ClosableShards = Shards & { close(): void | Promise<void> };
 

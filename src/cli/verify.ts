@@ -16,7 +16,7 @@ import { reportPage } from '../verify/report-page.ts';
 import { headline, reportText } from '../verify/report-text.ts';
 import { reportOf, type Report } from '../verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
-import { parseVerifyFlags, type VerifyOptions } from './flags.ts';
+import { parseVerifyFlags, type VerifyOptions } from './flags/flags.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { openServer } from './server.ts';
 import { shardsFactory } from './shards.ts';

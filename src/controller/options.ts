@@ -1,4 +1,4 @@
-/** What `endpointd run` is told, checked and in plain units. The defaults are in `cli/flags.ts`. */
+/** What `endpointd run` is told, checked and in plain units. The defaults are in `cli/flags/flags.ts`. */
 export interface ControllerOptions extends Readonly<Record<ControllerOption, boolean>> {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;

@@ -1,7 +1,7 @@
 /** The command lines that installers give kube-controller-manager start endpointd. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseRunFlags, type RunOptions } from '../../src/cli/flags.ts';
+import { parseRunFlags, type RunOptions } from '../../src/cli/flags/flags.ts';
 import { UsageError } from '../../src/cli/usage.ts';
 import { GARDENER_LINE, KOPS_LINE, KUBEADM_LINE } from '../support/manager-lines.ts';
 

@@ -1,7 +1,7 @@
 /** What `explain` says of a pod, one case for each rule that leaves it out, or in as not ready. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { POD_HEAD, podCells, podLines } from '../../src/cli/explain-text.ts';
+import { POD_HEAD, podCells, podLines } from '../../src/cli/explain/explain-text.ts';
 import { mirroredAddresses } from '../../src/core/explain/mirroring.ts';
 import { leftOutText } from '../../src/core/explain/reasons.ts';
 import {

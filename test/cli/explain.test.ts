@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
-import { parseExplainFlags } from '../../src/cli/explain.ts';
+import { parseExplainFlags } from '../../src/cli/explain/explain.ts';
 import { UsageError } from '../../src/cli/usage.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRunFlags, shardsDefault, type RunOptions } from '../../src/cli/flags.ts';
+import { parseRunFlags, shardsDefault, type RunOptions } from '../../src/cli/flags/flags.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 
 function parse(...args: string[]): RunOptions {

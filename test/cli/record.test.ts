@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
-import { withRecording } from '../../src/cli/recording-file.ts';
+import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';

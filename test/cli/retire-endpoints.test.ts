@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { startServe, type ServeProcess } from '../support/serve-process.ts';
 import { labelsFromRecord } from '../../src/kube/labels.ts';
-import { fateOf, isControllerWrite } from '../../src/cli/retire-rules.ts';
+import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { loadAll } from 'js-yaml';
-import { parseRunFlags } from '../../src/cli/flags.ts';
-import { rightsOf, rightText, ruleText, type Right } from '../../src/cli/rights.ts';
+import { parseRunFlags } from '../../src/cli/flags/flags.ts';
+import { rightsOf, rightText, ruleText, type Right } from '../../src/cli/rights/rights.ts';
 import { askedBy } from '../support/asked-rights.ts';
 
 interface Rule {

@@ -1,32 +1,32 @@
 /** The tables of flags in the documents, made from the rows in `src/cli`. */
-import type { FlagGroup } from '../../src/cli/flag-table.ts';
-import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/endpoints-readers.ts';
+import type { FlagGroup } from '../../src/cli/flags/flag-table.ts';
+import { ENDPOINTS_READERS_FLAGS } from '../../src/cli/retire/endpoints-readers.ts';
 import { ADVISE_FLAGS } from '../../src/cli/advise.ts';
-import { EXPLAIN_FLAGS } from '../../src/cli/explain.ts';
-import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags.ts';
-import { RECORD_FLAGS } from '../../src/cli/record-flags.ts';
-import { RETIRE_ENDPOINTS_FLAGS } from '../../src/cli/retire-endpoints.ts';
+import { EXPLAIN_FLAGS } from '../../src/cli/explain/explain.ts';
+import { RUN_FLAGS, VERIFICATION } from '../../src/cli/flags/flags.ts';
+import { RECORD_FLAGS } from '../../src/cli/record/record-flags.ts';
+import { RETIRE_ENDPOINTS_FLAGS } from '../../src/cli/retire/retire-endpoints.ts';
 import { SERVE_COMMAND } from '../../src/cli/serve.ts';
-import { TOP_FLAGS } from '../../src/cli/top.ts';
-import { TUNE_FLAGS } from '../../src/cli/tune-flags.ts';
+import { TOP_FLAGS } from '../../src/cli/live/top.ts';
+import { TUNE_FLAGS } from '../../src/cli/tune/tune-flags.ts';
 import type { Part } from './parts.ts';
 
 const BEYOND = 'Beyond upstream';
 
 export const RUN_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags, made by `npm run docs` from src/cli/flags.ts -->',
+    marker: '<!-- flags, made by `npm run docs` from src/cli/flags/flags.ts -->',
     text: tableOf(RUN_FLAGS.groups.filter(({ title }) => title !== BEYOND)),
   },
   {
-    marker: '<!-- flags beyond upstream, made by `npm run docs` from src/cli/flags.ts -->',
+    marker: '<!-- flags beyond upstream, made by `npm run docs` from src/cli/flags/flags.ts -->',
     text: tableOf(RUN_FLAGS.groups.filter(({ title }) => title === BEYOND)),
   },
 ];
 
 export const VERIFY_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags of verify, made by `npm run docs` from src/cli/flags.ts -->',
+    marker: '<!-- flags of verify, made by `npm run docs` from src/cli/flags/flags.ts -->',
     text: tableOf([{ title: '', flags: VERIFICATION }]),
   },
 ];
@@ -40,7 +40,7 @@ export const SERVE_PARTS: readonly Part[] = [
 
 export const RECORD_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags of record, made by `npm run docs` from src/cli/record-flags.ts -->',
+    marker: '<!-- flags of record, made by `npm run docs` from src/cli/record/record-flags.ts -->',
     text: tableOf(RECORD_FLAGS.groups),
   },
 ];
@@ -54,29 +54,29 @@ export const ADVISE_PARTS: readonly Part[] = [
 
 export const EXPLAIN_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags of explain, made by `npm run docs` from src/cli/explain.ts -->',
+    marker: '<!-- flags of explain, made by `npm run docs` from src/cli/explain/explain.ts -->',
     text: tableOf(EXPLAIN_FLAGS.groups),
   },
 ];
 
 export const TUNE_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags of tune, made by `npm run docs` from src/cli/tune-flags.ts -->',
+    marker: '<!-- flags of tune, made by `npm run docs` from src/cli/tune/tune-flags.ts -->',
     text: tableOf(TUNE_FLAGS.groups),
   },
 ];
 
 export const TOP_PARTS: readonly Part[] = [
-  { marker: '<!-- flags of top, made by `npm run docs` from src/cli/top.ts -->', text: tableOf(TOP_FLAGS.groups) },
+  { marker: '<!-- flags of top, made by `npm run docs` from src/cli/live/top.ts -->', text: tableOf(TOP_FLAGS.groups) },
 ];
 
 export const RETIRING_PARTS: readonly Part[] = [
   {
-    marker: '<!-- flags of endpoints-readers, made by `npm run docs` from src/cli/endpoints-readers.ts -->',
+    marker: '<!-- flags of endpoints-readers, made by `npm run docs` from src/cli/retire/endpoints-readers.ts -->',
     text: tableOf(ENDPOINTS_READERS_FLAGS.groups),
   },
   {
-    marker: '<!-- flags of retire-endpoints, made by `npm run docs` from src/cli/retire-endpoints.ts -->',
+    marker: '<!-- flags of retire-endpoints, made by `npm run docs` from src/cli/retire/retire-endpoints.ts -->',
     text: tableOf(RETIRE_ENDPOINTS_FLAGS.groups),
   },
 ];

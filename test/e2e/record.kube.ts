@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
-import { withRecording } from '../../src/cli/recording-file.ts';
+import { withRecording } from '../../src/cli/record/recording-file.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import { clientOf } from './client.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { createApiServer } from '../../src/apiserver/server.ts';
-import { parseRunFlags } from '../../src/cli/flags.ts';
+import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { shardsFactory } from '../../src/cli/shards.ts';
 import { createLoop } from '../../src/controller/loop.ts';
 import { createMetricStore, samples, type MetricStore } from '../../src/metrics/store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { LIVE_SCRIPT } from '../../src/cli/live-script.ts';
+import { LIVE_SCRIPT } from '../../src/cli/live/live-script.ts';
 import { renderPage, type Page } from '../../src/page/page.ts';
 import { SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH } from '../../src/page/style.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { debugPage } from '../../src/cli/debug-page.ts';
+import { debugPage } from '../../src/cli/live/debug-page.ts';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import type { HttpServer } from '../../src/node/serving/http.ts';
 import { servePages } from '../support/plain-pages.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ZSTD } from '../../src/cli/recording-file.ts';
+import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { createFrameWriter } from '../../src/recording/frames.ts';
 import { fileOf, pod, read } from './made.ts';
 

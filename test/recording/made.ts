@@ -1,5 +1,5 @@
 /** Records and recordings of them, for tests. */
-import { ZSTD } from '../../src/cli/recording-file.ts';
+import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { emptyPod, emptyService } from '../../src/kube/record.ts';
 import type { NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { createEncoder, type Encoder } from '../../src/recording/encode.ts';

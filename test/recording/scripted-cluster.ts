@@ -1,5 +1,5 @@
 /** A recorder in front of an API server that says what a test tells it, in a time of the test's own. */
-import { ZSTD } from '../../src/cli/recording-file.ts';
+import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { HttpRequest, TransportEvent } from '../../src/ports/transport.ts';
 import { createRecorder, type Recorder } from '../../src/recording/recorder.ts';

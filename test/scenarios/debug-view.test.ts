@@ -1,7 +1,7 @@
 /** What the debug page shows is what the controllers do. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { debugPage } from '../../src/cli/debug-page.ts';
+import { debugPage } from '../../src/cli/live/debug-page.ts';
 import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 

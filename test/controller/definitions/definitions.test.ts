@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { parseRunFlags } from '../../../src/cli/flags.ts';
+import { parseRunFlags } from '../../../src/cli/flags/flags.ts';
 import { createControllers } from '../../../src/controller/definitions/controllers.ts';
 import { DEFINITIONS } from '../../../src/controller/definitions/definitions.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';

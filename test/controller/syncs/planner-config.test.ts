@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRunFlags } from '../../../src/cli/flags.ts';
+import { parseRunFlags } from '../../../src/cli/flags/flags.ts';
 import { plannerConfigOf } from '../../../src/controller/syncs/planner-config.ts';
 
 const DEFAULTS = parseRunFlags([], () => undefined).controller;

@@ -1,0 +1,343 @@
+/** What `explain` reads of a cluster: a part that cannot be seen is named, and the rest goes on. */
+import type { DebugView } from '../../controller/reports/debug-view.ts';
+import type { JournalEntry } from '../../controller/reports/journal.ts';
+import { type ExplainConfig, explainService, type Seen, type ServiceExplanation } from '../../core/explain/service.ts';
+import { currentShares, createNodeTable, type NodeTable, putNode, zoneOf, allNodes } from '../../core/node-table.ts';
+import { shareOf } from '../../core/slices/zone-shares.ts';
+import { endpointsPath, slicesPath } from '../../kube/key.ts';
+import { labelsMissing } from '../../kube/labels.ts';
+import { SERVICE_NAME_LABEL } from '../../kube/names.ts';
+import { projectNode, projectOutput, projectPod } from '../../kube/project.ts';
+import type { ObjectSource } from '../../kube/source.ts';
+import { parseTime } from '../../kube/time.ts';
+import type {
+  Endpoints,
+  EndpointSlice,
+  KubeObject,
+  Labels,
+  ObjectMeta,
+  OutputRecord,
+  PodRecord,
+  ServiceRecord,
+} from '../../kube/types.ts';
+import type { Interner } from '../../lib/interner.ts';
+import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
+import { readObject } from '../../shard/read-object.ts';
+import { type ApiReader, ReadError } from './api-reader.ts';
+
+export interface Reading {
+  readonly reader: ApiReader;
+  readonly interner: Interner;
+  readonly config: ExplainConfig;
+  readonly kubeletShutdownIsTermination: boolean;
+  /** The most pods, or Services, that are shown although labels are missing. */
+  readonly othersMax: number;
+  readonly progress: (text: string) => void;
+  /** A running endpointd, which is asked for the last changes of a Service; null = none is. */
+  readonly endpointd: Monitor | null;
+  /** What could not be seen, and why; grows. */
+  readonly unseen: string[];
+}
+
+/** What is explained of one Service, and what the server holds of it. */
+export interface Told {
+  readonly explanation: ServiceExplanation;
+  readonly summary: string;
+  readonly endpoints: readonly StoredOutput[];
+  readonly slices: readonly StoredOutput[];
+  readonly podsSeen: boolean;
+  /** Pods with some of the labels that are not shown. */
+  readonly others: number;
+  /** `--mirroring-max-endpoints-per-subset` */
+  readonly mirrorLimit: number;
+  /** The last one of each controller that the running endpointd remembers. */
+  readonly changes: readonly JournalEntry[];
+}
+
+/** An object as it is stored, whoever made it. */
+export interface StoredOutput {
+  readonly name: string;
+  /** `Endpoints`, or the address type of a slice. */
+  readonly type: string;
+  readonly addresses: number;
+  readonly managedBy: string;
+  /** Seconds since the epoch of the last write that managedFields tell; 0 = they do not. */
+  readonly writtenAt: number;
+  readonly writtenBy: string;
+}
+
+/** undefined = it could not be seen, and `unseen` says why. @throws ReadError where no server answers */
+export async function see<T>({ unseen }: Reading, what: string, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ReadError) || error.status === 0) throw error;
+    unseen.push(`${what}: ${error.message}`);
+    return undefined;
+  }
+}
+
+export function missing(error: unknown): null {
+  if (error instanceof ReadError && error.status === 404) return null;
+  throw error;
+}
+
+export async function readNodes(reading: Reading): Promise<NodeTable | undefined> {
+  const { reader, interner, progress } = reading;
+  const table = createNodeTable();
+  const take = (item: ObjectSource): null => {
+    putNode(table, projectNode(item, interner));
+    return null;
+  };
+  const listed = reader.list({ path: '/api/v1/nodes' }, { take, progress: (count) => progress(`${count} nodes read`) });
+  return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
+}
+
+/** Nodes that leave every Service without hints by CPU. */
+export function spoilers(nodes: NodeTable): string[] {
+  const found: string[] = [];
+  for (const node of allNodes(nodes)) {
+    const { spoils } = shareOf(node);
+    if (spoils !== '') found.push(`node ${node.name}: ${spoils}`);
+  }
+  return found.sort();
+}
+
+/** The last change of each controller, as the running endpointd has it. */
+export async function readChanges(
+  { endpointd, unseen }: Reading,
+  { namespace, name }: ServiceRecord,
+): Promise<readonly JournalEntry[]> {
+  if (endpointd === null) return [];
+  const query = `format=json&service=${encodeURIComponent(`${namespace}/${name}`)}`;
+  try {
+    const view = JSON.parse(await endpointd.get(`/debug/endpointd?${query}`)) as Partial<DebugView>;
+    const newest = new Map<string, JournalEntry>();
+    for (const entry of view.changes ?? []) if (!newest.has(entry.controller)) newest.set(entry.controller, entry);
+    return [...newest.values()];
+  } catch (error) {
+    if (!(error instanceof MonitorError) && !(error instanceof SyntaxError)) throw error;
+    unseen.push(`changes of ${namespace}/${name} in the running endpointd: ${error.message}`);
+    return [];
+  }
+}
+
+interface Outputs {
+  readonly endpoints: Seen['endpoints'];
+  readonly slices: readonly EndpointSlice[] | undefined;
+  readonly stored: { readonly endpoints: readonly StoredOutput[]; readonly slices: readonly StoredOutput[] };
+}
+
+export async function readOutputs(reading: Reading, { namespace, name }: ServiceRecord): Promise<Outputs> {
+  const { reader } = reading;
+  const [endpoints, slices] = await Promise.all([
+    see(reading, `endpoints ${namespace}/${name}`, reader.get(endpointsPath(namespace, name)).catch(missing)),
+    see(
+      reading,
+      `endpointslices of ${namespace}`,
+      reader.list(
+        { path: slicesPath(namespace), labelSelector: `${SERVICE_NAME_LABEL}=${name}`, form: 'json' },
+        { take: (item) => item },
+      ),
+    ),
+  ]);
+  const readable = (slices ?? []).map((item) => decoded(reading, item, 'endpointslice') as EndpointSlice | null);
+  return {
+    endpoints: endpoints == null ? endpoints : storedEndpoints(reading, endpoints),
+    slices: slices === undefined ? undefined : readable.filter((slice) => slice !== null),
+    stored: {
+      endpoints: endpoints == null ? [] : [storedOutput(endpoints)],
+      slices: (slices ?? []).map(storedOutput).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    },
+  };
+}
+
+/** Endpoints that cannot be read count as not seen. */
+function storedEndpoints(
+  reading: Reading,
+  source: ObjectSource,
+): { readonly object: Endpoints; readonly record: OutputRecord } | undefined {
+  const object = decoded(reading, source, 'endpoints') as Endpoints | null;
+  return object === null ? undefined : { object, record: projectOutput(source) };
+}
+
+/** null = it cannot be read, and counts as not seen. */
+function decoded({ unseen }: Reading, source: ObjectSource, what: string): KubeObject | null {
+  const value = valueOf(source);
+  const { name = '', namespace = '' } = value.metadata;
+  const title = `${what} ${namespace}/${name}`;
+  const bytes = Buffer.from(JSON.stringify(value));
+  const { object, problem } = readObject(source.apiVersion, source.kind, title, name, { encoding: 'json', bytes });
+  if (object === null) unseen.push(`${title}: cannot be read: ${problem?.message}`);
+  return object;
+}
+
+function valueOf(source: ObjectSource): KubeObject {
+  if (source.encoding !== 'json') throw new ReadError(0, `${source.kind}: the server does not answer in JSON`);
+  return source.value as KubeObject;
+}
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly time?: string;
+}
+
+function storedOutput(source: ObjectSource): StoredOutput {
+  const value = valueOf(source) as KubeObject & Partial<Endpoints> & Partial<Pick<EndpointSlice, 'endpoints'>>;
+  const metadata: ObjectMeta & { managedFields?: readonly ManagedFields[] } = value.metadata;
+  const { addressType } = value as { addressType?: string };
+  const lists = (value.subsets ?? []).flatMap(({ addresses = [], notReadyAddresses = [] }) => [
+    addresses,
+    notReadyAddresses,
+  ]);
+  const last = (metadata.managedFields ?? []).reduce<ManagedFields>(
+    (newest, each) => (parseTime(each.time) >= parseTime(newest.time) ? each : newest),
+    {},
+  );
+  return {
+    name: metadata.name ?? '',
+    type: addressType ?? 'Endpoints',
+    addresses: (value.endpoints ?? []).length + lists.reduce((sum, list) => sum + list.length, 0),
+    managedBy:
+      metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ??
+      metadata.labels?.['endpoints.kubernetes.io/managed-by'] ??
+      '',
+    writtenAt: parseTime(last.time),
+    writtenBy: last.manager ?? '',
+  };
+}
+
+/** The selected pods, and at most `othersMax` of those that have only some of the labels. */
+export interface Candidates {
+  readonly pods: readonly PodRecord[];
+  readonly others: number;
+}
+
+/** Whether somebody may have meant the selector for these labels: one pair is there, or all of its keys. */
+export function isNear(labels: Labels, selector: Labels): boolean {
+  const wrong = labelsMissing(labels, selector);
+  return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
+}
+
+export async function readPods(
+  reading: Reading,
+  namespace: string,
+  take: (pod: PodRecord) => boolean,
+): Promise<PodRecord[]> {
+  const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
+  return reader.list(
+    { path: `/api/v1/namespaces/${namespace}/pods` },
+    {
+      take: (item) => {
+        const pod = projectPod(item, interner, kubeletShutdownIsTermination);
+        return take(pod) ? pod : null;
+      },
+      progress: (count) => progress(`${count} pods read`),
+    },
+  );
+}
+
+/** Keeps what may concern the Service. Of pods that only come near it, no more are kept than are shown. */
+export async function readCandidates(
+  reading: Reading,
+  service: ServiceRecord,
+  { endpoints, slices }: Outputs,
+): Promise<Candidates | undefined> {
+  const selector = service.selector ?? [];
+  const listed = namesListed(endpoints?.object, slices ?? []);
+  let others = 0;
+  const pods = await see(
+    reading,
+    `pods of ${service.namespace}`,
+    readPods(reading, service.namespace, (pod) => {
+      if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
+      return isNear(pod.labels, selector) && ++others <= reading.othersMax;
+    }),
+  );
+  const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;
+  const sorted = pods && sortedByName(pods);
+  return (
+    sorted && {
+      pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
+      others: Math.max(0, others - reading.othersMax),
+    }
+  );
+}
+
+function namesListed(endpoints: Endpoints | undefined, slices: readonly EndpointSlice[]): Set<string> {
+  const names = new Set<string>();
+  const add = (targetRef: { readonly kind?: string; readonly name?: string } | undefined): void => {
+    if (targetRef?.kind === 'Pod') names.add(targetRef.name ?? '');
+  };
+  for (const { addresses = [], notReadyAddresses = [] } of endpoints?.subsets ?? []) {
+    for (const list of [addresses, notReadyAddresses]) for (const { targetRef } of list) add(targetRef);
+  }
+  for (const slice of slices) for (const { targetRef } of slice.endpoints ?? []) add(targetRef);
+  return names;
+}
+
+export function sortedByName<T extends { readonly name: string }>(list: readonly T[]): T[] {
+  return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Explains a Service from what was read of it. */
+export function tell(
+  reading: Reading,
+  service: ServiceRecord,
+  outputs: Outputs,
+  candidates: Candidates | undefined,
+  nodes: NodeTable | undefined,
+  changes: readonly JournalEntry[] = [],
+): Told {
+  const { config } = reading;
+  const zones = nodes === undefined ? null : zonesOf(nodes, candidates?.pods ?? []);
+  const explanation = explainService(
+    {
+      service,
+      pods: candidates?.pods ?? [],
+      zones,
+      shares: nodes === undefined ? null : currentShares(nodes),
+      endpoints: outputs.endpoints,
+      slices: outputs.slices,
+    },
+    config,
+  );
+  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure.startsWith('Insufficient Node'));
+  const notes = wantsShares && nodes !== undefined ? spoilers(nodes).slice(0, SPOILERS_MAX) : [];
+  return {
+    explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
+    summary: summaryOf(service),
+    endpoints: outputs.stored.endpoints,
+    slices: outputs.stored.slices,
+    podsSeen: candidates !== undefined,
+    others: candidates?.others ?? 0,
+    mirrorLimit: config.mirror.endpointsPerSubsetMax,
+    changes,
+  };
+}
+
+const SPOILERS_MAX = 3;
+
+function zonesOf(nodes: NodeTable, pods: readonly PodRecord[]): Map<string, string> {
+  const zones = new Map<string, string>();
+  for (const { nodeName } of pods) {
+    const zone = zoneOf(nodes, nodeName);
+    if (zone !== null) zones.set(nodeName, zone);
+  }
+  return zones;
+}
+
+function summaryOf(service: ServiceRecord): string {
+  const { type, selector, ports, clusterIP, ipFamilies, deleting } = service;
+  const pairs: string[] = [];
+  for (let i = 0; i < (selector ?? []).length; i += 2) pairs.push(`${selector![i]}=${selector![i + 1]}`);
+  return [
+    ...(deleting ? ['is being deleted'] : []),
+    `${type === '' ? 'ClusterIP' : type}${clusterIP === 'None' ? ' (headless)' : ''}`,
+    ...(ipFamilies.length > 0 ? [ipFamilies.join('+')] : []),
+    selector === null ? 'no selector' : `selector ${pairs.join(',')}`,
+    ports.length === 0
+      ? 'no ports'
+      : `ports ${ports.map((port) => `${port.port}->${port.targetPort}/${port.protocol}`).join(', ')}`,
+  ].join(', ');
+}

@@ -1,0 +1,198 @@
+/** An explanation as lines for a person. */
+import type {
+  EndpointsExplanation,
+  PodExplanation,
+  ServiceExplanation,
+  SliceExplanation,
+  Verdict,
+} from '../../core/explain/service.ts';
+import { leftOutText } from '../../core/explain/reasons.ts';
+import { formatTime } from '../../kube/time.ts';
+import { printable } from '../../lib/printable.ts';
+import { CHANGE_HEAD, changeCells } from '../live/debug-page.ts';
+import type { Told } from './explain-read.ts';
+import { textTable } from '../text-table.ts';
+
+/** What `explain` has found out of one Service. */
+export function serviceLines(told: Told): string[] {
+  const { explanation, slices, endpoints, others } = told;
+  const lines = [`Service ${printable(explanation.service)}: ${printable(told.summary)}`, ...outputLines(told)];
+  for (const note of explanation.notes) lines.push(`Note: ${printable(note)}`);
+  const selected = explanation.pods.some((pod) => pod.selected);
+  if (!selected && explanation.unplanned === '' && told.podsSeen) {
+    lines.push('No pod of the namespace has all the labels that the selector asks for.');
+  }
+  if (explanation.pods.length > 0) {
+    lines.push(
+      '',
+      ...textTable(
+        ['POD', ...POD_HEAD],
+        explanation.pods.map((pod) => [nameOf(pod), ...podCells(pod)]),
+      ),
+    );
+  }
+  if (others > 0) lines.push(`${others} more pods have some of the labels (--others shows more).`);
+  if (explanation.mirrored.length > 0) {
+    const rows = explanation.mirrored.map(({ ip, state, ports, reason }) => {
+      return [ip, STATES[state], ports.join(','), reason === null ? '' : leftOutText(reason, told.mirrorLimit)];
+    });
+    lines.push('', ...textTable(['ADDRESS', 'MIRRORED', 'PORTS', 'WHY'], rows));
+  }
+  const objects = [...endpoints, ...slices];
+  if (objects.length > 0) {
+    const rows = objects.map((object) => [
+      object.name,
+      object.type,
+      String(object.addresses),
+      object.managedBy,
+      object.writtenAt === 0 ? '' : formatTime(object.writtenAt),
+      object.writtenBy,
+    ]);
+    lines.push('', ...textTable(['OBJECT', 'TYPE', 'ADDRESSES', 'MANAGED BY', 'LAST WRITTEN', 'WRITER'], rows));
+  }
+  lines.push(...changeLines(told));
+  return lines;
+}
+
+/** Where the time of the last change of each controller went. */
+export function changeLines({ changes }: Told): string[] {
+  return changes.length === 0
+    ? []
+    : [
+        '',
+        ...textTable(
+          CHANGE_HEAD.map((head) => head.toUpperCase()),
+          changes.map(changeCells),
+        ),
+      ];
+}
+
+function outputLines({ explanation }: Told): string[] {
+  const { unplanned, unmirrored, endpoints, families, due } = explanation;
+  const lines: string[] = [];
+  if (unplanned !== '') lines.push(`Pods: ${printable(unplanned)}`);
+  if (endpoints !== null) {
+    const { ready, notReady, truncated } = endpoints;
+    const cut = truncated === 0 ? '' : `, ${truncated} cut off`;
+    lines.push(`Endpoints: ${ready} ready, ${notReady} not ready${cut}; ${dueText(due.endpoints)}`);
+  }
+  for (const { family, endpoints: count, slices, hints, hintsFailure } of families) {
+    const hinted = hints === 'none' ? '' : `; hints ${hints}${hintsFailure === '' ? '' : `: none: ${hintsFailure}`}`;
+    lines.push(
+      `EndpointSlices ${family}: ${count} endpoints in ${slices} ${slices === 1 ? 'slice' : 'slices'}${printable(hinted)}`,
+    );
+  }
+  if (families.length > 0) lines.push(`EndpointSlices: ${dueText(due.slices)}`);
+  if (unplanned !== '') {
+    const how = unmirrored === null ? 'could not be seen' : unmirrored === '' ? 'yes' : `no: ${unmirrored}`;
+    lines.push(`Mirrored: ${printable(how)}`);
+  }
+  return lines;
+}
+
+function dueText(writes: number | null): string {
+  if (writes === null) return 'what is stored could not be seen';
+  if (writes === 0) return 'stored as planned';
+  return `${writes === 1 ? '1 write is' : `${writes} writes are`} due, or the Service is changing just now`;
+}
+
+/** The columns of `podCells`. */
+export const POD_HEAD = [
+  'ADDRESSES',
+  'PHASE',
+  'READY',
+  'NODE',
+  'PORTS',
+  'ENDPOINTS',
+  'SLICES',
+  'HINTS',
+  'WHY',
+] as const;
+
+export function podCells(pod: PodExplanation): string[] {
+  return [
+    pod.addresses.map(({ ip, family }) => `${family === '' ? '?' : family} ${ip}`).join(', '),
+    pod.phase,
+    readyText(pod),
+    nodeText(pod),
+    pod.selected
+      ? pod.ports.map(({ target, number }) => (number === null ? `no ${target}` : String(number))).join(',')
+      : '',
+    endpointsText(pod.endpoints),
+    pod.slices.map(sliceText).join(', '),
+    hintsText(pod.slices),
+    whyText(pod),
+  ];
+}
+
+const STATES: Readonly<Record<Verdict['state'], string>> = {
+  ready: 'ready',
+  'not-ready': 'not ready',
+  'left-out': 'left out',
+};
+
+function readyText({ ready, readySince, publishNotReady, terminating }: PodExplanation): string {
+  const since = readySince === 0 ? '' : ` since ${formatTime(readySince)}`;
+  const published = publishNotReady ? ', published anyway' : '';
+  return `${ready ? 'yes' : 'no'}${since}${terminating ? ', terminating' : ''}${published}`;
+}
+
+function nodeText({ node: { name, known, zone } }: PodExplanation): string {
+  if (name === '') return '';
+  if (known === null) return `${name} (not seen)`;
+  if (!known) return `${name} (unknown)`;
+  return zone === '' ? name : `${name} (${zone})`;
+}
+
+function endpointsText({ state, listed }: EndpointsExplanation): string {
+  return listed === null || listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
+}
+
+function sliceText({ family, state, serving, listedIn }: SliceExplanation): string {
+  const serves = state === 'not-ready' && serving ? ', serving' : '';
+  const where = listedIn.length === 0 ? '' : ` in ${listedIn.join('+')}`;
+  const stale = state === 'left-out' && listedIn.length > 0 ? ' still' : '';
+  const missing = state !== 'left-out' && listedIn.length === 0 ? ' (in none yet)' : '';
+  return `${family} ${STATES[state]}${serves}${stale}${where}${missing}`;
+}
+
+/** Once, where it is the same for all families. */
+function hintsText(slices: readonly SliceExplanation[]): string {
+  const texts = slices
+    .filter(({ state }) => state !== 'left-out')
+    .map(({ hintZones, hintNodes, hintsWhy }) => {
+      const zones = hintZones.map((zone) => `zone ${zone}`);
+      const hints = [...zones, ...hintNodes.map((node) => `node ${node}`)].join(', ');
+      return `${hints === '' ? 'none' : hints}: ${hintsWhy}`;
+    });
+  return [...new Set(texts)].join('; ');
+}
+
+/** What is the same for Endpoints and slices is said once. */
+function whyText({ endpoints, slices, notes }: PodExplanation): string {
+  const places = new Map<string, string[]>();
+  const say = (place: string, why: string): void => {
+    if (why !== '') places.set(why, [...(places.get(why) ?? []), place]);
+  };
+  say('Endpoints', endpoints.why);
+  for (const { family, why } of slices) say(family, why);
+  const all = 1 + slices.length;
+  const texts = [...places].map(([why, where]) => (where.length === all ? why : `${where.join(', ')}: ${why}`));
+  return [...texts, ...notes].join('; ');
+}
+
+function nameOf({ pod }: PodExplanation): string {
+  return pod.slice(pod.indexOf('/') + 1);
+}
+
+/** Of one pod: a line for each Service. */
+export function podLines(pod: string, services: readonly ServiceExplanation[]): string[] {
+  const rows = services.map(({ service, unplanned, pods }) => {
+    const found = pods.find((each) => each.pod === pod);
+    if (found !== undefined) return [service, ...podCells(found)];
+    return [service, ...POD_HEAD.map((column) => (column === 'WHY' ? unplanned : ''))];
+  });
+  const lines = [`Pod ${printable(pod)}`];
+  if (rows.length > 0) lines.push('', ...textTable(['SERVICE', ...POD_HEAD], rows));
+  return lines;
+}

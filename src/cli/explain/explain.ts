@@ -1,0 +1,244 @@
+import process from 'node:process';
+import { labelsMissing } from '../../kube/labels.ts';
+import { servicePath } from '../../kube/key.ts';
+import { projectPod, projectService } from '../../kube/project.ts';
+import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
+import { createInterner } from '../../lib/interner.ts';
+import { writeReport } from '../../node/output.ts';
+import { printable, printableJson } from '../../lib/printable.ts';
+import { createApiReader, ReadError } from './api-reader.ts';
+import {
+  isNear,
+  missing,
+  readCandidates,
+  readChanges,
+  readNodes,
+  readOutputs,
+  readPods,
+  type Reading,
+  see,
+  sortedByName,
+  tell,
+  type Told,
+} from './explain-read.ts';
+import { changeLines, podLines, serviceLines } from './explain-text.ts';
+import { choice, integer, parsed } from '../flags/flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { PLANNING_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from '../live/monitor.ts';
+import { createProgress } from '../progress.ts';
+import { openServer } from '../server.ts';
+import { StartError, starting, UsageError } from '../usage.ts';
+
+const OUTPUT = {
+  output: {
+    kind: choice('<format>', ['text', 'json']),
+    default: 'text',
+    help: 'text for people, or JSON',
+    short: 'o',
+  },
+  others: {
+    kind: integer(0, 10_000),
+    default: '5',
+    help: 'most pods, or Services, shown although a label keeps them apart',
+  },
+} as const;
+
+const ENDPOINTD = {
+  endpointd: {
+    kind: parsed('<url>', monitorUrl),
+    default: '',
+    help: 'address of a running endpointd, such as https://127.0.0.1:10267: it is asked where the time of the last changes went',
+  },
+  ...MONITOR_FLAGS,
+} as const;
+
+export const EXPLAIN_FLAGS = {
+  command: 'endpointd explain',
+  description:
+    'Says of each pod that a Service has, or nearly has, why it is in its Endpoints and EndpointSlices or not: `explain service NAMESPACE/NAME`, or of all Services, `explain pod NAMESPACE/NAME`. Reads only.',
+  arguments: ['kind', 'name'],
+  groups: [
+    { title: 'Output', flags: OUTPUT },
+    { title: 'Connection', flags: SERVER_FLAGS },
+    { title: 'Running endpointd', flags: ENDPOINTD },
+    { title: 'As the controller is run', flags: PLANNING_FLAGS },
+  ],
+} as const satisfies CommandFlags;
+
+type ExplainFlags = OptionsOf<typeof OUTPUT & typeof SERVER_FLAGS & typeof ENDPOINTD & typeof PLANNING_FLAGS>;
+
+export interface ExplainOptions extends ExplainFlags {
+  readonly kind: 'service' | 'pod';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const NAME = /^(?!\.)[a-z0-9.:_-]{1,253}$/i;
+const KINDS: Readonly<Record<string, ExplainOptions['kind']>> = {
+  service: 'service',
+  services: 'service',
+  svc: 'service',
+  pod: 'pod',
+  pods: 'pod',
+  po: 'pod',
+};
+
+/** @throws UsageError or HelpShown */
+export function parseExplainFlags(args: readonly string[], print: (text: string) => void): ExplainOptions {
+  const flags = parseFlags(EXPLAIN_FLAGS, args, print) as ExplainFlags & { kind: string; name: string };
+  const kind = Object.hasOwn(KINDS, flags.kind) ? KINDS[flags.kind]! : null;
+  if (kind === null) throw new UsageError(`unknown kind "${printable(flags.kind)}". Allowed: service, pod.`);
+  const [namespace = '', name = '', ...more] = flags.name.split('/');
+  if (!NAME.test(namespace) || !NAME.test(name) || more.length > 0) {
+    throw new UsageError(`invalid name "${printable(flags.name)}". Allowed: NAMESPACE/NAME, such as shop/web.`);
+  }
+  return { ...flags, kind, namespace, name };
+}
+
+/** `endpointd explain`. Gives the exit status: 0 = explained, 1 = there is no such object, or it could not be seen. */
+export async function explain(args: readonly string[]): Promise<number> {
+  const options = parseExplainFlags(args, (text) => process.stdout.write(text));
+  const server = await openServer(options, () => undefined);
+  const endpointd = options.endpointd === '' ? null : await monitorOf(options.endpointd, options);
+  const reader = createApiReader(server);
+  const progress = createProgress(process.stderr, () => performance.now());
+  const reading: Reading = {
+    reader,
+    interner: createInterner(),
+    config: {
+      ...options,
+      mirror: { endpointsPerSubsetMax: options.mirroringMaxEndpointsPerSubset, all: options.mirroringAllEndpoints },
+    },
+    kubeletShutdownIsTermination: options.kubeletShutdownIsTermination,
+    othersMax: options.others,
+    progress: process.stderr.isTTY ? progress.show : () => undefined,
+    endpointd,
+    unseen: [],
+  };
+  try {
+    const answer = await (options.kind === 'service' ? explainOneService : explainOnePod)(reading, options);
+    progress.clear();
+    const text = options.output === 'json' ? `${printableJson(answer.json)}\n` : textOf(answer, reading);
+    await starting('write the answer', writeReport(process.stdout, text));
+    return answer.status;
+  } catch (error) {
+    if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
+    throw error;
+  } finally {
+    await Promise.all([server.close(), endpointd?.close()]);
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly lines: readonly string[];
+  readonly json: object;
+}
+
+function textOf({ lines }: Answer, { unseen }: Reading): string {
+  const missed = unseen.map((what) => `Could not be seen: ${printable(what)}`);
+  return [...lines, ...(lines.length > 0 && missed.length > 0 ? [''] : []), ...missed, ''].join('\n');
+}
+
+async function explainOneService(reading: Reading, { namespace, name }: ExplainOptions): Promise<Answer> {
+  const { reader, interner, unseen } = reading;
+  const what = `service ${namespace}/${name}`;
+  const source = await see(reading, what, reader.get(servicePath(namespace, name)).catch(missing));
+  if (source === undefined) return { status: 1, lines: [], json: { service: `${namespace}/${name}`, unseen } };
+  if (source === null) return notFound(what);
+  const service = projectService(source, interner);
+  const [outputs, nodes, changes] = await Promise.all([
+    readOutputs(reading, service),
+    readNodes(reading),
+    readChanges(reading, service),
+  ]);
+  const candidates =
+    service.selector === null ? { pods: [], others: 0 } : await readCandidates(reading, service, outputs);
+  const told = tell(reading, service, outputs, candidates, nodes, changes);
+  return { status: 0, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
+}
+
+function notFound(what: string): Answer {
+  return { status: 1, lines: [`There is no ${printable(what)}.`], json: { error: `there is no ${what}` } };
+}
+
+function toldJson({ explanation, endpoints, slices, others, changes }: Told): object {
+  return { ...explanation, stored: [...endpoints, ...slices], morePods: others, changes };
+}
+
+async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptions): Promise<Answer> {
+  const { reader, interner, unseen } = reading;
+  const key = `${namespace}/${name}`;
+  const source = await see(
+    reading,
+    `pod ${key}`,
+    reader.get(`/api/v1/namespaces/${namespace}/pods/${name}`).catch(missing),
+  );
+  if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
+  if (source === null) return notFound(`pod ${key}`);
+  const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
+  const { selecting, near, more } = await servicesOf(reading, pod);
+  const nodes = await readNodes(reading);
+  const pods = selecting.length === 0 ? [pod] : await podsOf(reading, pod, selecting);
+  const told: Told[] = [];
+  for (const service of selecting) {
+    const outputs = await readOutputs(reading, service);
+    const changes = await readChanges(reading, service);
+    told.push(tell(reading, service, outputs, { pods, others: 0 }, nodes, changes));
+  }
+  const missed: Told[] = [];
+  for (const service of near) {
+    const outputs = { endpoints: undefined, slices: undefined, stored: { endpoints: [], slices: [] } };
+    missed.push(tell(reading, service, outputs, { pods: [pod], others: 0 }, nodes));
+  }
+  const explanations = [...told, ...missed].map(({ explanation }) => explanation);
+  const lines = podLines(key, explanations);
+  for (const each of told) lines.push(...changeLines(each));
+  if (explanations.length === 0 && unseen.length === 0)
+    lines.push('No Service of the namespace selects it, or nearly does.');
+  if (more > 0) lines.push(`${more} more Services select by labels of which the pod has some (--others shows more).`);
+  const services = explanations.map(({ service, unplanned, due, pods: all }) => {
+    return { service, unplanned, due, explanation: all.find((each) => each.pod === key) ?? null };
+  });
+  return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
+}
+
+interface ServicesOfPod {
+  readonly selecting: readonly ServiceRecord[];
+  /** Those that miss the pod by some label. */
+  readonly near: readonly ServiceRecord[];
+  readonly more: number;
+}
+
+async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): Promise<ServicesOfPod> {
+  const { reader, interner, othersMax, progress } = reading;
+  let nearCount = 0;
+  const isSelecting = (service: ServiceRecord): boolean => labelsMissing(labels, service.selector ?? []).length === 0;
+  const listed = reader.list(
+    { path: `/api/v1/namespaces/${namespace}/services` },
+    {
+      take: (item) => {
+        const service = projectService(item, interner);
+        if (service.selector === null) return null;
+        if (isSelecting(service)) return service;
+        return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
+      },
+      progress: (count) => progress(`${count} Services read`),
+    },
+  );
+  const services = sortedByName((await see(reading, `services of ${namespace}`, listed)) ?? []);
+  return {
+    selecting: services.filter(isSelecting),
+    near: services.filter((service) => !isSelecting(service)),
+    more: Math.max(0, nearCount - othersMax),
+  };
+}
+
+/** All pods of the Services: what an object has room for depends on the others. */
+async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<PodRecord[]> {
+  const take = ({ labels }: PodRecord): boolean =>
+    services.some(({ selector }) => labelsMissing(labels, selector ?? []).length === 0);
+  const pods = (await see(reading, `pods of ${pod.namespace}`, readPods(reading, pod.namespace, take))) ?? [];
+  return sortedByName(pods.some(({ name }) => name === pod.name) ? pods : [...pods, pod]);
+}

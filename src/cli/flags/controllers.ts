@@ -1,0 +1,42 @@
+import { DEFINITIONS } from '../../controller/definitions/definitions.ts';
+import type { ControllerOption } from '../../controller/options.ts';
+import { FOREIGN_ALIASES, FOREIGN_CONTROLLERS } from './kube-controller-manager.ts';
+
+/** Names that `--controllers` knows. */
+const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], option }) => ({ name, alias, option }));
+
+export type EnabledControllers =
+  | { readonly ok: true; readonly options: Readonly<Record<ControllerOption, boolean>> }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * What kube-controller-manager makes of `--controllers`: the first entry that names a controller decides about it, `*`
+ * enables the rest, an unknown name is an error. Its other controllers are no concern here. Enabling nothing is an error,
+ * since nothing would run.
+ */
+export function enabledControllers(entries: readonly string[]): EnabledControllers {
+  const decided = new Map<ControllerOption, boolean>();
+  let star = false;
+  for (const entry of entries) {
+    if (entry === '*') {
+      star = true;
+      continue;
+    }
+    const enable = !entry.startsWith('-');
+    const name = enable ? entry : entry.slice(1);
+    const known = KNOWN.find((controller) => controller.name === name || controller.alias === name);
+    if (known === undefined && (FOREIGN_CONTROLLERS.includes(name) || FOREIGN_ALIASES.includes(name))) continue;
+    if (known === undefined) {
+      return {
+        ok: false,
+        message: `"${name}" is not a known controller. Allowed: *, ${KNOWN.map((c) => c.name).join(', ')}, each also with a leading -.`,
+      };
+    }
+    if (!decided.has(known.option)) decided.set(known.option, enable);
+  }
+  const enabled = KNOWN.map(({ option }) => [option, decided.get(option) ?? star] as const);
+  if (!enabled.some(([, runs]) => runs)) {
+    return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
+  }
+  return { ok: true, options: Object.fromEntries(enabled) as Record<ControllerOption, boolean> };
+}

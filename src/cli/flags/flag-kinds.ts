@@ -1,0 +1,170 @@
+/** The kinds of values that flags take: how each is written, what is allowed, and what it is in the options. */
+import { formatDuration, parseDuration } from '../../lib/duration.ts';
+import { parseBool } from '../../lib/parse-bool.ts';
+
+/** `message` says what is allowed: a sentence with its full stop. */
+export class ValueError extends Error {
+  override readonly name = 'ValueError';
+}
+
+export interface Kind<T, Unit extends string = ''> {
+  /** As `--help` writes the value: `<required>` or `[optional]`. */
+  readonly placeholder: string;
+  /** What the option's name says behind the flag's own, so that a number tells its unit. */
+  readonly unit: Unit;
+  /** What is allowed, for the documents; '' = nothing that the text of the flag does not say. */
+  readonly allowed: string;
+  /** @throws ValueError */
+  readonly parse: (text: string) => T;
+  /** The values, which are arrays, of a flag that comes several times stand one behind the other. */
+  readonly joins?: true;
+}
+
+/** Any text; an empty default is shown as `none`. */
+export function text(placeholder: string): Kind<string> {
+  return { placeholder, unit: '', allowed: '', parse: (said) => said };
+}
+
+/** A text, or what stands for one, that `parse` reads. */
+export function parsed<T>(placeholder: string, parse: (text: string) => T): Kind<T> {
+  return { placeholder, unit: '', allowed: '', parse };
+}
+
+/** Several of a kind: comma separated, and in every repetition of the flag. */
+export function list(placeholder: string): Kind<readonly string[]> {
+  return {
+    placeholder,
+    unit: '',
+    allowed: '',
+    parse: (said) => said.split(','),
+    joins: true,
+  };
+}
+
+/** As pflag: what Go's ParseBool takes; the flag alone is true. */
+export const bool: Kind<boolean> = {
+  placeholder: '[bool]',
+  unit: '',
+  allowed: '',
+  parse(said) {
+    const value = parseBool(said);
+    if (value !== null) return value;
+    throw new ValueError('Allowed: true or false.');
+  },
+};
+
+const WHOLE = /^[+-]?\d+$/;
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** A whole number from `min` to `max`, both included. */
+export function integer(min: number, max: number): Kind<number> {
+  return {
+    placeholder: '<n>',
+    unit: '',
+    allowed: `${min} to ${max}`,
+    parse(said) {
+      const value = WHOLE.test(said) ? Number(said) : Number.NaN;
+      if (value >= min && value <= max) return value;
+      throw new ValueError(`Allowed: a whole number from ${min} to ${max}.`);
+    },
+  };
+}
+
+/** A whole number of MiB. */
+export function mebibytes(min: number, max: number): Kind<number, 'Mb'> {
+  return { ...integer(min, max), placeholder: '<MiB>', unit: 'Mb' };
+}
+
+/** As `integer`, refused in kube-controller-manager's words when it is out of range. @param name the flag's */
+export function within(name: string, min: number, max: number): Kind<number> {
+  const kind = integer(min, max);
+  return {
+    ...kind,
+    parse(said) {
+      const value = WHOLE.test(said) ? Number(said) : Number.NaN;
+      if (!(value < min || value > max)) return kind.parse(said);
+      const bound = value < min ? `less than ${min}` : `more than ${max}`;
+      throw new ValueError(
+        `${name} must not be ${bound}, but got ${value}. Allowed: a whole number from ${min} to ${max}.`,
+      );
+    },
+  };
+}
+
+/** A decimal number from `min` to `max`, both included, as Go's ParseFloat reads it but for hexadecimals. */
+export function number(min: number, max: number): Kind<number> {
+  return {
+    placeholder: '<number>',
+    unit: '',
+    allowed: `${min} to ${max}`,
+    parse(said) {
+      const value = DECIMAL.test(said) ? Number(said) : Number.NaN;
+      if (value >= min && value <= max) return value;
+      throw new ValueError(`Allowed: a number from ${min} to ${max}.`);
+    },
+  };
+}
+
+/** Go's duration text, at least `minMs`; gives milliseconds. */
+export function duration(minMs: number): Kind<number, 'Ms'> {
+  return {
+    placeholder: '<duration>',
+    unit: 'Ms',
+    allowed: minMs === 0 ? '' : `at least ${formatDuration(minMs)}`,
+    parse(said) {
+      const ms = parseDuration(said);
+      if (ms !== null && ms >= minMs) return ms;
+      throw new ValueError(`Allowed: a duration such as 1h30m, 5s or 500ms, at least ${formatDuration(minMs)}.`);
+    },
+  };
+}
+
+/**
+ * As client-go reads a rate: 0 is its own default. Below 0 stands for `below`, or is refused where that is null.
+ * @returns -1 for what is below 0
+ */
+export function rate(kind: Kind<number>, byDefault: number, below: string | null): Kind<number> {
+  const meanings = `0 for client-go's default of ${byDefault}${below === null ? '' : `, below 0 for ${below}`}`;
+  return {
+    ...kind,
+    allowed: `${kind.allowed}, ${meanings}`,
+    parse(said) {
+      const value = DECIMAL.test(said) ? Number(said) : Number.NaN;
+      if (value === 0) return byDefault;
+      if (value < 0 && below !== null) return -1;
+      try {
+        return kind.parse(said);
+      } catch (error) {
+        if (!(error instanceof ValueError)) throw error;
+        throw new ValueError(`${error.message.replace(/\.$/, '')}, ${meanings}.`);
+      }
+    },
+  };
+}
+
+/** As kube-controller-manager reads a period: below 0 is 0, and what is above it is `leastMs` at least. */
+export function period(minMs: 0, leastMs: number): Kind<number, 'Ms'> {
+  const kind = duration(minMs);
+  return {
+    ...kind,
+    allowed: leastMs === 0 ? kind.allowed : `0, or at least ${formatDuration(leastMs)}`,
+    parse(said) {
+      const ms = parseDuration(said);
+      if (ms !== null && ms <= 0) return 0;
+      return Math.max(kind.parse(said), leastMs);
+    },
+  };
+}
+
+export function choice<const T extends string>(placeholder: string, allowed: readonly T[]): Kind<T> {
+  return {
+    placeholder,
+    unit: '',
+    allowed: allowed.join(', '),
+    parse(said) {
+      const found = allowed.find((one) => one === said);
+      if (found !== undefined) return found;
+      throw new ValueError(`Allowed: ${allowed.join(', ')}.`);
+    },
+  };
+}

@@ -1,0 +1,185 @@
+/** Flags as data: one row a flag. The parser, the help and the tables of the documents (`npm run docs`) come from it. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { wrapWords } from '../../lib/wrap-words.ts';
+import { ValueError, type Kind } from './flag-kinds.ts';
+import { HelpShown, UsageError } from '../usage.ts';
+
+export interface Flag<T, Unit extends string = string> {
+  readonly kind: Kind<T, Unit>;
+  /** As one would write it, in the flag's own syntax; '' = none. */
+  readonly default: string;
+  /** The default where it depends on the machine. */
+  readonly defaultInWords?: string;
+  readonly help: string;
+  /** What somebody pays for it who turns it on. */
+  readonly costs?: string;
+  /** One letter. */
+  readonly short?: string;
+}
+
+/** By name, without dashes in front. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>;
+
+export interface FlagGroup {
+  readonly title: string;
+  readonly flags: Flags;
+}
+
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+
+/** The options that flags set: `--shard-deadline`, a duration, is `shardDeadlineMs`. */
+export type OptionsOf<F> = {
+  readonly [
+    Name in keyof F & string as F[Name] extends Flag<unknown, infer Unit> ? `${Camel<Name>}${Unit}` : never
+  ]: F[Name] extends Flag<infer T> ? T : never;
+};
+
+export interface CommandFlags {
+  /** Such as `endpointd run`. */
+  readonly command: string;
+  readonly description: string;
+  /** What stands beside the flags, in order; the options have them by these names. `name...`, the last: one or more. */
+  readonly arguments?: readonly string[];
+  readonly groups: readonly FlagGroup[];
+}
+
+/**
+ * Reads the arguments after the command's name.
+ * @param print where `--help` goes
+ * @returns every option, by the name of `OptionsOf`
+ * @throws UsageError with one line, or HelpShown
+ */
+export function parseFlags(
+  flags: CommandFlags,
+  args: readonly string[],
+  print: (text: string) => void,
+): Readonly<Record<string, unknown>> {
+  return readFlags(flags, args, print).options;
+}
+
+export interface ReadFlags {
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The value of each flag by its name, in the words of the command line, or of its default. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** As `parseFlags`. */
+export function readFlags(
+  { command: name, description, arguments: names = [], groups }: CommandFlags,
+  args: readonly string[],
+  print: (text: string) => void,
+): ReadFlags {
+  const command = new Command(name).description(description);
+  const texts: Record<string, string> = {};
+  command.usage([...names.map((argument) => `<${argument}>`), '[--flag=value ...]'].join(' '));
+  for (const argument of names) command.argument(`<${argument}>`);
+  const rows = groups.flatMap(({ title, flags }) => {
+    if (title !== '') command.optionsGroup(`${title}:`);
+    return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, texts) }));
+  });
+  command.helpOption('-h, --help', 'this text').configureHelp({ helpWidth: HELP_COLUMNS, formatItem });
+  parseWith(command, args, print);
+  const values = command.opts<Record<string, unknown>>();
+  const said = names.map(
+    (argument, at) => [argument.replace('...', ''), command.processedArgs[at] as unknown] as const,
+  );
+  const options = rows.map(
+    ({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]] as const,
+  );
+  return { options: Object.fromEntries<unknown>([...said, ...options]), texts };
+}
+
+/** The options that these flags set, and all others. */
+export function partOf<F extends Flags, O extends OptionsOf<F>>(
+  flags: F,
+  options: O,
+): [OptionsOf<F>, Omit<O, keyof OptionsOf<F>>] {
+  const names = new Set(
+    Object.entries(flags).map(([name, { kind }]) => `${new Option(`--${name}`).attributeName()}${kind.unit}`),
+  );
+  const [own, others] = [true, false].map((isOwn) =>
+    Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name) === isOwn)),
+  );
+  return [own as OptionsOf<F>, others as Omit<O, keyof OptionsOf<F>>];
+}
+
+const HELP_COLUMNS = 80;
+const TEXT_INDENT = ' '.repeat(8);
+
+/** The text below the flag: beside the longest of them it would have twenty columns. */
+function formatItem(term: string, _termWidth: number, text: string): string {
+  const lines = text === '' ? [] : wrapWords(text, HELP_COLUMNS - TEXT_INDENT.length);
+  return [`  ${term}`, ...lines.map((line) => TEXT_INDENT + line)].join('\n');
+}
+
+function addFlag(
+  command: Command,
+  name: string,
+  { kind, help, short, ...row }: Flag<unknown>,
+  texts: Record<string, string>,
+): Option {
+  texts[name] = row.default;
+  const dashes = `${short === undefined ? '' : `-${short}, `}--${name} ${kind.placeholder}`;
+  const option = new Option(dashes, kind.allowed === '' ? help : `${help} [${kind.allowed}]`);
+  const byDefault = kind.parse(row.default);
+  const words = row.defaultInWords === undefined ? '' : ` = ${row.defaultInWords}`;
+  option.default(byDefault, `${row.default === '' ? 'none' : row.default}${words}`);
+  option.argParser((text: string, before: unknown) => {
+    const value = read(kind, text);
+    // The first that is said replaces the default, as in upstream's flags.
+    const joins = kind.joins === true && before !== byDefault;
+    texts[name] = joins ? `${texts[name]},${text}` : text;
+    return joins ? [...(before as unknown[]), ...(value as unknown[])] : value;
+  });
+  command.addOption(option);
+  return option;
+}
+
+function read<T>(kind: Kind<T, string>, text: string): T {
+  try {
+    return kind.parse(text);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new InvalidArgumentError(error.message);
+  }
+}
+
+/** Runs commander on `args` without letting it print errors or exit. */
+function parseWith(command: Command, args: readonly string[], print: (text: string) => void): void {
+  command
+    .exitOverride()
+    .allowExcessArguments(false)
+    .showSuggestionAfterError(true)
+    .configureOutput({ writeOut: print, writeErr: () => undefined });
+  try {
+    command.parse(args.map(dashed), { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help') throw new HelpShown(error.message);
+    throw new UsageError(`${oneLine(error.message)}${HINTS[error.code] ?? ''}`);
+  }
+}
+
+/** kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. */
+function dashed(arg: string): string {
+  if (arg.startsWith('-v=')) return `-${arg}`;
+  if (!arg.startsWith('--')) return arg;
+  const equals = arg.indexOf('=');
+  const name = equals < 0 ? arg : arg.slice(0, equals);
+  return name.replaceAll('_', '-') + arg.slice(name.length);
+}
+
+/** What is allowed, where commander's own message does not say so. */
+const HINTS: Readonly<Record<string, string>> = {
+  'commander.unknownOption': '. Allowed: the flags that --help lists.',
+  'commander.excessArguments': ' Allowed: flags, written --flag=value.',
+  'commander.missingArgument': '. Allowed: what --help shows.',
+  'commander.optionMissingArgument': '. Allowed: --flag=value, see --help.',
+};
+
+function oneLine(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .trim();
+}

@@ -1,0 +1,190 @@
+/** Flags of the ports that are served on. Those of kube-controller-manager have its names, defaults and meanings. */
+import { isIP } from 'node:net';
+import { nearest } from '../../lib/nearest.ts';
+import { CIPHER_SUITES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
+import { bool, choice, duration, integer, list, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
+import type { OptionsOf } from './flag-table.ts';
+import { UsageError } from '../usage.ts';
+
+export interface BindAddress {
+  /** '' = all addresses. */
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+}
+
+/** Comma separated, and in every repetition; nothing is no entry. */
+const texts: Kind<readonly string[]> = {
+  ...list('<list>'),
+  parse: (said) => (said === '' ? [] : said.split(',').map((one) => one.trim())),
+};
+
+const suites: Kind<readonly string[]> = {
+  ...texts,
+  parse(said) {
+    const names = texts.parse(said);
+    for (const name of names) checkSuite(name);
+    return names;
+  },
+};
+
+const paths: Kind<readonly string[]> = {
+  ...texts,
+  parse(said) {
+    const all = texts.parse(said);
+    const wrong = all.find((path) => path.slice(0, -1).includes('*'));
+    if (wrong === undefined) return all;
+    throw new ValueError(`"${wrong}" has a * in its middle. Allowed: paths, and a * at the end of one for any rest.`);
+  },
+};
+
+export const SERVING = {
+  'secure-port': {
+    kind: integer(0, 65_535),
+    default: '10267',
+    help: 'port of HTTPS for metrics, health and what else endpointd tells of itself; 0 turns it off',
+  },
+  'bind-address': {
+    kind: parsed('<ip>', bindIp),
+    default: '0.0.0.0',
+    help: 'address of --secure-port; 0.0.0.0 and :: are all addresses of both families',
+  },
+  'tls-cert-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'certificate to serve with, and what lies between it and its authority; read again when it changes',
+  },
+  'tls-private-key-file': { kind: text('<path>'), default: '', help: 'its private key; read again when it changes' },
+  'cert-dir': {
+    kind: text('<path>'),
+    default: '',
+    help: 'directory to keep a self-signed certificate in, as endpointd.crt and endpointd.key; without it and --tls-cert-file one is made at each start',
+  },
+  'tls-min-version': {
+    kind: choice('<version>', ['', ...Object.keys(TLS_VERSIONS)]),
+    default: '',
+    help: 'oldest version of TLS to serve; VersionTLS12 and all before it are 1.2',
+  },
+  'tls-cipher-suites': {
+    kind: suites,
+    default: '',
+    help: "cipher suites of TLS 1.2, by Go's names; without it those of Node.js; those of TLS 1.3 are always on",
+  },
+  'client-ca-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'authorities whose client certificates name a user (CN) and groups (O); without it those that the API server publishes; read again when it changes',
+  },
+  'authentication-kubeconfig': {
+    kind: text('<path>'),
+    default: '',
+    help: 'kubeconfig for TokenReviews and for what the API server publishes; without it: as for everything else',
+  },
+  'authentication-skip-lookup': {
+    kind: bool,
+    default: 'false',
+    help: 'do not read from the API server which authorities clients may have',
+  },
+  'authentication-tolerate-lookup-failure': {
+    kind: bool,
+    default: 'false',
+    help: 'log it as a warning, not as an error, when that cannot be read; it is tried again either way',
+  },
+  'authentication-token-webhook-cache-ttl': {
+    kind: duration(0),
+    default: '10s',
+    help: 'how long the answer to a TokenReview holds',
+  },
+  'authorization-kubeconfig': {
+    kind: text('<path>'),
+    default: '',
+    help: 'kubeconfig for SubjectAccessReviews; without it: as for everything else',
+  },
+  'authorization-always-allow-paths': {
+    kind: paths,
+    default: '/healthz,/readyz,/livez',
+    help: 'paths that everybody may see, without asking the API server; a * at the end is any rest',
+  },
+  'authorization-webhook-cache-authorized-ttl': {
+    kind: duration(0),
+    default: '10s',
+    help: 'how long a yes to a SubjectAccessReview holds',
+  },
+  'authorization-webhook-cache-unauthorized-ttl': {
+    kind: duration(0),
+    default: '10s',
+    help: 'how long a no to a SubjectAccessReview holds',
+  },
+  'requestheader-client-ca-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'authorities of proxies that name the user in headers; without it what the API server publishes',
+  },
+  'requestheader-allowed-names': {
+    kind: texts,
+    default: '',
+    help: 'names (CN) that certificates of such proxies may have; none for any',
+  },
+  'requestheader-username-headers': {
+    kind: texts,
+    default: 'x-remote-user',
+    help: 'headers with the name of the user',
+  },
+  'requestheader-uid-headers': { kind: texts, default: '', help: 'headers with the UID of the user' },
+  'requestheader-group-headers': { kind: texts, default: 'x-remote-group', help: 'headers with groups of the user' },
+  'requestheader-extra-headers-prefix': {
+    kind: texts,
+    default: 'x-remote-extra-',
+    help: 'what headers begin with that tell more of the user',
+  },
+  'disable-http2-serving': { kind: bool, default: 'false', help: 'nothing more: HTTP/2 is never served' },
+  'http2-max-streams-per-connection': {
+    kind: integer(0, 2 ** 31 - 1),
+    default: '0',
+    help: 'nothing: HTTP/2 is not served, and a connection makes one request',
+  },
+  profiling: {
+    kind: bool,
+    default: 'true',
+    help: 'serve CPU and heap profiles at /debug/pprof/profile and /debug/pprof/heap',
+  },
+  'metrics-bind-address': {
+    kind: parsed('<host:port>', bindAddress),
+    default: '0',
+    help: "plain HTTP beside --secure-port: /metrics and health for everybody, all else for programs of this machine; '0' turns it off",
+  },
+} as const;
+
+export type ServingFlags = OptionsOf<typeof SERVING>;
+
+/** @throws UsageError for flags that do not go together */
+export function checkServing({ tlsCertFile, tlsPrivateKeyFile }: ServingFlags): void {
+  if ((tlsCertFile === '') !== (tlsPrivateKeyFile === '')) {
+    throw new UsageError('--tls-cert-file and --tls-private-key-file must be given together');
+  }
+}
+
+/** `host:port`, `:port`, `[v6]:port`; `0` = off. */
+function bindAddress(said: string): BindAddress | 'off' {
+  if (said === '0' || said === '') return 'off';
+  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(said);
+  const port = match === null ? Number.NaN : Number(match[3]);
+  if (match !== null && port <= 65_535) return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+  throw new ValueError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
+}
+
+/** '' = all addresses. */
+function bindIp(said: string): string {
+  if (said === '' || said === '0.0.0.0' || said === '::') return '';
+  if (isIP(said) !== 0) return said;
+  throw new ValueError('Allowed: an IP address, such as 127.0.0.1 or 0.0.0.0.');
+}
+
+function checkSuite(name: string): void {
+  if (!CIPHER_SUITES.includes(name)) {
+    const other = nearest(name, CIPHER_SUITES);
+    const hint = other === null ? 'such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256' : `the nearest is ${other}`;
+    throw new ValueError(`"${name}" is no cipher suite. Allowed: Go's names of suites; ${hint}.`);
+  }
+  if (opensslCipher(name) === null) throw new ValueError(`"${name}" is too weak: Node.js has it no more.`);
+}

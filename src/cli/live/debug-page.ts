@@ -1,0 +1,157 @@
+/** The running process as a page that refreshes itself. */
+import type { DebugView } from '../../controller/reports/debug-view.ts';
+import type { JournalEntry } from '../../controller/reports/journal.ts';
+import { formatTime } from '../../kube/time.ts';
+import { LIVE_SCRIPT } from './live-script.ts';
+import { renderPage, type Page, type Section } from '../../page/page.ts';
+
+export function debugPage(view: DebugView, version: string): string {
+  const { writes } = view;
+  return renderPage({
+    title: 'endpointd',
+    live: LIVE_SCRIPT,
+    headline: debugHeadline(view),
+    facts: [
+      { name: 'version', value: version },
+      { name: 'now', value: formatTime(Math.floor(view.wallMs / 1000)) },
+      { name: 'leader', value: view.leader },
+      { name: 'writes under way', value: `${writes.inFlight} of ${writes.inFlightMax}` },
+      { name: 'writes that wait', value: `${writes.fresh} fresh, ${writes.chore} chores` },
+      { name: 'tokens (--kube-api-qps)', value: `${writes.tokens.toFixed(1)} of ${writes.burst}` },
+      { name: 'pause of all writes', value: writes.pauseMs === 0 ? 'none' : time(writes.pauseMs) },
+    ],
+    notices: [],
+    sections: debugSections(view),
+  });
+}
+
+/** The worst comes first: a watch that is down, a stuck service, caches that are not filled. Else it is what waits. */
+export function debugHeadline({ queues, watches, stuckTotal, phase, services }: DebugView): Page['headline'] {
+  const words = `${services} Services, ${phase}`;
+  const down = watches.filter(({ downMs }) => downMs >= 0).length;
+  if (down > 0) return { figure: `${down} ${down === 1 ? 'watch' : 'watches'} down`, words, tone: 'bad' };
+  if (stuckTotal > 0) return { figure: `${stuckTotal} stuck`, words, tone: 'bad' };
+  if (phase !== 'running') return { figure: phase, words, tone: 'unsure' };
+  const waiting = queues.reduce((sum, { fresh, chore }) => sum + fresh + chore, 0);
+  return { figure: `${waiting} waiting`, words, tone: 'good' };
+}
+
+/** The same for programs, with the version. */
+export function debugJson(view: DebugView, version: string): string {
+  return `${JSON.stringify({ version, ...view })}\n`;
+}
+
+export function debugSections({
+  queues,
+  shards,
+  watches,
+  stuck,
+  stuckTotal,
+  stages,
+  busiest,
+  changes,
+}: DebugView): Section[] {
+  return [
+    section(
+      'Stuck services',
+      ['service', 'controller', 'class', 'failures', 'last error'],
+      stuck.map((row) => [row.service, row.controller, row.class, String(row.failures), row.error]),
+      { tone: stuckTotal > 0 ? 'bad' : 'good', note: stuckTotal > stuck.length ? `${stuckTotal} in all` : '' },
+    ),
+    section(
+      'Queues',
+      ['controller', 'fresh', 'chores', 'delayed', 'syncing', 'slots', 'longest sync', 'oldest change'],
+      queues.map((row) => [
+        row.running ? row.controller : `${row.controller} (waits for its caches)`,
+        ...[row.fresh, row.chore, row.delayed, row.syncing, row.slots].map(String),
+        time(row.longestSyncMs),
+        time(row.oldestChangeMs),
+      ]),
+    ),
+    section(
+      'Shards',
+      ['shard', 'services', 'lined up', 'suspects', 'batches under way', 'oldest batch'],
+      shards.map((row) => [
+        ...[row.shard, row.services, row.queued, row.suspects, row.batches].map(String),
+        time(row.oldestBatchMs),
+      ]),
+    ),
+    section(
+      'Watches',
+      ['resource', 'state', 'last event', 'open for', 'down for'],
+      watches.map((row) => [row.resource, row.phase, time(row.lastEventMs), time(row.openMs), time(row.downMs)]),
+    ),
+    section(
+      'Where the time of changes went',
+      ['controller', 'stage', 'changes', 'median', 'p99', 'longest'],
+      stages.map((row) => [
+        row.controller,
+        row.stage,
+        String(row.count),
+        time(row.medianMs),
+        time(row.p99Ms),
+        time(row.maxMs),
+      ]),
+      { note: 'of the changes that the journal holds (--journal-size)' },
+    ),
+    section(
+      'Busiest services',
+      ['service', 'changes', 'writes', 'failures'],
+      busiest.map((row) => [row.service, String(row.changes), String(row.writes), String(row.failures)]),
+      { note: 'among the same changes' },
+    ),
+    section('Last changes', CHANGE_HEAD, changes.map(changeCells)),
+  ];
+}
+
+function section(
+  title: string,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  { tone = 'plain', note = '' }: Partial<Pick<Section, 'tone' | 'note'>> = {},
+): Section {
+  return { title, tone, note: rows.length === 0 ? 'none' : note, table: { columns, rows } };
+}
+
+/** The columns of `changeCells`. */
+export const CHANGE_HEAD = [
+  'ended',
+  'service',
+  'controller',
+  'result',
+  'writes',
+  'watch_in',
+  'queue',
+  'batch_wait',
+  'plan',
+  'throttle',
+  'write',
+  'total',
+] as const;
+
+export function changeCells(entry: JournalEntry): string[] {
+  return [
+    formatTime(Math.floor(entry.endedWallMs / 1000)),
+    `${entry.namespace}/${entry.name}`,
+    entry.controller,
+    entry.result,
+    String(entry.writes),
+    ...[
+      entry.watchInMs,
+      entry.queueMs,
+      entry.batchWaitMs,
+      entry.planMs,
+      entry.throttleMs,
+      entry.writeMs,
+      entry.totalMs,
+    ].map(time),
+  ];
+}
+
+/** Such as `1.2 ms` or `3 s`; '' = there is none. */
+export function time(ms: number): string {
+  if (ms < 0) return '';
+  if (ms > 0 && ms < 0.05) return '<0.1 ms';
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  return ms < 120_000 ? `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s` : `${Math.round(ms / 60_000)} min`;
+}

@@ -1,0 +1,40 @@
+/** How a command looks at a running controller: flags that several commands share. */
+import { readFile } from 'node:fs/promises';
+import { createMonitor, type Monitor } from '../../node/monitor-client.ts';
+import { bool, text, ValueError } from '../flags/flag-kinds.ts';
+import type { OptionsOf } from '../flags/flag-table.ts';
+import { starting } from '../usage.ts';
+
+export const MONITOR_FLAGS = {
+  'token-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'file with a bearer token to show, of somebody who may get what is asked for',
+  },
+  'certificate-authority': {
+    kind: text('<path>'),
+    default: '',
+    help: "certificate authority of an https address; without it the system's",
+  },
+  'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'take any certificate of an https address' },
+} as const;
+
+/** An http or https URL; '' stays. */
+export function monitorUrl(said: string): string {
+  if (said === '') return '';
+  const url = said.includes('://') ? said : `http://${said}`;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new ValueError('Allowed: an http or https URL such as https://127.0.0.1:10267.');
+}
+
+/** @throws StartError when a file cannot be read */
+export async function monitorOf(url: string, flags: OptionsOf<typeof MONITOR_FLAGS>): Promise<Monitor> {
+  const ca = await readGiven('certificate-authority', flags.certificateAuthority);
+  const token = (await readGiven('token-file', flags.tokenFile)).trim();
+  return createMonitor({ url, token, ca: ca === '' ? null : ca, verify: !flags.insecureSkipTlsVerify });
+}
+
+/** The file that a flag names; '' where it names none. @throws StartError */
+async function readGiven(flag: string, path: string): Promise<string> {
+  return path === '' ? '' : await starting(`read --${flag}=${path}`, readFile(path, 'utf8'));
+}

@@ -1,0 +1,147 @@
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DebugView } from '../../controller/reports/debug-view.ts';
+import { printable } from '../../lib/printable.ts';
+import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
+import type { Section } from '../../page/page.ts';
+import { debugHeadline, debugSections } from './debug-page.ts';
+import { duration, parsed } from '../flags/flag-kinds.ts';
+import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { parseMetrics } from '../../metrics/text.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
+import { print } from '../print.ts';
+import { textTable } from '../text-table.ts';
+import { type MetricsLook, metricsSections, sourceOf } from './top-metrics.ts';
+import { StartError } from '../usage.ts';
+
+const FLAGS = {
+  source: {
+    kind: parsed('<url>', monitorUrl),
+    default: 'https://127.0.0.1:10267',
+    help: 'endpointd, or whatever serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is taken as it is',
+  },
+  ...MONITOR_FLAGS,
+  interval: { kind: duration(100), default: '1s', help: 'how often to look' },
+} as const;
+
+export const TOP_FLAGS = {
+  command: 'endpointd top',
+  description:
+    'Shows a running endpointd at the terminal, or what the metrics of kube-controller-manager tell of the same controllers. Ends with q or Ctrl-C. Where the output is no terminal it prints one table and ends.',
+  groups: [{ title: 'Source', flags: FLAGS }],
+} as const satisfies CommandFlags;
+
+type TopOptions = OptionsOf<typeof FLAGS>;
+
+export function parseTopFlags(args: readonly string[], out: (text: string) => void): TopOptions {
+  return parseFlags(TOP_FLAGS, args, out) as TopOptions;
+}
+
+/** `endpointd top`. Gives the exit status. */
+export async function top(args: readonly string[]): Promise<number> {
+  const options = parseTopFlags(args, (said) => process.stdout.write(said));
+  const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
+  const look = createLook(monitor, /\/metrics\/?$/.test(new URL(options.source).pathname));
+  try {
+    if (process.stdout.isTTY) return await follow(look, options);
+    print(`${linesOf(await look(), options.source).join('\n')}\n`);
+    return 0;
+  } catch (error) {
+    if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
+    throw error;
+  } finally {
+    await monitor.close();
+  }
+}
+
+interface Look {
+  /** Who says it, and what it does not tell. */
+  readonly source: string;
+  readonly headline: string;
+  readonly sections: readonly Section[];
+}
+
+/** The debug page of endpointd where it may be seen, else the metrics; with rates from the second look on. */
+function createLook(monitor: Monitor, metricsOnly: boolean): () => Promise<Look> {
+  let before: MetricsLook | null = null;
+  let refusal = '';
+  let isRefused = metricsOnly;
+  return async () => {
+    if (!isRefused) {
+      try {
+        const view = JSON.parse(await monitor.get('/debug/endpointd?format=json')) as DebugView & { version: string };
+        const headline = `${debugHeadline(view).figure}: ${debugHeadline(view).words}`;
+        return { source: `/debug/endpointd of endpointd ${view.version}`, headline, sections: debugSections(view) };
+      } catch (error) {
+        const isNotServed = error instanceof MonitorError && error.status !== 0;
+        if (!isNotServed && !(error instanceof SyntaxError)) throw error;
+        isRefused = true;
+        if (error instanceof MonitorError && error.status !== 404) refusal = `; ${error.message}`;
+      }
+    }
+    const now = { metrics: parseMetrics(await monitor.get('/metrics')), atMs: performance.now() };
+    const sections = metricsSections(now, before);
+    before = now;
+    return { source: `${sourceOf(now)}${refusal}`, headline: '', sections };
+  };
+}
+
+function linesOf({ source, headline, sections }: Look, url: string): string[] {
+  const lines = [`${printable(url)}: ${printable(source)}`];
+  if (headline !== '') lines.push(printable(headline));
+  for (const { title, note, table } of sections) {
+    if (table === undefined || table.rows.length === 0) continue;
+    const head = table.columns.map((column) => column.toUpperCase());
+    lines.push('', `${title}${note === '' ? '' : ` (${note})`}`, ...textTable(head, table.rows));
+  }
+  return lines;
+}
+
+const SHOW = '\u001B[?25h';
+const HIDE = '\u001B[?25l';
+const ALTERNATE = '\u001B[?1049h';
+const NORMAL = '\u001B[?1049l';
+const HOME = '\u001B[H';
+const CLEAR_REST = '\u001B[J';
+const CLEAR_LINE = '\u001B[K';
+
+/** Runs until q or Ctrl-C, or until the terminal is gone. Afterwards the screen is as it was. */
+async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOptions): Promise<number> {
+  const stop = new AbortController();
+  const end = (): void => stop.abort();
+  const { stdin, stdout } = process;
+  const onKey = (key: Buffer): void => {
+    if (['q', '\u0003', '\u0004'].includes(key.toString())) end();
+  };
+  if (stdin.isTTY) stdin.setRawMode(true);
+  stdin.on('data', onKey);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
+  print(ALTERNATE + HIDE);
+  try {
+    while (!stop.signal.aborted) {
+      print(screenOf(await linesNow(look, source), stdout.columns, stdout.rows));
+      await sleep(intervalMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  } finally {
+    print(SHOW + NORMAL);
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.pause();
+  }
+  return 0;
+}
+
+/** A source that is away is shown as such, and asked again. */
+async function linesNow(look: () => Promise<Look>, source: string): Promise<string[]> {
+  try {
+    return linesOf(await look(), source);
+  } catch (error) {
+    if (!(error instanceof MonitorError)) throw error;
+    return [`${printable(source)}: ${printable(error.message)}`];
+  }
+}
+
+/** Shows as much as fits: no line wraps, and nothing scrolls. */
+function screenOf(lines: readonly string[], columns: number, rows: number): string {
+  const shown = lines.slice(0, rows - 1).map((line) => line.slice(0, columns - 1) + CLEAR_LINE);
+  return HOME + shown.join('\r\n') + CLEAR_REST;
+}

@@ -1,0 +1,55 @@
+import { open } from 'node:fs/promises';
+import type { LoopConfig } from '../../controller/loop.ts';
+import { type Journal, journalEntries } from '../../controller/reports/journal.ts';
+import { createTrace, noteStep, traceJson } from '../../controller/reports/trace.ts';
+import type { Log } from '../../node/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { starting } from '../usage.ts';
+
+/** Some 60 MB of JSON. */
+const EVENTS_MAX = 400_000;
+
+export interface TraceFile {
+  readonly onStep: NonNullable<LoopConfig['onStep']>;
+  /** Writes the file, once: when the time is up, or at the end of the process. */
+  readonly finish: () => Promise<void>;
+}
+
+/**
+ * A trace from now on, for so long. The file is opened at once: a path that cannot be written is noticed at the start.
+ * @param path '' = there is none
+ * @param journal as it is when the trace ends
+ * @throws StartError
+ */
+export async function openTrace(
+  path: string,
+  forMs: number,
+  clock: Clock,
+  journal: () => Journal,
+  log: Log,
+): Promise<TraceFile | null> {
+  if (path === '') return null;
+  const file = await starting(`write --trace=${path}`, open(path, 'w'));
+  const trace = createTrace(EVENTS_MAX, clock.nowMs());
+  let written: Promise<void> | undefined;
+  const write = async (): Promise<void> => {
+    clearTimeout(timer);
+    const fields = { path, events: trace.events.length, dropped: trace.dropped };
+    try {
+      await file.writeFile(traceJson(trace, journalEntries(journal(), EVENTS_MAX)));
+      await file.close();
+      log.write({ level: 'info', v: 0, message: 'Trace is written', fields });
+    } catch (error) {
+      const err = error instanceof Error ? error.message : String(error);
+      log.write({ level: 'error', v: 0, message: 'Trace cannot be written', fields: { path, err } });
+    }
+  };
+  const finish = (): Promise<void> => (written ??= write());
+  const timer = setTimeout(() => void finish(), forMs).unref();
+  return {
+    onStep(...step) {
+      if (written === undefined) noteStep(trace, ...step);
+    },
+    finish,
+  };
+}

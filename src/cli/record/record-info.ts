@@ -1,0 +1,146 @@
+/** `endpointd record --info`: what a recording holds, and what it shows of the controller that ran meanwhile. */
+import process from 'node:process';
+import { formatCount, plural } from '../../lib/figures.ts';
+import { printable } from '../../lib/printable.ts';
+import { writeReport } from '../../node/output.ts';
+import type { Contents } from '../../recording/contents.ts';
+import { figuresOf, type ControllerFigures, type RecordingFigures, type Spread } from '../../recording/figures.ts';
+import type { Broken } from '../../recording/frames.ts';
+import type { RecordingHeader } from '../../recording/recording.ts';
+import { parseInfoFlags } from './record-flags.ts';
+import { withRecording } from './recording-file.ts';
+import { textTable } from '../text-table.ts';
+import { starting } from '../usage.ts';
+
+interface RecordingInfo extends RecordingFigures {
+  readonly recording: RecordingHeader;
+  /** Null = it was read to its end. */
+  readonly broken: Broken | null;
+}
+
+const ROLL_OUTS_SHOWN = 10;
+
+/** Gives the exit status. */
+export async function info(args: readonly string[]): Promise<number> {
+  const { file, output } = parseInfoFlags(args, (text) => process.stdout.write(text));
+  const found = withRecording(file, ({ header, events, broken }): RecordingInfo => {
+    const figures = figuresOf(events);
+    return { recording: header, broken: broken(), ...figures };
+  });
+  const text = output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : infoText(found);
+  await starting('write the report', writeReport(process.stdout, text));
+  return 0;
+}
+
+function infoText(found: RecordingInfo): string {
+  const { recording, broken, contents, services } = found;
+  const names = recording.names === 'plain' ? "the cluster's own names" : 'pseudonyms';
+  const { moreThan100, moreThan1000 } = services;
+  const lines = [
+    `A recording of ${formatCount(contents.seconds)} s by endpointd ${printable(recording.program)}, with ${names}.`,
+    ...brokenText(broken, contents),
+    '',
+    ...contentsText(contents),
+    '',
+    `Ready addresses of a Service: ${spreadText(services, '')}; ${formatCount(moreThan100)} have more than 100, ${formatCount(moreThan1000)} more than 1,000.`,
+    '',
+    ...rollOutsText(found),
+    '',
+    ...controllerText(found),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function brokenText(broken: Broken | null, { ended }: Contents): string[] {
+  if (broken !== null) {
+    const what = broken.kind === 'cut' ? 'ends within a frame' : 'is damaged';
+    return [`The file ${what} at byte ${broken.atByte}; this is what precedes that.`];
+  }
+  return ended ? [] : ['The recorder did not end in good order: its last seconds may be missing.'];
+}
+
+function contentsText({ seconds, resources, gaps }: Contents): string[] {
+  const rows = Object.entries(resources).map(([name, of]) => [
+    name,
+    of.refused ? 'refused' : formatCount(of.objects),
+    formatCount(of.changes),
+    seconds > 0 ? formatCount(of.changes / seconds) : '',
+    formatCount(of.created),
+    formatCount(of.deleted),
+    name.startsWith('endpoint') ? formatCount(of.byOthers) : '',
+    formatCount(of.irrelevant),
+  ]);
+  return [
+    ...textTable(['RESOURCE', 'AT FIRST', 'CHANGES', 'A SECOND', 'NEW', 'GONE', 'BY OTHERS', 'NO CHANGE'], rows),
+    '',
+    gaps.length === 0 ? 'There are no gaps.' : `There are ${plural(gaps.length, 'gap')}, in which nothing was seen:`,
+    ...gaps.map(
+      ({ resource, fromSeconds, toSeconds }) =>
+        `  ${resource}, from second ${fromSeconds.toFixed(1)} to ${toSeconds.toFixed(1)}`,
+    ),
+  ];
+}
+
+function rollOutsText({ rollOuts }: RecordingInfo): string[] {
+  if (rollOuts.length === 0) return ['There was no roll-out.'];
+  const largest = rollOuts.toSorted((a, b) => b.pods - a.pods).slice(0, ROLL_OUTS_SHOWN);
+  const rows = largest.map(({ namespace, service, pods, fromSeconds, toSeconds, podChanges }) => [
+    `${namespace}/${service}`,
+    formatCount(pods),
+    fromSeconds.toFixed(1),
+    toSeconds === null ? 'not ended' : (toSeconds - fromSeconds).toFixed(1),
+    formatCount(podChanges),
+  ]);
+  const shown = rollOuts.length > largest.length ? `, the largest ${largest.length}` : '';
+  return [
+    `There were ${plural(rollOuts.length, 'roll-out')}${shown}:`,
+    ...textTable(['SERVICE', 'PODS', 'AT SECOND', 'SECONDS', 'POD CHANGES'], rows),
+  ];
+}
+
+function controllerText({ controller }: RecordingInfo): string[] {
+  const rows = Object.entries(controller).flatMap(([kind, figures]) =>
+    figures === null
+      ? [[kind, 'refused']]
+      : [row(kind, 'additions', figures.addedMs, figures), row('', 'removals', figures.removedMs, null)],
+  );
+  const head = ['OUTPUT', 'OF A POD', 'SHOWN', 'P50', 'P90', 'P99', 'MAX', 'WRITES', 'A SECOND', 'CHANGES A WRITE'];
+  const notes = Object.entries(controller).flatMap(([kind, figures]) =>
+    figures === null ? [] : [notesOf(kind, figures)],
+  );
+  return [
+    "From the event of a pod's change to the event that shows it, by the recorder's clock:",
+    ...textTable(
+      head,
+      rows.map((cells) => head.map((_, column) => cells[column] ?? '')),
+    ),
+    ...notes.filter((note) => note !== ''),
+  ];
+}
+
+function row(
+  kind: string,
+  what: string,
+  { count, p50, p90, p99, max }: Spread,
+  of: ControllerFigures | null,
+): string[] {
+  const ms = (value: number | null): string => (value === null ? '' : `${value.toFixed(value < 10 ? 1 : 0)} ms`);
+  const counted = [kind, what, formatCount(count), ms(p50), ms(p90), ms(p99), ms(max)];
+  if (of === null) return counted;
+  const rate = of.writesPerSecond === null ? '' : of.writesPerSecond.toFixed(1);
+  return [...counted, formatCount(of.writes), rate, of.changesPerWrite === null ? '' : of.changesPerWrite.toFixed(2)];
+}
+
+function notesOf(kind: string, { superseded, hidden, notShown }: ControllerFigures): string {
+  const parts = [
+    ...(superseded > 0 ? [`${plural(superseded, 'change')} undone before it was shown`] : []),
+    ...(hidden > 0 ? [`${plural(hidden, 'change')} around a lost watch`] : []),
+    ...(notShown > 0 ? [`${plural(notShown, 'change')} not shown at the end`] : []),
+  ];
+  return parts.length === 0 ? '' : `${kind}: ${parts.join(', ')}.`;
+}
+
+function spreadText({ count, p50, p90, p99, max }: Spread, unit: string): string {
+  if (count === 0) return 'there is none that selects pods';
+  return `half at most ${p50}${unit}, 90 % at most ${p90}${unit}, 99 % at most ${p99}${unit}, the largest ${max}${unit}`;
+}

@@ -1,0 +1,138 @@
+import process from 'node:process';
+import { createClock } from '../../node/clock.ts';
+import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../../node/credentials.ts';
+import { endNow } from '../../node/end-process.ts';
+import { createLog } from '../../node/log.ts';
+import { createRandom } from '../../node/random.ts';
+import { readOnly } from '../../node/read-only-transport.ts';
+import { onStopSignals } from '../../node/signals.ts';
+import { createTransport } from '../../node/transport.ts';
+import { userAgent, version } from '../../node/version.ts';
+import { formatBytes, plural } from '../../lib/figures.ts';
+import { createRecorder, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
+import { parseRecordFlags, type RecordOptions } from './record-flags.ts';
+import { createProgress } from '../progress.ts';
+import { createRecordingFile, ZSTD } from './recording-file.ts';
+import { info } from './record-info.ts';
+
+const LOOK_EVERY_MS = 200;
+/** How long a first list may be refused, or nothing may be answered, before that is the result. */
+const START_MS_MAX = 120_000;
+
+/** `endpointd record`: what these controllers read and write in a cluster, as a file. Gives the exit status. */
+export async function record(args: readonly string[]): Promise<number> {
+  if (args.includes('--info')) return info(args.filter((arg) => arg !== '--info'));
+  const options = parseRecordFlags(args, (text) => process.stdout.write(text));
+  // Whoever reads the progress may go away: the file is what counts.
+  process.stderr.on('error', () => undefined);
+  const credentials = createCredentials({
+    kubeconfig: options.kubeconfig,
+    master: options.master,
+    env: process.env,
+    serviceAccountDirectory: SERVICE_ACCOUNT_DIRECTORY,
+  });
+  const access = await credentials.read('refresh');
+  const file = createRecordingFile(options.file);
+  const clock = createClock();
+  const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
+  let close = (): Promise<void> => Promise.resolve();
+  const recorder = createRecorder({
+    header: { program: version(), names: options.plain ? 'plain' : 'pseudonyms' },
+    clock,
+    random: createRandom(),
+    transport(deliver) {
+      const { read: readAccess, refreshMs } = credentials;
+      const transport = readOnly(
+        createTransport(
+          {
+            access,
+            readAccess,
+            refreshMs,
+            userAgent: userAgent('endpointd-record'),
+            maxWritesInFlight: 1,
+            clock,
+            log: log.write,
+            observe: () => undefined,
+          },
+          deliver,
+        ),
+      );
+      close = () => transport.close();
+      return transport;
+    },
+    compression: ZSTD,
+    write: file.write,
+    log: log.write,
+  });
+  const status = await untilOver(recorder, options);
+  await close();
+  clock.close();
+  file.close();
+  await log.flush(1000);
+  return status;
+}
+
+/** Until the time is over, a signal comes, or it is clear that nothing can be read. Gives the exit status. */
+function untilOver(recorder: Recorder, options: RecordOptions): Promise<number> {
+  const progress = createProgress(process.stderr, () => performance.now());
+  return new Promise((resolve) => {
+    const over = (status: number, text: string): void => {
+      clearInterval(timer);
+      off();
+      recorder.stop();
+      progress.done(text);
+      resolve(status);
+    };
+    const off = onStopSignals(() => over(0, summary(recorder.status(), options.file)), endNow);
+    let listedAt = -1;
+    const timer = setInterval(() => {
+      const now = recorder.status();
+      const hopeless = now.waitsFor === '' ? whyHopeless(now) : tooLong(now);
+      if (hopeless !== '') {
+        over(1, `endpointd record: ${hopeless}`);
+        return;
+      }
+      if (now.waitsFor === '' && listedAt < 0) listedAt = now.seconds;
+      if (listedAt >= 0 && now.seconds - listedAt >= options.for / 1000) over(0, summary(now, options.file));
+      else progress.show(progressText(now));
+    }, LOOK_EVERY_MS);
+    recorder.start();
+  });
+}
+
+/** '' = something can be learnt. */
+function whyHopeless({ refused }: RecorderStatus): string {
+  const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
+  const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
+  if (inputs.length === 0 && outputs.length < 2) return '';
+  const missing = inputs.length > 0 ? inputs : outputs;
+  return `the server refuses ${missing.join(' and ')}: it takes the rights get, list and watch, see docs/recording.md`;
+}
+
+function tooLong({ seconds, waitsFor }: RecorderStatus): string {
+  if (seconds * 1000 < START_MS_MAX) return '';
+  return `${waitsFor} could not be listed within ${START_MS_MAX / 1000} s; the log above says why`;
+}
+
+function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus): string {
+  if (waitsFor !== '') return `listing ${waitsFor}, ${objectsText(objects)}`;
+  const parts = [plural(changes, 'change'), formatBytes(bytes), ...(gaps > 0 ? [plural(gaps, 'gap')] : [])];
+  return `recording for ${Math.floor(seconds)} s: ${parts.join(', ')}`;
+}
+
+function objectsText(objects: RecorderStatus['objects']): string {
+  return plural(
+    Object.values(objects).reduce((sum, count) => sum + count, 0),
+    'object',
+  );
+}
+
+function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus, file: string): string {
+  const lines = [
+    `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds)} s, ${formatBytes(bytes)}`,
+    ...(waitsFor === '' ? [] : [`It ended before all was listed: ${waitsFor} was not.`]),
+    ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on it is not known.`]),
+    ...(gaps === 0 ? [] : [`There are ${plural(gaps, 'gap')}, in which nothing was seen.`]),
+  ];
+  return lines.join('\n');
+}

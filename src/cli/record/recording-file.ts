@@ -1,0 +1,65 @@
+/** Recordings as files: compression by zstd, bytes by descriptor. */
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LineError } from '../../recording/fields.ts';
+import type { Compression } from '../../recording/frames.ts';
+import { readRecording, type Recording } from '../../recording/read.ts';
+import { StartError } from '../usage.ts';
+
+export const ZSTD: Compression = {
+  compress: (bytes) => zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 6 } }),
+  decompress: (bytes, bytesMax) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }),
+  crc32: (bytes) => crc32(bytes),
+};
+
+export interface RecordingFile {
+  /** Waits for the disk: what is not written yet is never more than one frame. @throws Error, such as of a full disk */
+  readonly write: (bytes: Uint8Array) => void;
+  readonly close: () => void;
+}
+
+/**
+ * A new file that only its owner may read.
+ * @throws StartError when there is one of that name, or it cannot be made
+ */
+export function createRecordingFile(path: string): RecordingFile {
+  const file = opened(path, 'wx');
+  return {
+    write(bytes) {
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    },
+    close: () => closeSync(file),
+  };
+}
+
+/**
+ * @param use is done with it when it returns
+ * @throws StartError when it is no recording that this program can read
+ */
+export function withRecording<T>(path: string, use: (recording: Recording) => T): T {
+  const file = opened(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    return use(
+      readRecording((at, bytes) => {
+        const part = Buffer.alloc(Math.max(0, Math.min(bytes, size - at)));
+        return part.subarray(0, part.length === 0 ? 0 : readSync(file, part, 0, part.length, at));
+      }, ZSTD),
+    );
+  } catch (error) {
+    if (error instanceof LineError) throw new StartError(`cannot read ${path}: ${error.message}`, { cause: error });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function opened(path: string, flags: 'r' | 'wx'): number {
+  try {
+    return openSync(path, flags, 0o600);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'EEXIST' ? 'it is there already, and a recording is never written over' : message;
+    throw new StartError(`cannot ${flags === 'r' ? 'open' : 'make'} ${path}: ${why}`, { cause: error });
+  }
+}

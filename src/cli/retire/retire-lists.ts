@@ -1,0 +1,132 @@
+/** Endpoints and their Services, side by side: two lists in the order of their keys, of which one page each is kept. */
+import { projectService } from '../../kube/project.ts';
+import { readList, type ListPage } from '../../kube/list.ts';
+import { ACCEPT, ACCEPT_METADATA_LIST } from '../../kube/media-type.ts';
+import { type MetaRecord, projectMeta } from '../../kube/object-meta.ts';
+import { readStatus } from '../../kube/status.ts';
+import type { ServiceRecord } from '../../kube/types.ts';
+import { createInterner } from '../../lib/interner.ts';
+import type { Asker, Reply } from '../../node/asker.ts';
+import { StartError } from '../usage.ts';
+
+const PAGE_ITEMS_MAX = 500;
+const GONE = 410;
+
+interface ListOf {
+  /** Such as `/api/v1/services`. */
+  readonly path: string;
+  readonly accept: string;
+  /** '' = all. */
+  readonly labelSelector: string;
+}
+
+export interface EndpointsWithService {
+  readonly endpoints: MetaRecord;
+  readonly service: ServiceRecord | null;
+}
+
+/**
+ * Each Endpoints object in the order of the server.
+ * @param namespace '' = all
+ * @throws StartError when something cannot be read
+ */
+export async function* endpointsWithServices(
+  ask: Asker,
+  namespace: string,
+  labelSelector: string,
+): AsyncGenerator<EndpointsWithService, void, void> {
+  const services = inOrder(servicesOf(ask, namespace));
+  let next = await services.next();
+  for await (const endpoints of inOrder(endpointsOf(ask, namespace, labelSelector))) {
+    const key = keyOf(endpoints);
+    while (next.done !== true && keyOf(next.value) < key) next = await services.next();
+    const service = next.done !== true && keyOf(next.value) === key ? next.value : null;
+    yield { endpoints, service };
+  }
+}
+
+/** Of a collection of the core API, in one namespace or all. */
+export function collectionPath(namespace: string, resource: string): string {
+  return namespace === '' ? `/api/v1/${resource}` : `/api/v1/namespaces/${namespace}/${resource}`;
+}
+
+/** What went wrong, in one line. */
+export function failureOf(reply: Reply): string {
+  if (reply.type === 'failure') return `${reply.kind}: ${reply.message}`;
+  const { contentType, status, body } = reply;
+  return readStatus(contentType, status, body).message ?? `HTTP status ${status}`;
+}
+
+async function* endpointsOf(
+  ask: Asker,
+  namespace: string,
+  labelSelector: string,
+): AsyncGenerator<MetaRecord, void, void> {
+  const path = collectionPath(namespace, 'endpoints');
+  for await (const page of pages(ask, { path, accept: ACCEPT_METADATA_LIST, labelSelector })) {
+    yield* page.items.map(projectMeta);
+  }
+}
+
+async function* servicesOf(ask: Asker, namespace: string): AsyncGenerator<ServiceRecord, void, void> {
+  const path = collectionPath(namespace, 'services');
+  for await (const page of pages(ask, { path, accept: ACCEPT, labelSelector: '' })) {
+    const interner = createInterner();
+    yield* page.items.map((item) => projectService(item, interner));
+  }
+}
+
+type Named = Pick<MetaRecord, 'namespace' | 'name'>;
+
+/** As etcd orders keys: namespaces and names are ASCII. */
+function keyOf({ namespace, name }: Named): string {
+  return `${namespace}/${name}`;
+}
+
+/** @throws StartError when a key is not behind the one before: two lists could not be compared side by side */
+async function* inOrder<T extends Named>(items: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  let last = '';
+  for await (const item of items) {
+    const key = keyOf(item);
+    if (key <= last) throw new StartError(`the server's list is out of order at ${key}, behind ${last}`);
+    last = key;
+    yield item;
+  }
+}
+
+/** A list that expires between two pages goes on behind its last key, in what the server holds then. */
+async function* pages(ask: Asker, list: ListOf): AsyncGenerator<ListPage, void, void> {
+  let items = PAGE_ITEMS_MAX;
+  for (let token = ''; ;) {
+    const reply = await ask({
+      method: 'GET',
+      path: `${list.path}?${queryOf(list, items, token)}`,
+      accept: list.accept,
+    });
+    if (reply.type === 'failure' && reply.kind === 'too-big' && items > 1) {
+      items = Math.floor(items / 2);
+      continue;
+    }
+    if (reply.type === 'response' && reply.status === GONE) {
+      const again = readStatus(reply.contentType, reply.status, reply.body).metadata.continue ?? '';
+      if (again !== '' && again !== token) {
+        token = again;
+        continue;
+      }
+    }
+    if (reply.type === 'failure' || reply.status !== 200) {
+      throw new StartError(`cannot list ${list.path}: ${failureOf(reply)}`);
+    }
+    const page = readList(reply.contentType, reply.body);
+    yield page;
+    if (page.continueToken === '') return;
+    token = page.continueToken;
+  }
+}
+
+function queryOf({ labelSelector }: ListOf, items: number, token: string): string {
+  const query = new URLSearchParams({ limit: String(items) });
+  if (labelSelector !== '') query.set('labelSelector', labelSelector);
+  if (token !== '') query.set('continue', token);
+  return query.toString();
+}

@@ -1,0 +1,85 @@
+/** Asks the API server whether this process may do something (SelfSubjectAccessReview). */
+import { JSON_TYPE } from '../../kube/media-type.ts';
+import { isApiAnswer, readStatus } from '../../kube/status.ts';
+import type { Asker } from '../../node/asker.ts';
+import { rightText, ruleText, type Right } from './rights.ts';
+
+/** unknown: the server did not say; `reason` says why. */
+export interface Reviewed {
+  readonly right: Right;
+  readonly verdict: 'yes' | 'no' | 'unknown';
+  /** What the authorizer, or the server, said; may be empty. */
+  readonly reason: string;
+}
+
+const AUTHORIZATION = 'authorization.k8s.io/v1';
+const AUTHENTICATION = 'authentication.k8s.io/v1';
+/** A start should not take the server's attention from others. */
+const AT_ONCE = 4;
+
+/** In the order of `rights`. After one question that nobody answered the others are not asked. */
+export async function reviewRights(ask: Asker, rights: readonly Right[]): Promise<Reviewed[]> {
+  const reviewed: Reviewed[] = [];
+  for (let from = 0; from < rights.length; from += AT_ONCE) {
+    const lost = reviewed.find(({ verdict }) => verdict === 'unknown');
+    const some = rights.slice(from, from + AT_ONCE);
+    if (lost === undefined) reviewed.push(...(await Promise.all(some.map((right) => review(ask, right)))));
+    else reviewed.push(...some.map((right) => ({ right, verdict: lost.verdict, reason: lost.reason })));
+  }
+  return reviewed;
+}
+
+/** One line: which of the rights that are needed everywhere are missing, and where they are given; null = none is. */
+export function missingRights(reviewed: readonly Reviewed[]): string | null {
+  const missing = reviewed.filter(({ right, verdict }) => verdict === 'no' && right.rule.only === '');
+  if (missing.length === 0) return null;
+  const rights = missing.map(({ right }) => rightText(right)).join(', ');
+  const rules = new Set(missing.map(({ right }) => ruleText(right.rule)));
+  const files = new Set(missing.map(({ right }) => right.rule.role.file));
+  const apply = [...files].map((file) => `kubectl apply -f ${file}`).join(', ');
+  return `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
+}
+
+async function review(ask: Asker, right: Right): Promise<Reviewed> {
+  const { verb, group, namespace, name } = right;
+  const [resource, subresource = ''] = right.resource.split('/');
+  const resourceAttributes = { verb, group, resource, subresource, namespace, name };
+  const answer = await post(ask, AUTHORIZATION, 'SelfSubjectAccessReview', { resourceAttributes });
+  if ('failure' in answer) return { right, verdict: 'unknown', reason: answer.failure };
+  const { allowed, reason = '', evaluationError = '' } = answer.status as Partial<AccessStatus>;
+  if (allowed === true) return { right, verdict: 'yes', reason };
+  // An authorizer that could not be asked may have allowed it.
+  if (evaluationError !== '') return { right, verdict: 'unknown', reason: evaluationError };
+  return { right, verdict: allowed === false ? 'no' : 'unknown', reason };
+}
+
+interface AccessStatus {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly evaluationError: string;
+}
+
+/** As whom the server knows this process; '' = it does not tell (before Kubernetes 1.28). */
+export async function reviewUser(ask: Asker): Promise<string> {
+  const answer = await post(ask, AUTHENTICATION, 'SelfSubjectReview', undefined);
+  if ('failure' in answer) return '';
+  const { username } = (answer.status['userInfo'] ?? {}) as { readonly username?: unknown };
+  return typeof username === 'string' ? username : '';
+}
+
+type Answer = { readonly status: Readonly<Record<string, unknown>> } | { readonly failure: string };
+
+async function post(ask: Asker, apiVersion: string, kind: string, spec: object | undefined): Promise<Answer> {
+  const body = Buffer.from(JSON.stringify({ apiVersion, kind, spec }));
+  const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
+  const reply = await ask({ method: 'POST', path, accept: JSON_TYPE, contentType: JSON_TYPE, body });
+  if (reply.type === 'failure') return { failure: `no answer: ${reply.message}` };
+  const { contentType, status } = reply;
+  if (!isApiAnswer(contentType, reply.body)) return { failure: `no answer of an API server: HTTP status ${status}` };
+  if (status !== 200 && status !== 201) {
+    const { message = '' } = readStatus(contentType, status, reply.body);
+    return { failure: `${status} ${message}`.trim() };
+  }
+  const object = JSON.parse(Buffer.from(reply.body).toString()) as { readonly status?: unknown };
+  return { status: (object.status ?? {}) as Readonly<Record<string, unknown>> };
+}

@@ -1,0 +1,164 @@
+/** What is wrong between this process and the API server, in the words of kubeconfig and flags, with how to mend it. */
+import { X509Certificate } from 'node:crypto';
+import { utf8 } from '../../lib/bytes-text.ts';
+import { isApiAnswer, readStatus } from '../../kube/status.ts';
+import type { Access } from '../../node/access.ts';
+import { isAboutCertificates } from '../../node/failure.ts';
+import type { Probe, ProbeAnswer, ProbeFailure } from '../../node/server-probe.ts';
+
+export interface Finding {
+  /** One line: what is wrong, and how to mend it. */
+  readonly text: string;
+  /** Nothing works until it is mended. */
+  readonly isFatal: boolean;
+}
+
+export interface Look {
+  readonly access: Access;
+  readonly words: Words;
+  readonly nowMs: number;
+  readonly version: Probe;
+  /** Of discovery.k8s.io/v1; null = it is not needed, or was not asked for. */
+  readonly discovery: Probe | null;
+}
+
+/** Where each part of the access is written. */
+export interface Words {
+  readonly server: string;
+  readonly authority: string;
+  readonly user: string;
+  readonly proxy: string;
+}
+
+export function wordsOf({ kubeconfig, master }: { readonly kubeconfig: string; readonly master: string }): Words {
+  const file = `kubeconfig ${kubeconfig}`;
+  const server = master !== '' ? '--master' : kubeconfig !== '' ? `"server" in ${file}` : 'KUBERNETES_SERVICE_HOST';
+  if (kubeconfig === '') {
+    const account = 'the service account of this pod';
+    return { server, authority: `ca.crt of ${account}`, user: account, proxy: 'HTTPS_PROXY' };
+  }
+  return {
+    server,
+    authority: `"certificate-authority" in ${file}`,
+    user: `the user in ${file}`,
+    proxy: `"proxy-url" in ${file}, or HTTPS_PROXY`,
+  };
+}
+
+/** null = nothing is wrong. */
+export function diagnose(look: Look): Finding | null {
+  const { version, discovery } = look;
+  const fatal =
+    ownCertificate(look) ?? (version.kind === 'failure' ? connection(look, version) : answer(look, version));
+  if (fatal !== null) return { text: fatal, isFatal: true };
+  const missing = discovery === null ? null : noSlices(look, discovery);
+  if (missing !== null) return { text: missing, isFatal: true };
+  const skew = version.kind === 'answer' ? clockSkew(look, version) : null;
+  return skew === null ? null : { text: skew, isFatal: false };
+}
+
+/** A server asks for it, and then does not say what it does not like about it. */
+function ownCertificate({ access, words, nowMs }: Look): string | null {
+  if (access.tls.cert === null) return null;
+  const { validFromDate, validToDate } = new X509Certificate(access.tls.cert);
+  const now = `it is ${timeText(nowMs)} here`;
+  if (nowMs > validToDate.getTime()) {
+    return `The client certificate of ${words.user} has expired at ${timeText(validToDate.getTime())} (${now}): renew it (kubeadm certs renew), or set the clock of this machine.`;
+  }
+  if (nowMs < validFromDate.getTime()) {
+    return `The client certificate of ${words.user} is not valid before ${timeText(validFromDate.getTime())} (${now}): set the clock of this machine.`;
+  }
+  return null;
+}
+
+function connection(look: Look, failure: ProbeFailure): string {
+  const { access, words } = look;
+  const { origin } = access;
+  const reason = failure.code === '' ? failure.message : `${failure.message} (${failure.code})`;
+  if (access.proxyUrl !== null && !isAboutCertificates(failure.code)) {
+    return `No way to ${origin} through the proxy ${new URL(access.proxyUrl).host}: ${reason}. Mend ${words.proxy}, the proxy's rules, or NO_PROXY.`;
+  }
+  switch (failure.code) {
+    case 'ECONNREFUSED':
+      return `Nobody listens at ${origin}: start the API server, or mend ${words.server}.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${new URL(origin).hostname} has no address (${failure.code}): mend ${words.server}, or the DNS of this machine.`;
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return `${origin} does not speak TLS: mend ${words.server}.`;
+  }
+  if (isAboutCertificates(failure.code)) return ofCertificates(look, failure);
+  return `${origin} gives no answer: ${reason}. Mend ${words.server}, or the network in between (firewall, NetworkPolicy, load balancer).`;
+}
+
+function ofCertificates({ access, words, nowMs }: Look, { code, message, certificate }: ProbeFailure): string {
+  const now = `it is ${timeText(nowMs)} here`;
+  const { origin } = access;
+  switch (code) {
+    case 'CERT_HAS_EXPIRED': {
+      const when = certificate === null ? '' : ` at ${timeText(certificate.validToMs)}`;
+      return `The certificate of ${origin} has expired${when} (${now}): renew it there, or set the clock of this machine.`;
+    }
+    case 'CERT_NOT_YET_VALID': {
+      const when = certificate === null ? 'yet' : `before ${timeText(certificate.validFromMs)}`;
+      return `The certificate of ${origin} is not valid ${when} (${now}): set the clocks of this machine and of the server.`;
+    }
+    case 'ERR_TLS_CERT_ALTNAME_INVALID': {
+      const name = access.tls.serverName ?? new URL(origin).hostname;
+      const names = certificate === null ? '' : `, but for ${certificate.names || 'no name'}`;
+      return `The certificate of ${origin} is not for ${name}${names}: mend ${words.server}, or set "tls-server-name" beside it.`;
+    }
+  }
+  if (code.includes('_ALERT_')) {
+    return `${origin} refuses the client certificate: ${message} (${code}). Mend ${words.user}.`;
+  }
+  const signer = certificate === null || certificate.issuer === '' ? 'an authority' : `"${certificate.issuer}"`;
+  return `The certificate of ${origin} is signed by ${signer}, which ${words.authority} does not hold (${code}): put the authority of this API server there.`;
+}
+
+/** The server has answered to /version. */
+function answer({ access, words }: Look, { status, contentType, body }: ProbeAnswer): string | null {
+  const { origin } = access;
+  if (status === 401) {
+    const nobody = access.tls.cert === null && !('Authorization' in access.headers);
+    const why = nobody
+      ? `${words.user} has no credentials: give it a token, a client-certificate or an exec command.`
+      : `it does not know the token or certificate of ${words.user}, or no longer: renew them.`;
+    return `${origin} refuses the credentials (401): ${why}`;
+  }
+  if (isVersion(body) || isApiAnswer(contentType, body)) {
+    if (status < 500) return null;
+    return `${origin} is not ready: ${status} ${readStatus(contentType, status, body).message ?? ''}`.trim();
+  }
+  const text = utf8(body, 0, Math.min(body.length, 80)).replaceAll(/\s+/g, ' ').trim();
+  const plain = text.includes('HTTP request to an HTTPS server') ? ' It speaks TLS: write https.' : '';
+  return `${origin} is no kube-apiserver: it answers ${status} ${JSON.stringify(text)} to ${access.basePath}/version.${plain} Mend ${words.server}.`;
+}
+
+function isVersion(body: Uint8Array): boolean {
+  try {
+    return typeof (JSON.parse(utf8(body, 0, body.length)) as { gitVersion?: unknown } | null)?.gitVersion === 'string';
+  } catch {
+    return false;
+  }
+}
+
+function noSlices({ access: { origin } }: Look, discovery: Probe): string | null {
+  if (discovery.kind === 'failure' || discovery.status !== 404) return null;
+  return `${origin} has no discovery.k8s.io/v1, which is there from Kubernetes 1.21 on: run --controllers=endpoints-controller, or another cluster's "server".`;
+}
+
+const SKEW_MS_MAX = 60_000;
+
+/** No time of the server is compared with an own clock but here: tokens and certificates are, on both sides. */
+function clockSkew({ nowMs }: Look, { dateMs }: ProbeAnswer): string | null {
+  if (dateMs === null || Math.abs(nowMs - dateMs) <= SKEW_MS_MAX) return null;
+  const seconds = Math.round(Math.abs(nowMs - dateMs) / 1000);
+  const side = nowMs < dateMs ? 'behind' : 'ahead of';
+  return `The clock of this machine is ${seconds} s ${side} that of the API server: set the clocks (chrony, ntpd); certificates and tokens are valid by them.`;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+/, '');
+}

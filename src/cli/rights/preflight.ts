@@ -1,0 +1,124 @@
+/**
+ * Looks at the API server, the credentials and the rights a moment after the start, and again while something is not as it
+ * should be. What it finds is advice, in the log and in /readyz?verbose: it stops nothing.
+ */
+import type { Loop } from '../../controller/loop.ts';
+import type { HealthCheck } from '../../controller/reports/health.ts';
+import { createAsker } from '../../node/asker.ts';
+import type { Credentials } from '../../node/credentials.ts';
+import { CredentialsError } from '../../node/credentials-error.ts';
+import { failureMessage } from '../../node/failure.ts';
+import type { Log } from '../../node/log.ts';
+import { onlySelfReviews } from '../../node/read-only-transport.ts';
+import { probeServer } from '../../node/server-probe.ts';
+import { userAgent } from '../../node/version.ts';
+import { missingRights, reviewRights } from './access-review.ts';
+import { diagnose, wordsOf, type Finding } from './diagnosis.ts';
+import type { RunOptions } from '../flags/flags.ts';
+import { rightsOf } from './rights.ts';
+import { serverOf } from '../server.ts';
+
+export interface PreflightConfig {
+  readonly options: RunOptions;
+  readonly credentials: Credentials;
+  readonly log: Pick<Log, 'write'>;
+  readonly loop: Pick<Loop, 'readiness'>;
+  /** Milliseconds from the start to the first look, and from one to the next while something is wrong. Default 1 s, 30 s. */
+  readonly delays?: { readonly firstMs: number; readonly nextMs: number };
+}
+
+export interface Preflight {
+  /** That of the controllers, and what was found. */
+  readonly readiness: () => HealthCheck[];
+  readonly end: () => void;
+}
+
+/** The first lists should not wait for it. */
+const DELAYS = { firstMs: 1000, nextMs: 30_000 };
+const ANSWER_MS_MAX = 10_000;
+
+export function startPreflight(config: PreflightConfig): Preflight {
+  const { loop, delays = DELAYS } = config;
+  const isReady = (): boolean => loop.readiness().every(({ ok }) => ok);
+  let finding: Finding | null = null;
+  let missing: string | null = null;
+  let ended = false;
+  let timer = setTimeout(() => void again(), delays.firstMs).unref();
+
+  async function again(): Promise<void> {
+    const seen = await look(config);
+    if (ended) return;
+    tell(config.log, SERVER, finding?.text ?? null, seen.finding?.text ?? null);
+    tell(config.log, RIGHTS, missing, seen.missing);
+    ({ finding, missing } = seen);
+    wait();
+  }
+
+  function wait(): void {
+    timer = setTimeout(() => {
+      if (finding === null && missing === null && isReady()) wait();
+      else void again();
+    }, delays.nextMs).unref();
+  }
+
+  return {
+    readiness: () => [
+      ...loop.readiness(),
+      // A server that is gone for a moment is no reason: the watches tell.
+      { name: 'server', ok: finding?.isFatal !== true || isReady(), message: finding?.text ?? '' },
+      // An authorizer may allow in each namespace what it does not allow in all.
+      { name: 'rights', ok: true, message: missing ?? '' },
+    ],
+    end() {
+      ended = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Seen {
+  readonly finding: Finding | null;
+  /** One line; null = nothing is missing, or nobody could tell. */
+  readonly missing: string | null;
+}
+
+async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
+  try {
+    const finding = await lookAtServer(options, credentials);
+    const missing = finding?.isFatal === true ? null : await lookAtRights(options, credentials);
+    return { finding, missing };
+  } catch (error) {
+    const text = failureMessage(error);
+    const after = error instanceof CredentialsError ? '. The last good credentials stay in use.' : '';
+    return { finding: { text: `${text}${after}`, isFatal: false }, missing: null };
+  }
+}
+
+async function lookAtServer(options: RunOptions, credentials: Credentials): Promise<Finding | null> {
+  const access = await credentials.read('refresh');
+  const agent = userAgent();
+  const version = await probeServer(access, '/version', agent);
+  const { slices, mirroring } = options.controller;
+  const needsSlices = version.kind === 'answer' && (slices || mirroring);
+  const discovery = needsSlices ? await probeServer(access, '/apis/discovery.k8s.io/v1', agent) : null;
+  return diagnose({ access, words: wordsOf(options), nowMs: Date.now(), version, discovery });
+}
+
+async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<string | null> {
+  const server = await serverOf(credentials, () => undefined, onlySelfReviews);
+  const reviewed = await reviewRights(createAsker(server.transport, ANSWER_MS_MAX), rightsOf(options));
+  await server.close();
+  return missingRights(reviewed);
+}
+
+const SERVER = {
+  wrong: 'The API server cannot be used as it should',
+  right: 'The API server can be used as it should',
+};
+const RIGHTS = { wrong: 'Rights are missing', right: 'No right is missing any more' };
+
+function tell(log: PreflightConfig['log'], said: typeof SERVER, before: string | null, now: string | null): void {
+  if (now === before) return;
+  if (now === null) log.write({ level: 'info', v: 0, message: said.right, fields: {} });
+  else log.write({ level: 'warning', v: 0, message: said.wrong, fields: { why: now } });
+}

@@ -1,0 +1,146 @@
+/** The rights that the requests of `endpointd run` need, and who in deploy/ gives them. A test holds them to the roles there. */
+import type { ControllerOptions } from '../../controller/options.ts';
+import type { RunOptions } from '../flags/flags.ts';
+
+export interface Right {
+  readonly verb: string;
+  /** '' = core. */
+  readonly group: string;
+  /** Such as `endpoints`, or `services/finalizers`. */
+  readonly resource: string;
+  /** '' = all of them. */
+  readonly namespace: string;
+  /** '' = all objects. */
+  readonly name: string;
+  readonly rule: RoleRule;
+}
+
+interface RoleRule {
+  readonly role: Role;
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Where it is needed; '' = everywhere. */
+  readonly only: string;
+}
+
+interface Role {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly kind: 'ClusterRole' | 'Role';
+  readonly name: string;
+  /** Every cluster has it: the file only binds it. */
+  readonly isBuiltIn?: true;
+}
+
+const CONTROLLERS: Role = { file: 'deploy/rbac.yaml', kind: 'ClusterRole', name: 'endpointd' };
+const ELECTION: Role = { file: 'deploy/rbac.yaml', kind: 'Role', name: 'endpointd-leader-election' };
+const FILE = CONTROLLERS.file;
+const DELEGATOR: Role = { file: FILE, kind: 'ClusterRole', name: 'system:auth-delegator', isBuiltIn: true };
+const READER: Role = { file: FILE, kind: 'Role', name: 'extension-apiserver-authentication-reader', isBuiltIn: true };
+const BY_OWNER_ADMISSION = 'where the admission plugin OwnerReferencesPermissionEnforcement is on';
+
+type Needed = (options: ControllerOptions) => boolean;
+
+interface ControllerRule {
+  readonly group?: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  readonly only?: string;
+  readonly needed: Needed;
+}
+
+const always: Needed = () => true;
+const endpoints: Needed = (options) => options.endpoints;
+const slices: Needed = (options) => options.slices;
+const mirroring: Needed = (options) => options.mirroring;
+const pods: Needed = (options) => options.endpoints || options.slices;
+const nodes: Needed = (options) => options.slices || (options.mirroring && options.mirroringZones);
+const anyEndpoints: Needed = (options) => options.endpoints || options.mirroring;
+const anySlices: Needed = (options) => options.slices || options.mirroring;
+
+const READ = ['get', 'list', 'watch'];
+const FOLLOW = ['list', 'watch'];
+const WRITE = ['create', 'update', 'delete'];
+
+const RULES: readonly ControllerRule[] = [
+  { resource: 'services', verbs: READ, needed: always },
+  { resource: 'pods', verbs: FOLLOW, needed: pods },
+  { resource: 'nodes', verbs: FOLLOW, needed: nodes },
+  { resource: 'endpoints', verbs: READ, needed: anyEndpoints },
+  { resource: 'endpoints', verbs: WRITE, needed: endpoints },
+  { resource: 'endpoints/restricted', verbs: ['create'], only: 'on OpenShift', needed: endpoints },
+  { group: 'discovery.k8s.io', resource: 'endpointslices', verbs: [...FOLLOW, ...WRITE], needed: anySlices },
+  { resource: 'services/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: slices },
+  { resource: 'endpoints/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: mirroring },
+  { resource: 'events', verbs: ['create', 'patch'], needed: always },
+];
+
+/** One right for each verb, in the order of the rules. */
+export function rightsOf({ controller, election, serving }: Needing): Right[] {
+  const rights = RULES.filter(({ needed }) => needed(controller)).flatMap(
+    ({ group = '', resource, verbs, only = '' }) => {
+      const rule = { role: CONTROLLERS, group, resource, verbs, only };
+      return verbs.map((verb): Right => ({ verb, group, resource, namespace: '', name: '', rule }));
+    },
+  );
+  return [...rights, ...(election === null ? [] : leaseRights(election)), ...servingRights(serving)];
+}
+
+type Needing = Pick<RunOptions, 'controller' | 'election' | 'serving'>;
+
+/** To ask who a client of `--secure-port` is and what it may, where no kubeconfig of its own says as whom. */
+function servingRights(serving: RunOptions['serving']): Right[] {
+  if (serving.securePort === 0) return [];
+  const right = (verb: string, group: string, resource: string, object: [string, string], role: Role): Right => {
+    const [namespace, name] = object;
+    return { verb, group, resource, namespace, name, rule: { role, group, resource, verbs: [verb], only: '' } };
+  };
+  const { authenticationKubeconfig, authorizationKubeconfig, authenticationSkipLookup } = serving;
+  const published: [string, string] = ['kube-system', 'extension-apiserver-authentication'];
+  return [
+    ...(authenticationKubeconfig === ''
+      ? [right('create', 'authentication.k8s.io', 'tokenreviews', ['', ''], DELEGATOR)]
+      : []),
+    ...(authorizationKubeconfig === ''
+      ? [right('create', 'authorization.k8s.io', 'subjectaccessreviews', ['', ''], DELEGATOR)]
+      : []),
+    ...(authenticationKubeconfig === '' && !authenticationSkipLookup
+      ? [right('get', '', 'configmaps', published, READER)]
+      : []),
+  ];
+}
+
+/** A rule for `create` cannot name the object. */
+function leaseRights({ namespace, name }: NonNullable<RunOptions['election']>): Right[] {
+  const [group, resource] = ['coordination.k8s.io', 'leases'];
+  const right = (verb: string, object: string, verbs: readonly string[]): Right => {
+    return {
+      verb,
+      group,
+      resource,
+      namespace,
+      name: object,
+      rule: { role: ELECTION, group, resource, verbs, only: '' },
+    };
+  };
+  const named = ['get', 'watch', 'update'];
+  return [right('create', '', ['create']), ...named.map((verb) => right(verb, name, named))];
+}
+
+/** Such as `update endpointslices.discovery.k8s.io`, or `get leases.coordination.k8s.io kube-system/endpointd`. */
+export function rightText({ verb, group, resource, namespace, name }: Right): string {
+  const object = name === '' ? namespace : `${namespace}/${name}`;
+  return [verb, qualified(group, resource), ...(object === '' ? [] : [object])].join(' ');
+}
+
+/** Such as `ClusterRole endpointd, rule endpoints [create update delete]`. */
+export function ruleText({ role, group, resource, verbs }: Right['rule']): string {
+  return `${role.kind} ${role.name}, rule ${qualified(group, resource)} [${verbs.join(' ')}]`;
+}
+
+/** As kubectl names a resource of a group, with its subresource behind. */
+export function qualified(group: string, resource: string): string {
+  const [plural = '', ...sub] = resource.split('/');
+  return [group === '' ? plural : `${plural}.${group}`, ...sub].join('/');
+}

@@ -1,0 +1,85 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import process from 'node:process';
+import { parseErrorText } from '../../lib/parse-error.ts';
+import { writeReport } from '../../node/output.ts';
+import { version } from '../../node/version.ts';
+import { renderPage } from '../../page/page.ts';
+import type { Answer } from '../../tune/answer.ts';
+import { CalibrationError, calibrationText, parseCalibration } from '../../tune/calibration.ts';
+import { playedOf } from '../../tune/played.ts';
+import { answerPage } from '../../tune/report-page.ts';
+import { answerText } from '../../tune/report-text.ts';
+import { tune as answerOf, type TuneInput } from '../../tune/tune.ts';
+import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
+import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
+import type { Story } from '../../twin/story.ts';
+import { createProgress } from '../progress.ts';
+import { withRecording } from '../record/recording-file.ts';
+import { textTable } from '../text-table.ts';
+import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
+import { starting, StartError } from '../usage.ts';
+
+/** `endpointd tune`. Gives the exit status: 0 = something is recommended, 1 = nothing is. */
+export async function tune(args: readonly string[]): Promise<number> {
+  const options = parseTuneFlags(args, (text) => process.stdout.write(text));
+  const played = playedBy(options);
+  const calibration = await calibrationOf(options);
+  const progress = createProgress(process.stderr, () => performance.now());
+  const answer = answerOf(
+    {
+      run: {
+        story: played.story,
+        controller: options.controller,
+        settings: options.today,
+        calibration,
+        seed: options.seed,
+        kubeMinor: options.kcmVersion,
+      },
+      kubeMinor: options.kcmVersion,
+      evidence: played.evidence,
+      doubts: played.doubts,
+      nodes: options.nodes,
+      endpointsWatchers: options.endpointsWatchers,
+      objective: options.objective,
+      program: version(),
+    },
+    (runs) => progress.show(`${runs} settings tried`),
+  );
+  progress.clear();
+  if (options.calibrate !== '') {
+    const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
+    await starting(`write the calibration to ${options.calibrate}`, write);
+  }
+  await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
+  return answer.recommendation?.best == null ? 1 : 0;
+}
+
+/** What is played, and what it is compared with. */
+type Input = Pick<TuneInput, 'evidence' | 'doubts'> & { readonly story: Story };
+
+function playedBy({ from, seed }: TuneOptions): Input {
+  const profile = STORY_PROFILES.find(({ name }) => name === from);
+  if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [] };
+  return withRecording(from, ({ events, broken }) => {
+    const played = playedOf(from, events);
+    const cut = broken();
+    const doubts = cut === null ? played.doubts : [`the recording is broken at byte ${cut.atByte}`, ...played.doubts];
+    return { ...played, doubts };
+  });
+}
+
+async function calibrationOf({ calibration: path, cores }: TuneOptions): Promise<Calibration> {
+  if (path === '') return { ...DEFAULT_CALIBRATION, cores };
+  const text = await starting(`read the calibration ${path}`, readFile(path, 'utf8'));
+  try {
+    return parseCalibration(JSON.parse(text));
+  } catch (error) {
+    const why = error instanceof CalibrationError ? error.message : parseErrorText(error);
+    throw new StartError(`the calibration ${path}: ${why}`);
+  }
+}
+
+function outputOf(answer: Answer, format: TuneOptions['output']): string {
+  if (format === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+  return format === 'html' ? renderPage(answerPage(answer)) : answerText(answer, textTable);
+}
