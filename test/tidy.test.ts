@@ -10,9 +10,11 @@ const ENTRIES = /^(?:src\/main\.ts|workers\/)/;
 
 /** What comments call by name and others have named: file formats, protocols, Kubernetes. */
 const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(
-  ['Host Origin gRPC', 'basicConstraints digitalSignature extKeyUsage keyCertSign serverAuth', 'patchMergeKey'].flatMap(
-    (line) => line.split(' '),
-  ),
+  [
+    'Host Origin gRPC',
+    'basicConstraints digitalSignature extKeyUsage keyCertSign serverAuth',
+    'patchMergeKey unhealthyPodEvictionPolicy',
+  ].flatMap((line) => line.split(' ')),
 );
 
 const TITLE_MAX = 79;

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
+import type { Answer } from '../../src/tune/answer.ts';
 import { clientOf } from './client.ts';
 import { type Cluster, type ControllerManager, startCluster, startControllerManager } from './cluster.ts';
 import {
@@ -105,6 +106,23 @@ describe('a recording beside kube-controller-manager', () => {
 
   it('has no text of the cluster', () => {
     assert.ok(!/canary|10\.7\.0\./i.test(zstdDecompressSync(readFileSync(path)).toString()));
+  });
+
+  it('is played by tune, which compares and recommends nothing from so few changes', async () => {
+    const flags = [`--from=${path}`, '--controller=kube-controller-manager', '-o', 'json'];
+    const child = spawn(process.execPath, [BIN, 'tune', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [status] = (await once(child, 'close')) as [number];
+    const { from, backTest, refusals, recommendation } = JSON.parse(said) as Answer;
+    assert.equal(status, 1);
+    assert.ok(from.isRecording && from.changes >= PODS, said);
+    assert.ok(backTest!.comparisons.length > 0, said);
+    assert.ok(
+      refusals.some((why) => why.endsWith('fewer than 1000 say too little')),
+      said,
+    );
+    assert.equal(recommendation, null);
   });
 
   it('gets advice from its metrics, of both controllers', async () => {
