@@ -34,17 +34,17 @@ test('alerts and dashboard ask for metrics and labels that there are', () => {
   }
 });
 
-test('each alert says what to do, and where in the manual more stands', () => {
-  const manual = readFileSync(join(import.meta.dirname, '..', 'docs/manual.md'), 'utf8');
-  const sections = [...manual.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-    title!
-      .toLowerCase()
-      .replaceAll(/[^\w -]/g, '')
-      .replaceAll(' ', '-'),
-  );
+test('each alert says what to do, and where in manual or runbook more stands', () => {
+  const sections = ['docs/manual.md', 'docs/runbook.md'].flatMap((path) => {
+    const text = readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+    return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) => {
+      const words = title!.toLowerCase().replaceAll(/[^\w -]/g, '');
+      return `${path}#${words.replaceAll(' ', '-')}`;
+    });
+  });
   assert.ok(alerts().length >= 6);
   for (const { alert, annotations } of alerts()) {
-    const [, section] = /^[A-Z].{20,}: docs\/manual\.md#([\w-]+)$/.exec(annotations.runbook) ?? [];
+    const [, section] = /^[A-Z].{20,}: (docs\/\w+\.md#[\w-]+)$/.exec(annotations.runbook) ?? [];
     assert.ok(sections.includes(section ?? ''), `${alert}: ${annotations.runbook}`);
   }
 });

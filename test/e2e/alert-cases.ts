@@ -75,6 +75,20 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdNoLeader -'],
   },
   {
+    title: 'the leader waits to take over, with something due for over five minutes',
+    series: {
+      ...A_LEADS,
+      [`endpointd_take_over_longest_due_seconds{${A}}`]: '0x30 0+60x30',
+      [`endpointd_take_over_longest_due_seconds{${B}}`]: '0x60',
+    },
+    firing: ['EndpointdTakeOverStuck 10.0.0.1:10267'],
+  },
+  {
+    title: 'the leader waits to take over, and something becomes due again and again: none',
+    series: { ...A_LEADS, [`endpointd_take_over_longest_due_seconds{${A}}`]: '0x30 0+60x5 0+60x25' },
+    firing: [],
+  },
+  {
     title: 'one replica is down, and the other one leads',
     series: {
       [`up{${A}}`]: '1x60',

@@ -60,9 +60,12 @@ describe('alerts and dashboard', () => {
     await createService(world, 'big', { labels: BIG });
     await createService(world, 'web');
     await createPod(world, 'web-1', { ip: '10.1.1.1', labels: { app: 'web' } });
-    const leader = await startEndpointd(place, ['--leader-elect=true', '--max-batch-bytes=65536']);
-    const standby = await startEndpointd(place, ['--leader-elect=true', '--max-batch-bytes=65536']);
+    // Nobody writes here under that name, so the leader begins as soon as it may.
+    const flags = ['--leader-elect=true', '--max-batch-bytes=65536', '--take-over-from=nobody', '--take-over-after=1s'];
+    const leader = await startEndpointd(place, flags);
+    const standby = await startEndpointd(place, flags);
     replicas = [leader, standby];
+    await until(async () => (sumOf(await scraped(leader), 'endpointd_writes_total') ?? 0) > 0);
     await until(async () => (await scraped(leader)).has('endpointd_stuck_service'));
     await setReady(world, 'web-1', false);
     await until(async () => (sumOf(await scraped(leader), 'endpointd_pod_change_duration_seconds_count') ?? 0) > 0);

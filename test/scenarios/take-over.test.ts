@@ -130,6 +130,35 @@ describe('while the manager writes, endpointd', () => {
     assert.deepEqual(new Set(lines(endpointd, WAITS).slice(1)), new Set([`${WAITS}: nothing is due, so it waits on`]));
   });
 
+  it('warns when the manager leaves some controllers on, and says which', () => {
+    const { manager, endpointd } = world();
+    setReady(manager, 'api', false);
+    manager.run(5000);
+    // Its slices are switched off: that of `api` stays behind.
+    manager.refuse = ({ path, method }) => (method !== 'GET' && path.includes('/endpointslices') ? 503 : 0);
+    setReady(manager, 'api', true);
+    for (let i = 0; i < 30; i++) {
+      setReady(manager, 'web', i % 2 === 1);
+      manager.run(10_000);
+    }
+    assert.deepEqual(written(endpointd), []);
+    const told = endpointd.logLines.filter(({ message }) => message.startsWith(WAITS));
+    assert.deepEqual(
+      told.map(({ level, fields }) => [level, fields?.['managerStillWrites']]),
+      [
+        ['info', undefined],
+        ['info', undefined],
+        ['info', undefined],
+        ['warning', 'endpoints'],
+        ['warning', 'endpoints'],
+        ['warning', 'endpoints'],
+      ],
+    );
+    assert.match(told[5]!.message, /the manager still writes objects of some controllers/);
+    assert.match(String(told[5]!.fields?.['managerWrote']), /endpoints \d+m?s ago, endpointslice 4m\d+s ago/);
+    assert.ok(metric(endpointd, 'endpointd_take_over_longest_due_seconds') > 290);
+  });
+
   it('cold, fills its caches and waits as well', () => {
     const { manager, endpointd } = world('cold');
     assert.equal(hasBegun(endpointd), false);

@@ -329,7 +329,7 @@ function noteForHandOver(state: ControllerState, object: ObjectState, content: O
   const { leadership } = state;
   if (content === null || leadership === null || hasTakenOver(leadership)) return;
   const unit = writerOfObject(object);
-  if (unit !== undefined && isWanted(unit)) noteObjectWritten(leadership, content, now);
+  if (unit !== undefined && isWanted(unit)) noteObjectWritten(leadership, unit, content, now);
 }
 
 /** A write was refused with 409: somebody else was faster. What the object is now will tell who it was. */

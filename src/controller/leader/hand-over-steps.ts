@@ -11,7 +11,7 @@ import { noteUncertain } from '../syncs/planner-view.ts';
 import { keyOf, type Unit } from '../caches/service-state.ts';
 import { roughDuration } from '../../lib/duration.ts';
 import { renewNow } from './elector.ts';
-import { handOverFields, ripeAtMs, WAITING, type HandOver } from './hand-over.ts';
+import { handOverFields, ripeAtMs, stillWritten, waitsTooLong, WAITING, type HandOver } from './hand-over.ts';
 import type { Leadership } from './leadership.ts';
 
 const TELL_EVERY_MS = 60_000;
@@ -72,12 +72,20 @@ function decide({ outbox }: ControllerState, handOver: HandOver, unit: Unit, now
 function tellWaiting({ outbox, reflectors }: ControllerState, handOver: HandOver, now: Now): void {
   if (now.nowMs < handOver.tellAtMs) return;
   handOver.tellAtMs = now.nowMs + TELL_EVERY_MS;
-  const message = !areWatchesUp(reflectors)
-    ? 'Holds the Lease and writes nothing: its caches are not up to date'
-    : handOver.due.size === 0
-      ? 'Holds the Lease and writes nothing: nothing is due, so it waits on'
-      : 'Holds the Lease and writes nothing: it waits until the manager leaves something undone';
-  outbox.log('info', 0, message, handOverFields(handOver, now));
+  const isLong = waitsTooLong(handOver, now);
+  const still = stillWritten(handOver, now);
+  outbox.log(isLong ? 'warning' : 'info', 0, `Holds the Lease and writes nothing: ${why()}`, {
+    ...handOverFields(handOver, now),
+    ...(isLong ? { managerStillWrites: still.length === 0 ? 'none' : still.join(', ') } : {}),
+  });
+
+  function why(): string {
+    if (!areWatchesUp(reflectors)) return 'its caches are not up to date';
+    if (handOver.due.size === 0) return 'nothing is due, so it waits on';
+    return isLong && still.length > 0
+      ? 'nobody writes what is due, and the manager still writes objects of some controllers: switch them off there'
+      : 'it waits until the manager leaves something undone';
+  }
 }
 
 function nextMs(handOver: HandOver, now: Now): number {

@@ -23,8 +23,8 @@ export interface TakeOverOptions {
 export interface HandOver extends TakeOverOptions {
   /** Units with planned writes, by the monotonic ms since when; the longest due first. */
   readonly due: Map<Unit, number>;
-  /** Monotonic ms at which a write of the other controller was seen last; -Infinity = none was. */
-  wroteAtMs: number;
+  /** Monotonic ms at which a write of the manager was seen last, by the controller whose object it was. */
+  readonly wroteAtMs: Map<string, number>;
   step: HandOverStep;
   /** Monotonic ms of the next line for the log. */
   tellAtMs: number;
@@ -53,8 +53,11 @@ export const WAITING: HandOverStep = { name: 'waiting', notBeforeMs: -Infinity }
 /** The value is the controller that endpointd has taken over from. Who removes it makes the next leader wait again. */
 export const TOOK_OVER_ANNOTATION = 'endpointd/took-over-from';
 
+/** In units of `afterMs`. */
+const TOO_LONG = 5;
+
 export function createHandOver(options: TakeOverOptions): HandOver {
-  return { ...options, due: new Map(), wroteAtMs: -Infinity, step: WAITING, tellAtMs: -Infinity };
+  return { ...options, due: new Map(), wroteAtMs: new Map(), step: WAITING, tellAtMs: -Infinity };
 }
 
 /** Whether endpointd has taken over, this process or one before: who holds the Lease writes. */
@@ -67,9 +70,15 @@ export function hasTakenOver({ handOver, elector }: HandOverHolder): boolean {
   return step.name === 'decided' && phase.name === 'leader' && phase.confirmed.nowMs >= step.atMs;
 }
 
-/** Takes a state of one of the objects that endpointd would write. */
-export function noteObjectWritten({ handOver }: HandOverHolder, content: ObjectBytes, now: Now): void {
-  if (handOver !== null && lastWriters(content).names.includes(handOver.from)) handOver.wroteAtMs = now.nowMs;
+/** Takes a state of one of the objects that endpointd would write for the unit. */
+export function noteObjectWritten(
+  { handOver }: HandOverHolder,
+  { controller }: Unit,
+  content: ObjectBytes,
+  now: Now,
+): void {
+  if (handOver !== null && lastWriters(content).names.includes(handOver.from))
+    handOver.wroteAtMs.set(controller.name, now.nowMs);
 }
 
 /**
@@ -96,17 +105,29 @@ export function noteDue(
 /** Monotonic ms at which the longest due has been so for the whole time; Infinity = nothing is due. */
 export function ripeAtMs({ due, wroteAtMs, afterMs }: HandOver): number {
   const [longest] = due.values();
-  return longest === undefined ? Infinity : Math.max(longest, wroteAtMs) + afterMs;
+  return longest === undefined ? Infinity : Math.max(longest, ...wroteAtMs.values()) + afterMs;
+}
+
+/** Something has been due for so long that somebody should look: the hand-over is stuck, or about to be. */
+export function waitsTooLong({ due, afterMs }: HandOver, now: Now): boolean {
+  const [longest] = due.values();
+  return longest !== undefined && now.nowMs - longest > TOO_LONG * afterMs;
+}
+
+/** The controllers whose objects the manager still writes, by name: each of them puts the begin off for all. */
+export function stillWritten({ wroteAtMs, afterMs }: HandOver, now: Now): string[] {
+  return [...wroteAtMs].filter(([, atMs]) => now.nowMs - atMs < afterMs).map(([name]) => name);
 }
 
 /** For the line in the log. */
 export function handOverFields({ from, due, wroteAtMs, afterMs }: HandOver, now: Now): Record<string, string | number> {
   const [longest] = due.values();
+  const wrote = [...wroteAtMs].map(([name, atMs]) => `${name} ${roughDuration(now.nowMs - atMs)} ago`);
   return {
     manager: from,
     due: due.size,
     ...(longest === undefined ? {} : { longestDue: roughDuration(now.nowMs - longest) }),
-    managerWrote: wroteAtMs === -Infinity ? 'not seen' : `${roughDuration(now.nowMs - wroteAtMs)} ago`,
+    managerWrote: wrote.length === 0 ? 'not seen' : wrote.join(', '),
     after: roughDuration(afterMs),
   };
 }
