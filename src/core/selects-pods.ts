@@ -13,7 +13,7 @@ export function selectsPods(service: ServiceRecord): boolean {
   return whyNoPods(service) === null;
 }
 
-function whyNoPods(service: ServiceRecord): Unplanned | null {
+function whyNoPods(service: Pick<ServiceRecord, 'type' | 'selector'>): Unplanned | null {
   if (service.type === 'ExternalName') return 'external-name';
   return service.selector === null ? 'no-selector' : null;
 }
@@ -22,11 +22,14 @@ function whyNoPods(service: ServiceRecord): Unplanned | null {
  * Why the Service is not planned; null = it is.
  * @param optOutLabel '' = there is no such label
  */
-export function whyUnplanned(service: ServiceRecord, optOutLabel: string): Unplanned | null {
+export function whyUnplanned(
+  service: Pick<ServiceRecord, 'type' | 'selector' | 'labels'>,
+  optOutLabel: string,
+): Unplanned | null {
   return isOptedOut(service, optOutLabel) ? 'opted-out' : whyNoPods(service);
 }
 
 /** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
-export function isOptedOut({ labels }: ServiceRecord, optOutLabel: string): boolean {
+export function isOptedOut({ labels }: Pick<ServiceRecord, 'labels'>, optOutLabel: string): boolean {
   return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

@@ -4,6 +4,7 @@
  */
 import { parseJsonObject, readTimeSeconds } from './codec.ts';
 import { createReader, readLength, readTag, readUtf8, skipField, type ProtoReader } from './protobuf.ts';
+import type { ObjectSource } from './source.ts';
 import { tagOf } from './tags.ts';
 import { parseTime } from './time.ts';
 
@@ -27,6 +28,14 @@ export interface FieldManager {
  */
 export function fieldManagers(encoding: 'protobuf' | 'json', bytes: Uint8Array): readonly FieldManager[] {
   return encoding === 'protobuf' ? managersOfMessage(bytes) : managersOfJson(parseJsonObject(bytes));
+}
+
+/**
+ * In the order of the object.
+ * @throws DecodeError
+ */
+export function fieldManagersOf(source: ObjectSource): readonly FieldManager[] {
+  return source.encoding === 'protobuf' ? managersOfMessage(source.bytes) : managersOfJson(source.value);
 }
 
 function managersOfMessage(bytes: Uint8Array): FieldManager[] {

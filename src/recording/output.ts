@@ -4,7 +4,7 @@
  */
 import { decodeMessage, encodeBare } from '../kube/codec.ts';
 import { labelsGet } from '../kube/labels.ts';
-import { fieldManagers } from '../kube/managed-fields.ts';
+import { fieldManagersOf } from '../kube/managed-fields.ts';
 import {
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,
@@ -108,10 +108,7 @@ export function createOutputReader(slots = 2 ** 17): OutputReader {
       const { kind, apiVersion } = source;
       const isJson = source.encoding === 'json';
       const bytes = isJson ? encodeBare({ ...source.value, kind, apiVersion }) : source.bytes;
-      const managers = fieldManagers(
-        source.encoding,
-        isJson ? Buffer.from(JSON.stringify({ metadata: metadataOf(source.value) })) : bytes,
-      );
+      const managers = fieldManagersOf(source);
       const { namespace, name, uid, resourceVersion, labels, leaderElection } = projectOutput(
         { encoding: 'protobuf', kind, apiVersion, bytes },
         strings,
@@ -124,12 +121,8 @@ export function createOutputReader(slots = 2 ** 17): OutputReader {
   };
 }
 
-function metadataOf(value: object): unknown {
-  return (value as { metadata?: unknown }).metadata ?? {};
-}
-
 /** Where no managedFields are kept, the label of the controllers shows that they are the writers. */
-function writersOf(managers: ReturnType<typeof fieldManagers>, labels: Labels): Writers {
+function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels): Writers {
   const writers = { controllersAt: 0, othersAt: 0 };
   const isManaged = labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
   if (managers.length === 0 && (isManaged || MANAGED_SLICES.has(labelsGet(labels, SLICE_MANAGED_BY_LABEL) ?? ''))) {

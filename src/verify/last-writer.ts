@@ -1,4 +1,4 @@
-import { fieldManagers } from '../kube/managed-fields.ts';
+import { fieldManagersOf } from '../kube/managed-fields.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import { CONTROLLER_MANAGERS } from './listed.ts';
 
@@ -7,9 +7,7 @@ import { CONTROLLER_MANAGERS } from './listed.ts';
  * not tell.
  */
 export function lastWriter(source: ObjectSource): string {
-  const { encoding } = source;
-  const bytes = encoding === 'protobuf' ? source.bytes : Buffer.from(JSON.stringify(source.value), 'utf8');
-  const managers = fieldManagers(encoding, bytes);
+  const managers = fieldManagersOf(source);
   const newest = Math.max(0, ...managers.map(({ time }) => time));
   const last = managers.filter(({ time }) => time === newest).map(({ manager }) => manager);
   return last.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? last[0] ?? '';

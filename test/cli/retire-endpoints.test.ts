@@ -5,9 +5,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import type { Asker } from '../../src/node/asker.ts';
 import { startServe, type ServeProcess } from '../support/serve-process.ts';
 import { labelsFromRecord } from '../../src/kube/labels.ts';
+import { endpointsWithServices } from '../../src/cli/retire/retire-lists.ts';
 import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -18,9 +21,12 @@ describe('which Endpoints go', () => {
   const marks = (labels: Record<string, string>, annotations: Record<string, string> = {}) => ({
     labels: labelsFromRecord(labels),
     annotations: labelsFromRecord(annotations),
+    managers: [] as readonly string[],
   });
-  const withSelector = { type: 'ClusterIP', selector: labelsFromRecord({ app: 'web' }) };
-  const withoutSelector = { type: 'ClusterIP', selector: null };
+  const writtenBy = (...managers: string[]) => ({ ...marks({}), managers });
+  const withSelector = { type: 'ClusterIP', selector: labelsFromRecord({ app: 'web' }), labels: labelsFromRecord({}) };
+  const withoutSelector = { ...withSelector, selector: null };
+  const optedOut = { ...withSelector, labels: labelsFromRecord({ 'example.com/own': '' }) };
 
   const CASES = [
     ['labelled, with its Service', marks(LABEL), withSelector, true],
@@ -32,10 +38,53 @@ describe('which Endpoints go', () => {
     ['without a label, made by hand', marks({}), withoutSelector, false],
     ['without a label and without a Service', marks({}), null, false],
     ['the lock of a leader election', marks(LABEL, LEADER), withSelector, false],
+    ['without a label, and its Service is opted out', marks({}), optedOut, false],
+    ['labelled, and its Service is opted out', marks(LABEL), optedOut, false],
+    ['without a label, written by another program alone', writtenBy('consul', 'kubectl'), withSelector, false],
+    [
+      'without a label, written by the manager and others',
+      writtenBy('kubectl', 'kube-controller-manager'),
+      withSelector,
+      true,
+    ],
+    ['without a label, written by endpointd', writtenBy('endpointd'), withSelector, true],
+    ['labelled, last of all by another program', { ...marks(LABEL), managers: ['kubectl'] }, withSelector, true],
   ] as const;
   for (const [title, endpoints, service, goes] of CASES) {
-    it(`${title}: ${goes ? 'goes' : 'stays'}`, () => assert.equal(fateOf(endpoints, service).goes, goes));
+    it(`${title}: ${goes ? 'goes' : 'stays'}`, () => {
+      assert.equal(fateOf(endpoints, service, 'example.com/own').goes, goes);
+    });
   }
+
+  it('the reason tells opted out, and written by others, apart', () => {
+    assert.equal(fateOf(marks({}), optedOut, 'example.com/own').why, 'opted out');
+    assert.equal(fateOf(writtenBy('consul'), withSelector, '').why, 'another program wrote it');
+  });
+
+  it('without --opt-out-label no label opts out', () => {
+    assert.equal(fateOf(marks({}), optedOut, '').goes, true);
+  });
+
+  it('the names of the writers come with the list', async () => {
+    const metadata = { namespace: 'shop', name: 'web', managedFields: [{ manager: 'consul' }, { manager: 'kubectl' }] };
+    const lists: Record<string, object> = {
+      '/api/v1/endpoints?limit=500': { kind: 'EndpointsList', apiVersion: 'v1', metadata: {}, items: [{ metadata }] },
+      '/api/v1/services?limit=500': { kind: 'ServiceList', apiVersion: 'v1', metadata: {}, items: [] },
+    };
+    const ask: Asker = ({ path }) =>
+      Promise.resolve({
+        type: 'response',
+        id: 1,
+        status: 200,
+        contentType: 'application/json',
+        body: Buffer.from(JSON.stringify(lists[path])),
+        retryAfterSeconds: 0,
+        priorityLevel: '',
+      });
+    const found = [];
+    for await (const { endpoints } of endpointsWithServices(ask, '', '')) found.push(endpoints.managers);
+    assert.deepEqual(found, [['consul', 'kubectl']]);
+  });
 
   it('a write is a controller by its label or its writer, unless it renews a lock', () => {
     assert.equal(isControllerWrite(marks(LABEL), false), true);
@@ -190,6 +239,52 @@ describe('endpointd retire-endpoints', () => {
     const [status] = (await once(child, 'exit')) as [number];
     assert.equal(status, 1);
     assert.equal((await left()).length, 3);
+  });
+
+  /** Until the object has gone, or the command has ended without. */
+  const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
+    const command = { over: false };
+    void ended.then(() => (command.over = true));
+    while (!command.over && (await left()).includes(path)) await sleep(20);
+  };
+
+  async function namespaceOf(namespace: string, names: readonly string[]): Promise<void> {
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    for (const name of names) {
+      await service(namespace, name, { app: name });
+      await endpoints(namespace, name, {});
+    }
+  }
+
+  it('waits after the first deletion of an object that has a Service', async () => {
+    await namespaceOf('idle', ['first', 'second']);
+    await endpoints('idle', 'an-orphan', LABEL);
+    const ended = retire('--delete', '-n', 'idle', '--quiet-for=2s', '--qps=1000');
+    await gone('idle/endpoints/first', ended);
+    await endpoints('idle', 'first', LABEL);
+    const { status, stdout, stderr } = await ended;
+    assert.equal(status, 1, stderr);
+    assert.match(stdout, /^deleted: idle\/an-orphan .*\ndeleted: idle\/first .*\n$/);
+    const idle = (await left()).filter((path) => path.startsWith('idle/'));
+    assert.deepEqual(idle, ['idle/endpoints/first', 'idle/endpoints/second']);
+  });
+
+  it('leaves alone what is opted out, also when that is said after the list was read', async () => {
+    await namespaceOf('own', ['first', 'late', 'opted']);
+    const optOut = (name: string): Promise<unknown> => {
+      const body = { metadata: { labels: { 'example.com/own': '' } } };
+      const path = `/api/v1/namespaces/own/services/${name}`;
+      return client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    };
+    await optOut('opted');
+    const ended = retire('--delete', '-n', 'own', '--quiet-for=2s', '--opt-out-label=example.com/own');
+    await gone('own/endpoints/first', ended);
+    await optOut('late');
+    const { status, stderr } = await ended;
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^1 stay: opted out$/m);
+    const own = (await left()).filter((path) => path.startsWith('own/'));
+    assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
   });
 
   it('says in one line what it cannot read', async () => {

@@ -2,7 +2,6 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpointsPath, servicePath } from '../../kube/key.ts';
 import { JSON_TYPE } from '../../kube/media-type.ts';
-import type { MetaRecord } from '../../kube/object-meta.ts';
 import { projectService } from '../../kube/project.ts';
 import { isNotFound } from '../../kube/status.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
@@ -14,9 +13,9 @@ import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
 import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
-import { SERVER_FLAGS } from '../flags/flags.ts';
+import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { createProgress, type Progress } from '../progress.ts';
-import { collectionPath, endpointsWithServices, failureOf } from './retire-lists.ts';
+import { collectionPath, endpointsWithServices, failureOf, type WrittenMeta } from './retire-lists.ts';
 import { fateOf } from './retire-rules.ts';
 import { watchWrites, type WriteWatch } from './retire-watch.ts';
 import { openServer } from '../server.ts';
@@ -31,11 +30,16 @@ const FLAGS = {
     help: 'only Endpoints with these labels, as kubectl writes them: the labels of their Services',
     short: 'l',
   },
+  'opt-out-label': {
+    kind: BEYOND_UPSTREAM_FLAGS['opt-out-label'].kind,
+    default: BEYOND_UPSTREAM_FLAGS['opt-out-label'].default,
+    help: "keep the Endpoints of Services that have this label, whatever its value: as endpointd's flag of that name",
+  },
   qps: { kind: number(0.1, 1000), default: '20', help: 'most deletions a second' },
   'quiet-for': {
     kind: duration(1000),
     default: '30s',
-    help: 'how long no controller may write Endpoints before the first deletion, and again after it',
+    help: 'how long no controller may write Endpoints before the first deletion, and again after the first that a controller would undo',
   },
   output: {
     kind: choice('<format>', ['text', 'json']),
@@ -70,6 +74,8 @@ interface Retiring {
   /** How many objects had which fate. */
   readonly counts: Map<string, number>;
   deletions: number;
+  /** A deletion that a running controller would have undone has had its time. */
+  controllersTried: boolean;
 }
 
 /**
@@ -86,7 +92,15 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
     const ask = createAsker(server.transport);
     const path = collectionPath(options.namespace, 'endpoints');
     const watch = watchWrites(server.transport, path, await versionOf(ask, path));
-    const retiring: Retiring = { options, ask, watch, progress, counts: new Map(), deletions: 0 };
+    const retiring: Retiring = {
+      options,
+      ask,
+      watch,
+      progress,
+      counts: new Map(),
+      deletions: 0,
+      controllersTried: false,
+    };
     const stopped = await retire(retiring);
     for (const [fate, count] of retiring.counts) progress.done(`${count} ${fate}`);
     if (stopped !== '') progress.done(`Stopped: ${printable(stopped)}`);
@@ -103,7 +117,7 @@ async function retire(retiring: Retiring): Promise<string> {
   // Without --delete the list is what was asked for, whoever writes.
   if (options.delete && obstacle(retiring) !== '') return obstacle(retiring);
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
-    const fate = fateOf(endpoints, service);
+    const fate = fateOf(endpoints, service, options.optOutLabel);
     if (fate.goes && options.delete && obstacle(retiring) !== '') return obstacle(retiring);
     const became = !fate.goes ? 'stay' : options.delete ? await remove(retiring, endpoints) : 'would go';
     const what = `${became}: ${fate.why}`;
@@ -144,10 +158,11 @@ const BUSY_TRIES_MAX = 10;
 const BUSY_SECONDS = 1;
 
 /** What became of the object. @throws StartError when the server refuses for a reason that others would meet too */
-async function remove(retiring: Retiring, endpoints: MetaRecord): Promise<string> {
+async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<string> {
   const { namespace, name, uid, resourceVersion } = endpoints;
   // The list of Services may be minutes old, and who took a selector away has the Endpoints in hand now.
-  const fate = fateOf(endpoints, await serviceNow(retiring, namespace, name));
+  const service = await serviceNow(retiring, namespace, name);
+  const fate = fateOf(endpoints, service, retiring.options.optOutLabel);
   if (!fate.goes) return 'stay, since a moment ago';
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
   const reply = await patiently(retiring, {
@@ -163,14 +178,19 @@ async function remove(retiring: Retiring, endpoints: MetaRecord): Promise<string
     throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}`));
   }
   retiring.deletions += 1;
-  await pace(retiring);
+  await pace(retiring, service !== null);
   return 'deleted';
 }
 
-/** A controller that was idle makes the first object anew: nothing else goes until that has had its time. */
-async function pace(retiring: Retiring): Promise<void> {
-  if (retiring.deletions === 1) await quiet(retiring);
-  else await sleep(1000 / retiring.options.qps);
+/**
+ * A controller that was idle makes the object of a Service anew: after the first such deletion nothing else goes until
+ * that has had its time. An object without a Service shows nothing, because no controller wants it.
+ */
+async function pace(retiring: Retiring, hasService: boolean): Promise<void> {
+  if (hasService && !retiring.controllersTried) {
+    retiring.controllersTried = true;
+    await quiet(retiring);
+  } else await sleep(1000 / retiring.options.qps);
   retiring.progress.show(`${retiring.deletions} Endpoints deleted`);
 }
 
@@ -195,7 +215,7 @@ async function patiently({ ask }: Retiring, question: Parameters<Asker>[0]): Pro
   }
 }
 
-function lineOf({ output }: RetireOptions, endpoints: MetaRecord, became: string, why: string): string {
+function lineOf({ output }: RetireOptions, endpoints: WrittenMeta, became: string, why: string): string {
   const { namespace, name, uid, resourceVersion } = endpoints;
   if (output === 'json') return `${printableJson({ namespace, name, uid, resourceVersion, became, why }, 0)}\n`;
   return printable(`${became}: ${namespace}/${name} (${why})`) + '\n';

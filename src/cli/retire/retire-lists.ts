@@ -1,6 +1,7 @@
 /** Endpoints and their Services, side by side: two lists in the order of their keys, of which one page each is kept. */
 import { projectService } from '../../kube/project.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
+import { fieldManagersOf } from '../../kube/managed-fields.ts';
 import { ACCEPT, ACCEPT_METADATA_LIST } from '../../kube/media-type.ts';
 import { type MetaRecord, projectMeta } from '../../kube/object-meta.ts';
 import { readStatus } from '../../kube/status.ts';
@@ -20,8 +21,13 @@ interface ListOf {
   readonly labelSelector: string;
 }
 
+export interface WrittenMeta extends MetaRecord {
+  /** Names of those who have written the object, by its managedFields; none = they are not told. */
+  readonly managers: readonly string[];
+}
+
 export interface EndpointsWithService {
-  readonly endpoints: MetaRecord;
+  readonly endpoints: WrittenMeta;
   readonly service: ServiceRecord | null;
 }
 
@@ -61,10 +67,13 @@ async function* endpointsOf(
   ask: Asker,
   namespace: string,
   labelSelector: string,
-): AsyncGenerator<MetaRecord, void, void> {
+): AsyncGenerator<WrittenMeta, void, void> {
   const path = collectionPath(namespace, 'endpoints');
   for await (const page of pages(ask, { path, accept: ACCEPT_METADATA_LIST, labelSelector })) {
-    yield* page.items.map(projectMeta);
+    yield* page.items.map((item) => {
+      const managers = fieldManagersOf(item).map(({ manager }) => manager);
+      return Object.assign(projectMeta(item), { managers });
+    });
   }
 }
 
