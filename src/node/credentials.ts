@@ -40,25 +40,30 @@ const PLUGIN_REFRESH_MS = 10_000;
  * in it are renewed without a restart. One that is caught half-written is an error, and the last access stays in use.
  */
 export function createCredentials(config: CredentialsConfig): Credentials {
-  let kubeconfigText: string | undefined;
-  let kubeconfig: Kubeconfig | undefined;
-  let plugin: AuthPlugin | undefined;
+  let last: ReadKubeconfig | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
 
-  async function readKubeconfig(): Promise<Kubeconfig> {
+  async function readKubeconfig(): Promise<ReadKubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
-    if (kubeconfig === undefined || text !== kubeconfigText) {
-      kubeconfig = await parseKubeconfig(config.kubeconfig, text);
-      kubeconfigText = text;
-      plugin = needsPlugin(kubeconfig.user) ? createAuthPlugin(kubeconfig) : undefined;
+    if (last?.text !== text) {
+      const kubeconfig = await parseKubeconfig(config.kubeconfig, text);
+      last = { text, kubeconfig, plugin: needsPlugin(kubeconfig.user) ? createAuthPlugin(kubeconfig) : undefined };
     }
-    return kubeconfig;
+    return last;
+  }
+
+  /** One after another: two reads of a new file would make two plugins, and both would spend its refresh token. */
+  function readInTurn(): Promise<ReadKubeconfig> {
+    const read = turn.then(readKubeconfig);
+    turn = read.catch(() => undefined);
+    return read;
   }
 
   async function accessNow(why: 'refresh' | 'unauthorized'): Promise<Access> {
     if (config.kubeconfig !== '') {
-      const current = await readKubeconfig();
+      const { kubeconfig, plugin } = await readInTurn();
       const fromPlugin = plugin === undefined ? null : await plugin(why === 'unauthorized');
-      return kubeconfigAccess(current, fromPlugin, config);
+      return kubeconfigAccess(kubeconfig, fromPlugin, config);
     }
     if (config.master !== '')
       return access(parseServer(config.master, '--master'), null, NO_TLS, {}, config, '--master');
@@ -79,9 +84,15 @@ export function createCredentials(config: CredentialsConfig): Credentials {
     read,
     reading: () => reads > 0,
     get refreshMs() {
-      return plugin === undefined ? FILES_REFRESH_MS : PLUGIN_REFRESH_MS;
+      return last?.plugin === undefined ? FILES_REFRESH_MS : PLUGIN_REFRESH_MS;
     },
   };
+}
+
+interface ReadKubeconfig {
+  readonly text: string;
+  readonly kubeconfig: Kubeconfig;
+  readonly plugin: AuthPlugin | undefined;
 }
 
 const NO_TLS: TlsMaterial = { ca: null, cert: null, key: null, serverName: null, verify: true };

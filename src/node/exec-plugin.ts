@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { CredentialsError } from './credentials-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { runCommand, type Command } from './run-command.ts';
 
@@ -21,11 +22,15 @@ export function createExecPlugin(
   const apiVersion = checkedApiVersion(exec, `kubeconfig ${kubeconfig.path}: exec`);
   let last: ExecCredentials | undefined;
 
-  return async (fresh) => {
-    if (last !== undefined && !fresh && Date.now() < last.expiresAtMs) return last.credentials;
+  const renew = oneAtATime(async () => {
     const command = await commandOf(kubeconfig, exec, apiVersion, msMax);
     last = credentialsOf(await runCommand(command), apiVersion);
     return last.credentials;
+  });
+
+  return async (fresh) => {
+    if (last !== undefined && !fresh && Date.now() < last.expiresAtMs) return last.credentials;
+    return await renew();
   };
 }
 

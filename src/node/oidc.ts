@@ -6,6 +6,7 @@ import type { Configuration, TokenEndpointResponse } from 'openid-client';
 import { CredentialsError } from './credentials-error.ts';
 import { failureMessage } from './failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { proxyFromEnvironment } from './proxy-env.ts';
 
@@ -24,7 +25,8 @@ export function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
   let refreshToken = config['refresh-token'] ?? '';
   let issuer: Promise<Issuer> | undefined;
 
-  async function renew(): Promise<void> {
+  // Issuers that take a refresh token once withdraw the login of who sends it twice.
+  const renew = oneAtATime(async () => {
     if (refreshToken === '') {
       const why = idToken === '' ? 'no id-token' : `the id-token has expired at ${expiryText(idToken)}`;
       throw new CredentialsError(`${atOf(kubeconfig)}: ${why} and there is no refresh-token: log in again`);
@@ -35,7 +37,7 @@ export function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
     if (answer.id_token === undefined) throw new Error('the answer of the issuer has no id_token');
     idToken = answer.id_token;
     refreshToken = answer.refresh_token ?? refreshToken;
-  }
+  });
 
   return async (fresh): Promise<PluginCredentials> => {
     const isValid = expiryMs(idToken) > Date.now() + EARLY_MS;

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
+import { diagnose, wordsOf } from '../../src/cli/rights/diagnosis.ts';
 import { startPreflight } from '../../src/cli/rights/preflight.ts';
 import { credentialsOf } from '../../src/cli/server.ts';
 import type { HealthCheck } from '../../src/controller/reports/health.ts';
@@ -94,7 +95,12 @@ function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`]): Found 
 }
 
 /** The line of the log, and of /readyz. */
-async function expectFound(what: RegExp, isFatal = true, flags?: readonly string[]): Promise<void> {
+async function expectFound(
+  what: RegExp,
+  isFatal = true,
+  flags?: readonly string[],
+  shown: RegExp = what,
+): Promise<void> {
   using found = look(flags);
   const line = await found.line(1);
   assert.match(line, /^warning: The API server cannot be used as it should: /);
@@ -102,7 +108,7 @@ async function expectFound(what: RegExp, isFatal = true, flags?: readonly string
   assert.ok(!line.includes('sesame') && !line.includes('\n'), line);
   const [server] = found.checks();
   assert.equal(server!.ok, !isFatal);
-  assert.match(server!.message, what);
+  assert.match(server!.message, shown);
 }
 
 function tlsKubeconfig(server: StubServer, authority: string, more: object = {}, user?: object): void {
@@ -191,15 +197,23 @@ describe('a look at the API server', () => {
     const go = { status: 400, body: 'Client sent an HTTP request to an HTTPS server.\n', headers: {} };
     await using secure = await startStub(() => ({ ...go, headers: { 'content-type': 'text/plain' } }));
     writeKubeconfig({ server: secure.url });
-    await expectFound(/it answers 400 ".*" to \/version\. It speaks TLS: write https\. Mend "server"/);
+    await expectFound(
+      /it answers 400 ".*" to \/version\. It speaks TLS: write https\. Mend "server"/,
+      true,
+      undefined,
+      /it answers 400 to \/version\. It speaks TLS: write https\. Mend "server"/,
+    );
   });
 
-  it('finds a server that is no kube-apiserver', async () => {
+  it('finds a server that is no kube-apiserver, and shows its answer to the log alone', async () => {
     const page = { status: 200, body: '<html>\n<title>Sign in</title>', headers: { 'content-type': 'text/html' } };
     await using server = await startStub(() => page);
     writeKubeconfig({ server: `${server.url}/prefix` });
     await expectFound(
       /is no kube-apiserver: it answers 200 "<html> <title>Sign in<\/title>" to \/prefix\/version\. Mend/,
+      true,
+      undefined,
+      /is no kube-apiserver: it answers 200 to \/prefix\/version\. Mend/,
     );
   });
 
@@ -216,6 +230,17 @@ describe('a look at the API server', () => {
     await expectFound(/refuses the credentials \(401\): it does not know the token or certificate of the user in/);
     writeKubeconfig({ server: server.url }, {});
     await expectFound(/\(401\): the user in kubeconfig .* has no credentials: give it a token/);
+  });
+
+  it('says to give --kubeconfig where --master alone is not enough', async () => {
+    const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 5 });
+    await using secure = await startStub(apiServer(), tls);
+    const authority =
+      /the list of authorities of Node does not hold .*: give --kubeconfig with a "certificate-authority"/;
+    await expectFound(authority, true, [`--master=${secure.url}`]);
+    await using server = await startStub(() => refusal(401, 'Unauthorized', 'Unauthorized'));
+    const user = /--master without --kubeconfig has no credentials: give --kubeconfig with a user\.$/;
+    await expectFound(user, true, [`--master=${server.url}`]);
   });
 
   it('finds a clock that is wrong by the Date of the answer, and goes on', async () => {
@@ -241,7 +266,20 @@ describe('a look at the API server', () => {
     using found = look();
     writeFileSync(KUBECONFIG, '{"current-context": "lost", "contexts": []}');
     assert.match(await found.line(1), /current-context: "lost" is not among contexts.*last good credentials stay/);
-    assert.equal(found.checks()[0]!.ok, true);
+    const shown = { name: 'server', ok: true, message: 'credentials cannot be read: see the log' };
+    assert.deepEqual(found.checks()[0], shown);
+  });
+
+  it('tells what a command printed to the log, and not to everybody', async () => {
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'sh',
+      args: ['-c', 'echo hush >&2; exit 1'],
+    };
+    writeKubeconfig({ server: 'https://127.0.0.1:1' }, { exec });
+    using found = look();
+    assert.match(await found.line(1), /exec "sh" failed: hush\. The last good credentials stay in use\.$/);
+    assert.equal(found.checks()[0]!.message, 'credentials cannot be read: see the log');
   });
 
   it('says when it is over', async () => {
@@ -255,6 +293,43 @@ describe('a look at the API server', () => {
     status = 200;
     assert.equal(await found.line(2), 'info: The API server can be used as it should');
     assert.deepEqual(found.checks()[0], { name: 'server', ok: true, message: '' });
+  });
+});
+
+describe('a TLS alert of the server', () => {
+  const { cert, key } = selfSigned({ hosts: ['me'], nowMs: Date.now(), days: 5 });
+
+  /** What is said of it to a user with that certificate. */
+  function said(code: string, own: { readonly cert: string | null; readonly key: string | null }): string {
+    const tls = { ca: null, serverName: null, verify: true, ...own };
+    const access = { origin: 'https://10.0.0.1', basePath: '', proxyUrl: null, tls, headers: {} };
+    const version = { kind: 'failure', code, message: 'alert', certificate: null } as const;
+    const words = wordsOf({ kubeconfig: '/k', master: '' });
+    return diagnose({ access, words, nowMs: Date.now(), version, discovery: null })!.text;
+  }
+
+  for (const alert of ['SSLV3_ALERT_BAD_CERTIFICATE', 'TLSV1_ALERT_UNKNOWN_CA', 'TLSV1_ALERT_ACCESS_DENIED']) {
+    it(`is about the client certificate where one is sent: ${alert}`, () => {
+      assert.match(said(`ERR_SSL_${alert}`, { cert, key }), /refuses the client certificate: .* Mend the user in/);
+      const without = said(`ERR_SSL_${alert}`, { cert: null, key: null });
+      assert.match(without, /ends the TLS handshake: .* Mend "server" in/);
+    });
+  }
+
+  it('is about TLS itself otherwise, with a certificate or without', () => {
+    for (const own of [
+      { cert, key },
+      { cert: null, key: null },
+    ]) {
+      const version = said('ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', own);
+      assert.match(version, /ends the TLS handshake: alert \(ERR_.*\)\. Mend .*, or the TLS versions and ciphers/);
+      assert.doesNotMatch(version, /client certificate/);
+    }
+  });
+
+  it('may want a certificate where none is sent', () => {
+    const wanted = said('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', { cert: null, key: null });
+    assert.match(wanted, /wants a client certificate, and the user in kubeconfig \/k has none .*: give it a token/);
   });
 });
 
@@ -300,5 +375,22 @@ describe('a look at the rights', () => {
     denied = 'none';
     assert.equal(await found.line(2), 'info: No right is missing any more');
     assert.equal(found.checks()[1]!.message, '');
+  });
+
+  it('stays with what it knows while nobody can tell', async () => {
+    const denied = jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: false } }, 201);
+    const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+    await using server = await startStub(apiServer({ [reviews]: denied }));
+    await using silent = await startStub(apiServer({ [reviews]: refusal(403, 'Forbidden', 'not for you') }));
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    await found.line(1);
+    const { message } = found.checks()[1]!;
+    writeKubeconfig({ server: 'https://127.0.0.1:1' });
+    assert.match(await found.line(2), /^warning: .*Nobody listens/);
+    writeKubeconfig({ server: silent.url });
+    assert.equal(await found.line(3), 'info: The API server can be used as it should');
+    assert.equal(found.lines.length, 3);
+    assert.equal(found.checks()[1]!.message, message);
   });
 });

@@ -118,6 +118,17 @@ describe('endpointd check-rights', () => {
     });
   }
 
+  it('goes on asking after one right that an authorizer could not tell', async () => {
+    const failing = { allowed: false, evaluationError: 'webhook down' };
+    await using server = await startStub(
+      reviews(({ verb, resource }) => (`${verb} ${resource}` === 'get services' ? failing : { allowed: true })),
+    );
+    const { status, stdout } = await endpointd('check-rights', `--master=${server.url}`, ...FLAGS, '-o', 'json');
+    const { rights } = JSON.parse(stdout) as { rights: Record<string, string>[] };
+    const unknown = rights.filter(({ allowed }) => allowed === 'unknown');
+    assert.deepEqual([status, ...unknown.map(({ verb, resource }) => `${verb} ${resource}`)], [2, 'get services']);
+  });
+
   it('has status 2 where nobody answers, and for a kubeconfig that is not there', async () => {
     const nobody = await endpointd('check-rights', '--master=http://127.0.0.1:1');
     assert.equal(nobody.status, 2);

@@ -88,6 +88,17 @@ describe('the table of rights', () => {
     assert.ok(asOther.every(({ rule }) => rule.role.isBuiltIn !== true));
   });
 
+  it('has no ConfigMap of authorities where the flags name both files', () => {
+    const configMaps = (...flags: string[]): string[] =>
+      rightsOf(parseRunFlags(flags, () => undefined))
+        .filter(({ resource }) => resource === 'configmaps')
+        .map(({ verb }) => verb);
+    const [users, proxies] = ['--client-ca-file=/ca.crt', '--requestheader-client-ca-file=/front-proxy-ca.crt'];
+    assert.deepEqual(configMaps(users, proxies), []);
+    assert.deepEqual(configMaps(users), ['get']);
+    assert.deepEqual(configMaps(proxies), ['get']);
+  });
+
   it('has the Lease that the flags name, and none without leader election', () => {
     const named = rightsOf(
       parseRunFlags(['--leader-elect-resource-name=mine', '--leader-elect-resource-namespace=ours'], () => undefined),

@@ -138,6 +138,17 @@ describe('a command is told', () => {
   });
 });
 
+describe('a command', () => {
+  it('runs once for all who ask at the same time', async () => {
+    const runs = newPath();
+    const ask = await plugin(`echo run >> ${runs}; ${answering({ token: 't' })}`);
+    await Promise.all([ask(false), ask(true), ask(false)]);
+    assert.equal(readFileSync(runs, 'utf8'), 'run\n');
+    await ask(true);
+    assert.equal(readFileSync(runs, 'utf8'), 'run\nrun\n');
+  });
+});
+
 describe('the answer of a command', () => {
   it('may be a certificate and its key', async () => {
     const ask = await plugin(answering({ clientCertificateData: 'c', clientKeyData: 'k' }));

@@ -87,6 +87,21 @@ describe('oidc', () => {
     assert.match(grants[1]!, /refresh_token=second/);
   });
 
+  it('spends a refresh token once for reads at the same time', async () => {
+    const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
+    answer = () => ({ ...tokens('new', 3600, { refresh_token: 'second' }), afterMs: 50 });
+    assert.deepEqual(await Promise.all([sent(read), sent(read, 'unauthorized'), sent(read)]), ['new', 'new', 'new']);
+    assert.equal(grants.length, 1);
+  });
+
+  it('asks again after a renewal that failed', async () => {
+    const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
+    answer = () => jsonAnswer({ error: 'temporarily_unavailable' }, 400);
+    await assert.rejects(read('refresh'), /the issuer says temporarily_unavailable$/);
+    answer = () => tokens('new', 3600);
+    assert.equal(await sent(read), 'new');
+  });
+
   it('needs no id token to begin with', async () => {
     const read = reader({ 'refresh-token': 'first' });
     answer = () => tokens('new', 3600);

@@ -8,6 +8,8 @@ export interface StubAnswer {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Until it is sent. Default 0. */
+  readonly afterMs?: number;
 }
 
 export interface StubRequest {
@@ -31,7 +33,10 @@ export async function startStub(
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
       const reply = answer({ method, path: url, headers, body });
-      response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);
+      const headed = { 'content-type': 'application/json', ...reply.headers };
+      const send = (): unknown => response.writeHead(reply.status, headed).end(reply.body);
+      if (reply.afterMs === undefined) send();
+      else setTimeout(send, reply.afterMs);
     });
   };
   const server = tls === null ? createServer(listener) : createTlsServer(tls, listener);

@@ -19,14 +19,20 @@ const AT_ONCE = 4;
 
 /** In the order of `rights`. After one question that nobody answered the others are not asked. */
 export async function reviewRights(ask: Asker, rights: readonly Right[]): Promise<Reviewed[]> {
-  const reviewed: Reviewed[] = [];
+  const answers: Answer[] = [];
   for (let from = 0; from < rights.length; from += AT_ONCE) {
-    const lost = reviewed.find(({ verdict }) => verdict === 'unknown');
+    const lost = answers.find((answer) => 'failure' in answer);
     const some = rights.slice(from, from + AT_ONCE);
-    if (lost === undefined) reviewed.push(...(await Promise.all(some.map((right) => review(ask, right)))));
-    else reviewed.push(...some.map((right) => ({ right, verdict: lost.verdict, reason: lost.reason })));
+    if (lost === undefined) answers.push(...(await Promise.all(some.map((right) => review(ask, right)))));
+    else answers.push(...some.map(() => lost));
   }
-  return reviewed;
+  return rights.map((right, index) => reviewedOf(right, answers[index]!));
+}
+
+/** Of the rights that are needed everywhere together. */
+export function verdictOf(reviewed: readonly Reviewed[]): Reviewed['verdict'] {
+  const needed = reviewed.filter(({ right }) => right.rule.only === '').map(({ verdict }) => verdict);
+  return needed.includes('no') ? 'no' : needed.includes('unknown') ? 'unknown' : 'yes';
 }
 
 /** One line: which of the rights that are needed everywhere are missing, and where they are given; null = none is. */
@@ -40,11 +46,14 @@ export function missingRights(reviewed: readonly Reviewed[]): string | null {
   return `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
 }
 
-async function review(ask: Asker, right: Right): Promise<Reviewed> {
+function review(ask: Asker, right: Right): Promise<Answer> {
   const { verb, group, namespace, name } = right;
   const [resource, subresource = ''] = right.resource.split('/');
   const resourceAttributes = { verb, group, resource, subresource, namespace, name };
-  const answer = await post(ask, AUTHORIZATION, 'SelfSubjectAccessReview', { resourceAttributes });
+  return post(ask, AUTHORIZATION, 'SelfSubjectAccessReview', { resourceAttributes });
+}
+
+function reviewedOf(right: Right, answer: Answer): Reviewed {
   if ('failure' in answer) return { right, verdict: 'unknown', reason: answer.failure };
   const { allowed, reason = '', evaluationError = '' } = answer.status as Partial<AccessStatus>;
   if (allowed === true) return { right, verdict: 'yes', reason };

@@ -5,7 +5,7 @@ import { endNow } from '../../node/end-process.ts';
 import { writeReport } from '../../node/output.ts';
 import { onlySelfReviews } from '../../node/read-only-transport.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import { missingRights, reviewRights, reviewUser, type Reviewed } from './access-review.ts';
+import { missingRights, reviewRights, reviewUser, verdictOf, type Reviewed } from './access-review.ts';
 import { parseCheckRightsFlags, type RunOptions } from '../flags/flags.ts';
 import { qualified, rightsOf, ruleText } from './rights.ts';
 import { openServer } from '../server.ts';
@@ -39,9 +39,7 @@ export async function checkRights(args: readonly string[]): Promise<number> {
 async function look(server: string, ask: Asker, options: RunOptions): Promise<RightsReport> {
   const reviewed = await reviewRights(ask, rightsOf(options));
   const user = await reviewUser(ask);
-  const needed = reviewed.filter(({ right }) => right.rule.only === '').map(({ verdict }) => verdict);
-  const verdict = needed.includes('no') ? 'no' : needed.includes('unknown') ? 'unknown' : 'yes';
-  return { server, user, reviewed, verdict };
+  return { server, user, reviewed, verdict: verdictOf(reviewed) };
 }
 
 function textOf(report: RightsReport): string {

@@ -9,6 +9,8 @@ import type { Probe, ProbeAnswer, ProbeFailure } from '../../node/server-probe.t
 export interface Finding {
   /** One line: what is wrong, and how to mend it. */
   readonly text: string;
+  /** The same for everybody: without what commands print, and without answers of servers that are none of ours. */
+  readonly open: string;
   /** Nothing works until it is mended. */
   readonly isFatal: boolean;
 }
@@ -28,16 +30,22 @@ export interface Words {
   readonly authority: string;
   readonly user: string;
   readonly proxy: string;
+  /** How each is given where it is not there. */
+  readonly giveName: string;
+  readonly giveAuthority: string;
+  readonly giveUser: string;
 }
 
 export function wordsOf({ kubeconfig, master }: { readonly kubeconfig: string; readonly master: string }): Words {
   const file = `kubeconfig ${kubeconfig}`;
   const server = master !== '' ? '--master' : kubeconfig !== '' ? `"server" in ${file}` : 'KUBERNETES_SERVICE_HOST';
+  if (kubeconfig === '' && master !== '') return { server, ...MASTER_ALONE };
   if (kubeconfig === '') {
     const account = 'the service account of this pod';
-    return { server, authority: `ca.crt of ${account}`, user: account, proxy: 'HTTPS_PROXY' };
+    return { server, authority: `ca.crt of ${account}`, user: account, proxy: 'HTTPS_PROXY', ...GIVE };
   }
   return {
+    ...GIVE,
     server,
     authority: `"certificate-authority" in ${file}`,
     user: `the user in ${file}`,
@@ -45,16 +53,34 @@ export function wordsOf({ kubeconfig, master }: { readonly kubeconfig: string; r
   };
 }
 
+const GIVE = {
+  giveName: 'set "tls-server-name" beside it',
+  giveAuthority: 'put the authority of this API server there',
+  giveUser: 'give it a token, a client-certificate or an exec command',
+};
+
+/** It says where the server is, and neither as whom to speak to it nor by whom it is signed. */
+const MASTER_ALONE = {
+  authority: 'the list of authorities of Node',
+  user: '--master without --kubeconfig',
+  proxy: 'HTTPS_PROXY',
+  giveName: 'give --kubeconfig with a "tls-server-name"',
+  giveAuthority: 'give --kubeconfig with a "certificate-authority"',
+  giveUser: 'give --kubeconfig with a user',
+};
+
 /** null = nothing is wrong. */
 export function diagnose(look: Look): Finding | null {
   const { version, discovery } = look;
   const fatal =
-    ownCertificate(look) ?? (version.kind === 'failure' ? connection(look, version) : answer(look, version));
-  if (fatal !== null) return { text: fatal, isFatal: true };
+    ownCertificate(look) ??
+    (version.kind === 'failure' ? connection(look, version) : (refused(look, version) ?? notReady(look, version)));
+  if (fatal !== null) return { text: fatal, open: fatal, isFatal: true };
+  if (version.kind === 'answer' && !isOfApiServer(version)) return foreign(look, version);
   const missing = discovery === null ? null : noSlices(look, discovery);
-  if (missing !== null) return { text: missing, isFatal: true };
+  if (missing !== null) return { text: missing, open: missing, isFatal: true };
   const skew = version.kind === 'answer' ? clockSkew(look, version) : null;
-  return skew === null ? null : { text: skew, isFatal: false };
+  return skew === null ? null : { text: skew, open: skew, isFatal: false };
 }
 
 /** A server asks for it, and then does not say what it does not like about it. */
@@ -107,33 +133,54 @@ function ofCertificates({ access, words, nowMs }: Look, { code, message, certifi
     case 'ERR_TLS_CERT_ALTNAME_INVALID': {
       const name = access.tls.serverName ?? new URL(origin).hostname;
       const names = certificate === null ? '' : `, but for ${certificate.names || 'no name'}`;
-      return `The certificate of ${origin} is not for ${name}${names}: mend ${words.server}, or set "tls-server-name" beside it.`;
+      return `The certificate of ${origin} is not for ${name}${names}: mend ${words.server}, or ${words.giveName}.`;
     }
   }
-  if (code.includes('_ALERT_')) {
-    return `${origin} refuses the client certificate: ${message} (${code}). Mend ${words.user}.`;
-  }
+  if (code.includes('_ALERT_')) return handshakeEnded({ access, words }, code, message);
   const signer = certificate === null || certificate.issuer === '' ? 'an authority' : `"${certificate.issuer}"`;
-  return `The certificate of ${origin} is signed by ${signer}, which ${words.authority} does not hold (${code}): put the authority of this API server there.`;
+  return `The certificate of ${origin} is signed by ${signer}, which ${words.authority} does not hold (${code}): ${words.giveAuthority}.`;
 }
 
-/** The server has answered to /version. */
-function answer({ access, words }: Look, { status, contentType, body }: ProbeAnswer): string | null {
+/** The server ends the handshake. Its reason is the name of the alert, if that. */
+function handshakeEnded({ access, words }: Pick<Look, 'access' | 'words'>, code: string, message: string): string {
+  const { origin, tls } = access;
+  const isOfClient = /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code);
+  if (isOfClient && tls.cert !== null) {
+    return `${origin} refuses the client certificate: ${message} (${code}). Mend ${words.user}.`;
+  }
+  if (code.includes('CERTIFICATE_REQUIRED')) {
+    return `${origin} wants a client certificate, and ${words.user} has none (${code}): ${words.giveUser}.`;
+  }
+  return `${origin} ends the TLS handshake: ${message} (${code}). Mend ${words.server}, or the TLS versions and ciphers of the server.`;
+}
+
+function refused({ access, words }: Look, { status }: ProbeAnswer): string | null {
+  if (status !== 401) return null;
+  const nobody = access.tls.cert === null && !('Authorization' in access.headers);
+  const why = nobody
+    ? `${words.user} has no credentials: ${words.giveUser}.`
+    : `it does not know the token or certificate of ${words.user}, or no longer: renew them.`;
+  return `${access.origin} refuses the credentials (401): ${why}`;
+}
+
+function notReady({ access: { origin } }: Look, answer: ProbeAnswer): string | null {
+  const { status, contentType, body } = answer;
+  if (status < 500 || !isOfApiServer(answer)) return null;
+  return `${origin} is not ready: ${status} ${readStatus(contentType, status, body).message ?? ''}`.trim();
+}
+
+function isOfApiServer({ contentType, body }: ProbeAnswer): boolean {
+  return isVersion(body) || isApiAnswer(contentType, body);
+}
+
+/** Its answer may hold what is for nobody else. */
+function foreign({ access, words }: Look, { status, body }: ProbeAnswer): Finding {
   const { origin } = access;
-  if (status === 401) {
-    const nobody = access.tls.cert === null && !('Authorization' in access.headers);
-    const why = nobody
-      ? `${words.user} has no credentials: give it a token, a client-certificate or an exec command.`
-      : `it does not know the token or certificate of ${words.user}, or no longer: renew them.`;
-    return `${origin} refuses the credentials (401): ${why}`;
-  }
-  if (isVersion(body) || isApiAnswer(contentType, body)) {
-    if (status < 500) return null;
-    return `${origin} is not ready: ${status} ${readStatus(contentType, status, body).message ?? ''}`.trim();
-  }
   const text = utf8(body, 0, Math.min(body.length, 80)).replaceAll(/\s+/g, ' ').trim();
   const plain = text.includes('HTTP request to an HTTPS server') ? ' It speaks TLS: write https.' : '';
-  return `${origin} is no kube-apiserver: it answers ${status} ${JSON.stringify(text)} to ${access.basePath}/version.${plain} Mend ${words.server}.`;
+  const saying = (what: string): string =>
+    `${origin} is no kube-apiserver: it answers ${what} to ${access.basePath}/version.${plain} Mend ${words.server}.`;
+  return { text: saying(`${status} ${JSON.stringify(text)}`), open: saying(String(status)), isFatal: true };
 }
 
 function isVersion(body: Uint8Array): boolean {

@@ -12,7 +12,7 @@ import type { Log } from '../../node/log.ts';
 import { onlySelfReviews } from '../../node/read-only-transport.ts';
 import { probeServer } from '../../node/server-probe.ts';
 import { userAgent } from '../../node/version.ts';
-import { missingRights, reviewRights } from './access-review.ts';
+import { missingRights, reviewRights, verdictOf } from './access-review.ts';
 import { diagnose, wordsOf, type Finding } from './diagnosis.ts';
 import type { RunOptions } from '../flags/flags.ts';
 import { rightsOf } from './rights.ts';
@@ -49,8 +49,11 @@ export function startPreflight(config: PreflightConfig): Preflight {
     const seen = await look(config);
     if (ended) return;
     tell(config.log, SERVER, finding?.text ?? null, seen.finding?.text ?? null);
-    tell(config.log, RIGHTS, missing, seen.missing);
-    ({ finding, missing } = seen);
+    ({ finding } = seen);
+    if (seen.missing !== undefined) {
+      tell(config.log, RIGHTS, missing, seen.missing);
+      ({ missing } = seen);
+    }
     wait();
   }
 
@@ -65,7 +68,7 @@ export function startPreflight(config: PreflightConfig): Preflight {
     readiness: () => [
       ...loop.readiness(),
       // A server that is gone for a moment is no reason: the watches tell.
-      { name: 'server', ok: finding?.isFatal !== true || isReady(), message: finding?.text ?? '' },
+      { name: 'server', ok: finding?.isFatal !== true || isReady(), message: finding?.open ?? '' },
       // An authorizer may allow in each namespace what it does not allow in all.
       { name: 'rights', ok: true, message: missing ?? '' },
     ],
@@ -78,20 +81,27 @@ export function startPreflight(config: PreflightConfig): Preflight {
 
 interface Seen {
   readonly finding: Finding | null;
-  /** One line; null = nothing is missing, or nobody could tell. */
-  readonly missing: string | null;
+  /** One line; null = nothing is missing; undefined = nobody could tell. */
+  readonly missing: string | null | undefined;
 }
 
 async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
   try {
     const finding = await lookAtServer(options, credentials);
-    const missing = finding?.isFatal === true ? null : await lookAtRights(options, credentials);
+    const missing = finding?.isFatal === true ? undefined : await lookAtRights(options, credentials);
     return { finding, missing };
   } catch (error) {
-    const text = failureMessage(error);
-    const after = error instanceof CredentialsError ? '. The last good credentials stay in use.' : '';
-    return { finding: { text: `${text}${after}`, isFatal: false }, missing: null };
+    return { finding: ofFailure(error), missing: undefined };
   }
+}
+
+/** The log alone has the text: it may name files, and hold what a command printed. Everybody may see what is ready. */
+function ofFailure(error: unknown): Finding {
+  const text = failureMessage(error);
+  if (!(error instanceof CredentialsError))
+    return { text, open: 'it cannot be looked at: see the log', isFatal: false };
+  const open = 'credentials cannot be read: see the log';
+  return { text: `${text}. The last good credentials stay in use.`, open, isFatal: false };
 }
 
 async function lookAtServer(options: RunOptions, credentials: Credentials): Promise<Finding | null> {
@@ -104,11 +114,11 @@ async function lookAtServer(options: RunOptions, credentials: Credentials): Prom
   return diagnose({ access, words: wordsOf(options), nowMs: Date.now(), version, discovery });
 }
 
-async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<string | null> {
+async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<Seen['missing']> {
   const server = await serverOf(credentials, () => undefined, onlySelfReviews);
   const reviewed = await reviewRights(createAsker(server.transport, ANSWER_MS_MAX), rightsOf(options));
   await server.close();
-  return missingRights(reviewed);
+  return verdictOf(reviewed) === 'unknown' ? undefined : missingRights(reviewed);
 }
 
 const SERVER = {

@@ -97,6 +97,9 @@ function servingRights(serving: RunOptions['serving']): Right[] {
     return { verb, group, resource, namespace, name, rule: { role, group, resource, verbs: [verb], only: '' } };
   };
   const { authenticationKubeconfig, authorizationKubeconfig, authenticationSkipLookup } = serving;
+  // With both files given nobody asks what the API server publishes.
+  const looksUp =
+    !authenticationSkipLookup && (serving.clientCaFile === '' || serving.requestheaderClientCaFile === '');
   const published: [string, string] = ['kube-system', 'extension-apiserver-authentication'];
   return [
     ...(authenticationKubeconfig === ''
@@ -105,9 +108,7 @@ function servingRights(serving: RunOptions['serving']): Right[] {
     ...(authorizationKubeconfig === ''
       ? [right('create', 'authorization.k8s.io', 'subjectaccessreviews', ['', ''], DELEGATOR)]
       : []),
-    ...(authenticationKubeconfig === '' && !authenticationSkipLookup
-      ? [right('get', '', 'configmaps', published, READER)]
-      : []),
+    ...(authenticationKubeconfig === '' && looksUp ? [right('get', '', 'configmaps', published, READER)] : []),
   ];
 }
 
