@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Peer } from './gate.ts';
@@ -102,6 +103,8 @@ function optionsOf({ cert, key, clientAuthorities, minVersion, ciphers }: TlsSet
     minVersion,
     ...(ciphers === '' ? {} : { ciphers }),
     ALPNProtocols: ['http/1.1'],
+    // A session that is resumed brings the client's certificate without its chain, and its dates are not looked at again.
+    secureOptions: constants.SSL_OP_NO_TICKET,
     requestCert: true,
     // Who shows none, or one that leads nowhere, is judged with the request.
     rejectUnauthorized: false,

@@ -90,7 +90,10 @@ async function answer(
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const question: Question = { request, peer, verb: (request.method ?? 'GET').toLowerCase(), path };
+  const left = new AbortController();
+  response.once('close', () => left.abort());
   const refusal = await gate(question);
+  if (left.signal.aborted) return;
   if (refusal !== null) {
     reply(response, refusal);
     return;
@@ -100,15 +103,14 @@ async function answer(
     reply(response, text(404, 'not found\n'));
     return;
   }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
+  const { method } = request;
+  if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
     reply(response, text(405, 'method not allowed\n'));
     return;
   }
   const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
-  const left = new AbortController();
-  response.once('close', () => left.abort());
-  const asked: Asked = { path, query, accept: request.headers.accept ?? '', left: left.signal, extend };
+  const asked: Asked = { method, path, query, accept: request.headers.accept ?? '', left: left.signal, extend };
   reply(response, await page(asked));
 }
 

@@ -2,15 +2,20 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+const [CR, LF] = HEAD_END;
 
 /**
  * A connection as node:http may see it: up to the end of the first request's head, when `onHead` is called. What the
  * client sends behind it is not read. Otherwise node:http would parse all that a packet holds before it sends an
  * answer: 64 KB of small requests would take some 50 ms, and as many answers would wait for their turn.
+ * @param headBytesMax a client that sends more without an end of the head is closed: node:http counts neither empty
+ *   lines before a request nor the spaces within its head
  */
-export function oneRequest(socket: Socket, onHead: () => void): Duplex {
+export function oneRequest(socket: Socket, headBytesMax: number, onHead: () => void): Duplex {
   /** The last bytes that came: the end of the head may be cut anywhere. */
   let tail: Buffer = Buffer.alloc(0);
+  let hasBegun = false;
+  let bytes = 0;
   const connection = new Duplex({
     read() {
       // The socket flows until the head is there, and node:http refuses one that is too large.
@@ -27,12 +32,19 @@ export function oneRequest(socket: Socket, onHead: () => void): Duplex {
       done(error);
     },
   });
-  socket.on('data', (chunk: Buffer) => {
+  socket.on('data', (received: Buffer) => {
+    const chunk = hasBegun ? received : withoutEmptyLines(received);
+    hasBegun ||= chunk.length > 0;
+    bytes += received.length;
     const seen = Buffer.concat([tail, chunk]);
     const end = seen.indexOf(HEAD_END);
     if (end < 0) {
-      connection.push(chunk);
+      if (chunk.length > 0) connection.push(chunk);
       tail = seen.subarray(1 - HEAD_END.length);
+      if (bytes <= headBytesMax) return;
+      socket.pause();
+      // Not before what node:http has to say of it.
+      socket.destroySoon();
       return;
     }
     socket.pause();
@@ -44,4 +56,10 @@ export function oneRequest(socket: Socket, onHead: () => void): Duplex {
   socket.on('error', () => undefined);
   socket.on('close', () => connection.destroy());
   return connection;
+}
+
+/** HTTP lets a client send some before its request. */
+function withoutEmptyLines(chunk: Buffer): Buffer {
+  const start = chunk.findIndex((byte) => byte !== CR && byte !== LF);
+  return chunk.subarray(start < 0 ? chunk.length : start);
 }

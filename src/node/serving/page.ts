@@ -1,5 +1,7 @@
 /** What is served, whatever it is served on. */
 export interface Asked {
+  /** The answer to HEAD is sent without its body. */
+  readonly method: 'GET' | 'HEAD';
   readonly path: string;
   readonly query: URLSearchParams;
   /** '' = the client takes anything. */

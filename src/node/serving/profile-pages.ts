@@ -23,6 +23,9 @@ export const PROFILE_PATHS: readonly string[] = Object.keys(KINDS);
 export function profilePages(profiler: Profiler): FindPage {
   let isRunning = false;
   async function profile(kind: ProfileKind, asked: Asked): Promise<Answer> {
+    if (asked.method === 'HEAD') {
+      return { ...text(405, 'a profile is taken for GET alone\n'), headers: { Allow: 'GET' } };
+    }
     const said = asked.query.get('seconds') ?? String(SECONDS_DEFAULT);
     const seconds = /^\d+(\.\d+)?$/.test(said) ? Number(said) : 0;
     if (!(seconds > 0 && seconds <= SECONDS_MAX)) {

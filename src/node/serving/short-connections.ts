@@ -51,7 +51,7 @@ export function createShortServer(
   const extended = new Set<Socket>();
 
   function serve(accepted: Socket, socket: Socket | TLSSocket, peer: Peer, extend: Connection['extend']): void {
-    const connection = oneRequest(socket, () => {
+    const connection = oneRequest(socket, 2 * headerBytesMax, () => {
       if (open.has(accepted)) open.set(accepted, true);
     });
     connections.set(connection, { peer, extend });
@@ -81,7 +81,7 @@ export function createShortServer(
       handshakes.begin(socket, (secured, peer) => serve(socket, secured, peer, extend));
     }
     if (open.size <= countMax) return;
-    const oldest = leastNeeded(open);
+    const oldest = leastNeeded(open, socket);
     // Now and not on 'close', which comes later than further connections may.
     open.delete(oldest);
     oldest.destroy();
@@ -92,7 +92,8 @@ export function createShortServer(
   return { server, destroyConnections };
 }
 
-function leastNeeded(open: ReadonlyMap<Socket, boolean>): Socket {
-  for (const [socket, hasAsked] of open) if (!hasAsked) return socket;
+/** Never the newest: it has had no time to ask. */
+function leastNeeded(open: ReadonlyMap<Socket, boolean>, newest: Socket): Socket {
+  for (const [socket, hasAsked] of open) if (!hasAsked && socket !== newest) return socket;
   return open.keys().next().value!;
 }

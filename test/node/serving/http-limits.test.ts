@@ -9,7 +9,7 @@ import { selfSigned } from '../../../src/node/self-signed.ts';
 import { createHandshakes } from '../../../src/node/serving/handshakes.ts';
 import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
 import { metricsPage, type RenderedMetrics } from '../../../src/node/serving/metrics-page.ts';
-import { text } from '../../../src/node/serving/page.ts';
+import { text, type Asked, type Page } from '../../../src/node/serving/page.ts';
 
 const CONNECTIONS_MAX = 6;
 const MASS = 50;
@@ -20,6 +20,8 @@ let http: HttpServer;
 /** Renderings that were asked for and are not done, oldest first. */
 let renderings: PromiseWithResolvers<RenderedMetrics>[];
 let rendered: number;
+/** Requests that are never answered. */
+let slow: Asked[];
 let acceptErrors: string[];
 let sockets: Socket[];
 
@@ -30,10 +32,15 @@ const METRICS = (): Promise<RenderedMetrics> => {
   return rendering.promise;
 };
 
+const SLOW: Page = (asked) => {
+  slow.push(asked);
+  return new Promise(() => undefined);
+};
+
 let isSecure = false;
 
 async function start(): Promise<void> {
-  [renderings, rendered, acceptErrors, sockets] = [[], 0, [], []];
+  [renderings, rendered, slow, acceptErrors, sockets] = [[], 0, [], [], []];
   const identity = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
   const settings = { ...identity, clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
   const metrics = metricsPage(METRICS);
@@ -42,7 +49,7 @@ async function start(): Promise<void> {
     port: 0,
     handshakes: isSecure ? createHandshakes(settings) : null,
     gate: () => Promise.resolve(null),
-    pages: (path) => (path === '/metrics' ? metrics : () => text(200, 'ok')),
+    pages: (path) => ({ '/metrics': metrics, '/slow': SLOW })[path] ?? (() => text(200, 'ok')),
     onAcceptError: ({ message }) => acceptErrors.push(message),
   });
 }
@@ -151,6 +158,24 @@ for (const secure of [false, true]) {
         assert.match(said, /^HTTP\/1\.1 431 /);
       });
 
+      it('may send some empty lines before its request', async () => {
+        assert.match(await client(`\r\n\r\n\n${get('/livez')}`).answer, /^HTTP\/1\.1 200 /);
+      });
+
+      for (const [what, begin] of [
+        ['empty lines', '\r\n'.repeat(10_000)],
+        ['spaces in a head', `GET ${' '.repeat(20_000)}`],
+      ] as const) {
+        it(`is closed after more than 16 KiB of ${what}`, async () => {
+          assert.equal(await client(begin).answer, '');
+        });
+      }
+
+      it('is told that its headers are too large also where they come at once', async () => {
+        const said = await client(`GET /livez HTTP/1.1\r\nx: ${'x'.repeat(60_000)}\r\n\r\n`).answer;
+        assert.match(said, /^HTTP\/1\.1 431 /);
+      });
+
       it('is answered before the body of a request, which is not read', async () => {
         const said = await client('POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n').answer;
         assert.match(said, /^HTTP\/1\.1 405 /);
@@ -205,6 +230,26 @@ for (const secure of [false, true]) {
         for (let i = 0; i < MASS; i++) client(get('/metrics'));
         await rendering();
         await isAlive();
+      });
+    });
+
+    describe('connections that hold all places', () => {
+      it('and wait for answers let a new one in', async () => {
+        for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
+        while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
+        await isAlive();
+      });
+
+      it('and send empty lines are replaced before one that waits for its answer', async () => {
+        const { answer } = client(get('/metrics'));
+        const { resolve } = await rendering();
+        const empty = Array.from({ length: CONNECTIONS_MAX - 2 }, () => client('\r\n\r\n'));
+        await isAlive();
+        const late = [client(), client()];
+        assert.equal(await empty[0]!.answer, '');
+        assert.ok(late.every(({ socket }) => !socket.destroyed));
+        resolve({ contentType: 'text/plain', body: 'up 1\n' });
+        assert.match(await answer, /\r\n\r\nup 1\n$/);
       });
     });
 

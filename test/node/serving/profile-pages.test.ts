@@ -1,6 +1,7 @@
 /** CPU and heap profiles on demand: short, one at a time, no longer than their client stays. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import type { Gate, Question } from '../../../src/node/serving/gate.ts';
 import type { HttpServer } from '../../../src/node/serving/http.ts';
 import { startHttp } from '../../../src/node/serving/http.ts';
 import { createProfiler, profilePages, type ProfileKind } from '../../../src/node/serving/profile-pages.ts';
@@ -11,15 +12,17 @@ describe('a profile', () => {
   let server: HttpServer;
   let begun: { kind: ProfileKind; ended: Promise<void> }[];
   let onBegin: () => void;
+  let gate: Gate;
 
   beforeEach(async () => {
     begun = [];
     onBegin = () => undefined;
+    gate = () => Promise.resolve(null);
     server = await startHttp({
       host: '127.0.0.1',
       port: 0,
       handshakes: null,
-      gate: () => Promise.resolve(null),
+      gate: (question) => gate(question),
       pages: profilePages({
         async sample(kind, ended) {
           begun.push({ kind, ended });
@@ -86,6 +89,33 @@ describe('a profile', () => {
     left.abort();
     await assert.rejects(answer);
     await begun[0]!.ended;
+  });
+
+  it('is not taken for a client that goes while the gate asks', async () => {
+    const [asked, allowed] = [Promise.withResolvers<Question>(), Promise.withResolvers<null>()];
+    gate = (question): Promise<null> => {
+      asked.resolve(question);
+      return allowed.promise;
+    };
+    const left = new AbortController();
+    const answer = fetch(`http://${server.address}/debug/pprof/profile?seconds=60`, { signal: left.signal });
+    const { request } = await asked.promise;
+    const closed = new Promise((resolve) => request.on('error', () => undefined).once('close', resolve));
+    left.abort();
+    await assert.rejects(answer);
+    await closed;
+    allowed.resolve(null);
+    gate = () => Promise.resolve(null);
+    assert.equal((await get('/debug/pprof/heap?seconds=0.01')).status, 200);
+    assert.deepEqual(
+      begun.map(({ kind }) => kind),
+      ['heap'],
+    );
+  });
+
+  it('is not taken for HEAD', async () => {
+    const { status, headers } = await fetch(`http://${server.address}/debug/pprof/profile`, { method: 'HEAD' });
+    assert.deepEqual([status, headers.get('allow'), begun], [405, 'GET', []]);
   });
 });
 

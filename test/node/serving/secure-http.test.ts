@@ -232,6 +232,21 @@ describe('TLS', () => {
     await assert.rejects(protocolOf(dial(address, old)));
   });
 
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`sessions are not resumed (${maxVersion})`, async () => {
+      const address = await serve();
+      const first = dial(address, { maxVersion });
+      let session: Buffer | undefined;
+      first.on('session', (given: Buffer) => (session = given));
+      first.once('secureConnect', () => first.write('GET /livez HTTP/1.1\r\nhost: a\r\n\r\n'));
+      await once(first.resume(), 'close');
+      const second = dial(address, { maxVersion, session });
+      await once(second, 'secureConnect');
+      assert.equal(second.isSessionReused(), false);
+      second.destroy();
+    });
+  }
+
   it('1.2 can be refused', async () => {
     const address = await serve({ minVersion: 'TLSv1.3' });
     await assert.rejects(protocolOf(dial(address, { maxVersion: 'TLSv1.2' })), /alert protocol version/);

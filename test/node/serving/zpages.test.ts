@@ -13,7 +13,7 @@ const statusz = statuszPage(
 
 function ask(page: Page, accept = ''): Answer {
   const asked = { path: '', query: new URLSearchParams(), accept, left: new AbortController().signal };
-  return page({ ...asked, extend: () => undefined }) as Answer;
+  return page({ ...asked, method: 'GET', extend: () => undefined }) as Answer;
 }
 
 const V1BETA1 = 'application/json;v=v1beta1;g=config.k8s.io;as=';
