@@ -11,8 +11,8 @@ import { compare, type Comparison, type Evidence, evidenceBetween } from './evid
 export interface BackTest {
   readonly calibration: Calibration;
   readonly comparisons: readonly Comparison[];
-  /** The largest error of the second half; Infinity = nothing was measured in it. */
-  readonly worst: number;
+  /** The largest error of the second half; null = nothing was measured in it. */
+  readonly worst: number | null;
 }
 
 /** A number of the calibration that is fitted. */
@@ -53,7 +53,7 @@ export function backTest(run: Run, evidence: Evidence): BackTest {
     runModel({ ...run, story: second, calibration }),
     evidenceBetween(evidence, halfMs, story.durationMs),
   );
-  const worst = comparisons.length === 0 ? Infinity : Math.max(...comparisons.map(({ error }) => error));
+  const worst = comparisons.length === 0 ? null : Math.max(...comparisons.map(({ error }) => error));
   return { calibration, comparisons, worst };
 }
 

@@ -149,7 +149,7 @@ function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
 function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {
   return {
     title: 'The back-test',
-    tone: worst <= ERROR_MAX ? 'good' : 'bad',
+    tone: worst !== null && worst <= ERROR_MAX ? 'good' : 'bad',
     note: `${BACK_TEST_TITLE}.`,
     table: { columns: ['', 'measured', 'predicted', 'error'], rows: backTestRows(comparisons) },
   };

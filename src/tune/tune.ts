@@ -1,5 +1,5 @@
 /** The whole of `endpointd tune`, but for reading and printing: a question with a story becomes an answer. */
-import type { Run } from '../twin/run.ts';
+import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
 import type { Evidence } from './evidence.ts';
@@ -10,7 +10,6 @@ import { checkStory } from '../twin/story.ts';
 export interface TuneInput {
   /** With today's settings; the calibration is where a fit begins. */
   readonly run: Run;
-  readonly kubeMinor: number;
   /** Null = the story is no recording. */
   readonly evidence: Evidence | null;
   /** What in the recording keeps it from being believed: gaps, refused resources. */
@@ -24,19 +23,19 @@ export interface TuneInput {
 /** `progress`: called with the number of settings that were tried so far. */
 export function tune(input: TuneInput, progress: (runs: number) => void): Answer {
   const { evidence, nodes, endpointsWatchers, objective, program } = input;
-  const { story, controller, settings, seed } = input.run;
+  const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
   const tested = evidence === null ? null : backTest(input.run, evidence);
   const calibration = tested?.calibration ?? input.run.calibration;
-  const refusals = [...input.doubts, ...(evidence === null ? [] : weaknesses(story.changes.length, tested!.worst))];
-  const run = { ...input.run, calibration };
   const changes = story.changes.filter(({ kind }) => kind !== 'quiet').length;
+  const refusals = [...input.doubts, ...(tested === null ? [] : weaknesses(changes, tested.worst))];
+  const run = { ...input.run, calibration };
   return {
     tuneVersion: 1,
     program,
     from: { name: story.name, isRecording: evidence !== null, minutes: story.durationMs / 60_000, changes },
     controller,
-    kubeMinor: input.kubeMinor,
+    kubeMinor,
     nodes,
     endpointsWatchers,
     seed,
@@ -50,11 +49,11 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   };
 }
 
-function weaknesses(changes: number, worst: number): string[] {
+function weaknesses(changes: number, worst: number | null): string[] {
   const reasons: string[] = [];
   if (changes < CHANGES_MIN)
     reasons.push(`the recording has ${changes} changes, and fewer than ${CHANGES_MIN} say too little`);
-  if (worst === Infinity) reasons.push('nothing that was written in the second half of the recording can be compared');
+  if (worst === null) reasons.push('nothing that was written in the second half of the recording can be compared');
   else if (worst > ERROR_MAX)
     reasons.push(
       `the prediction for today's flags is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed`,

@@ -4,6 +4,7 @@ import type { Evidence } from '../../src/tune/evidence.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
+import type { StoryChange } from '../../src/twin/story.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const PROFILE = {
@@ -18,14 +19,19 @@ const PROFILE = {
   podsPerSecond: 5,
 };
 
-/** @param evidence null = the story is a profile's, not a recording's */
+/**
+ * @param evidence null = the story is a profile's, not a recording's
+ * @param before what else happens, before its changes
+ */
 export function smallAnswer(
   objective = 'p99(add)<=1s, min bytes',
   name = 'small',
   evidence: Evidence | null = null,
+  before: readonly StoryChange[] = [],
 ): Answer {
+  const story = profileStory(PROFILE, 1);
   const run = {
-    story: { ...profileStory(PROFILE, 1), name },
+    story: { ...story, name, changes: [...before, ...story.changes] },
     controller: 'kube-controller-manager',
     settings: DEFAULT_SETTINGS,
     calibration: DEFAULT_CALIBRATION,
@@ -34,7 +40,6 @@ export function smallAnswer(
   return tune(
     {
       run,
-      kubeMinor: 36,
       evidence,
       doubts: [],
       nodes: 100,

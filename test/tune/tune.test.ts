@@ -48,3 +48,16 @@ test('a hostile name is shown as text, at the terminal and on the page', () => {
   assert.ok(!answerText(hostile, textTable).includes('\u001B'));
   assert.ok(!renderPage(answerPage(hostile)).includes('<script>x'));
 });
+
+test('events that concern no Service are no changes to judge a prediction by', () => {
+  const quiet = Array.from({ length: 2000 }, () => ({
+    atMs: 0,
+    namespace: 0,
+    kind: 'quiet' as const,
+    places: [],
+    service: -1,
+  }));
+  const none = { endpoints: [], slices: [] };
+  const answer = smallAnswer('min bytes', 'rec', { samples: none, writesAtMs: none }, quiet);
+  assert.equal(answer.refusals[0], 'the recording has 168 changes, and fewer than 1000 say too little');
+});

@@ -35,7 +35,6 @@ export async function tune(args: readonly string[]): Promise<number> {
         seed: options.seed,
         kubeMinor: options.kcmVersion,
       },
-      kubeMinor: options.kcmVersion,
       evidence: played.evidence,
       doubts: played.doubts,
       nodes: options.nodes,
