@@ -101,7 +101,7 @@ function takeEvent(own: Own, change: StoryChange): void {
     const { book, queue, items } = controller;
     for (const placed of change.places) {
       takeChange(book, placed, change.atMs);
-      if (change.kind !== 'pod' || !isWritten(own, controller, placed.place)) continue;
+      if (change.kind !== 'pod') continue;
       const { service } = story.places[placed.place]!;
       const item = items[service]!;
       const pace = controller.paces[service]!;
@@ -114,11 +114,6 @@ function takeEvent(own: Own, change: StoryChange): void {
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
   startSyncs(own);
-}
-
-function isWritten({ world: { story } }: Own, { book }: OwnController, place: number): boolean {
-  const { hasEndpoints, hasSlices } = story.services[story.places[place]!.service]!;
-  return book.output === 'endpoints' ? hasEndpoints : hasSlices;
 }
 
 function startSyncs(own: Own): void {

@@ -130,16 +130,10 @@ function matchMs({ world }: KubeController, { namespace }: StoryChange): number 
   return world.costs.match * world.story.namespaces[namespace]!.services;
 }
 
-function queueServices({ book, queue, batchMs, world }: KubeController, { places }: StoryChange): void {
+function queueServices({ queue, batchMs, world }: KubeController, { places }: StoryChange): void {
   for (const { place } of places) {
-    const { service } = world.story.places[place]!;
-    if (isWritten(world, book.output, service)) addKeyAfter(queue, service, batchMs);
+    addKeyAfter(queue, world.story.places[place]!.service, batchMs);
   }
-}
-
-function isWritten({ story }: World, output: Output, service: number): boolean {
-  const { hasEndpoints, hasSlices } = story.services[service]!;
-  return output === 'endpoints' ? hasEndpoints : hasSlices;
 }
 
 function startSyncs(controller: KubeController): void {

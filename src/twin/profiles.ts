@@ -114,7 +114,7 @@ function createServices(profile: StoryProfile): Pick<Story, 'namespaces' | 'serv
   for (let namespace = 0; namespace < profile.namespaces; namespace++) {
     for (const group of profile.services) {
       for (let i = 0; i < group.count; i++) {
-        const service = services.push({ namespace, families: 1, hasEndpoints: true, hasSlices: true }) - 1;
+        const service = services.push({ namespace, families: 1 }) - 1;
         for (let j = 0; j < group.pods; j++) places.push({ service, start: READY });
       }
     }

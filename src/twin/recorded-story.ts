@@ -147,7 +147,7 @@ function addService(building: Building, key: string, record: ServiceRecord): Sel
   const namespace = namespaceOf(building, record.namespace);
   building.counts[namespace]!.services++;
   const families = sliceFamilies(record).length;
-  const number = building.services.push({ namespace, families, hasEndpoints: true, hasSlices: true }) - 1;
+  const number = building.services.push({ namespace, families }) - 1;
   const service = { number, namespace, record, places: new Map<string, number>() };
   building.byKey.set(key, service);
   return service;

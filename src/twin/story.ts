@@ -8,8 +8,6 @@ export interface StoryService {
   readonly namespace: number;
   /** How many address families it has: one set of slices each. */
   readonly families: number;
-  readonly hasEndpoints: boolean;
-  readonly hasSlices: boolean;
 }
 
 /** One pod as an endpoint of one service. */

@@ -24,8 +24,6 @@ export function story({ services, pods = 10, changes }: StoryText): Story {
     services: Array.from({ length: services }, () => ({
       namespace: 0,
       families: 1,
-      hasEndpoints: true,
-      hasSlices: true,
     })),
     places: Array.from({ length: services * pods }, (_, i) => ({
       service: Math.floor(i / pods),
