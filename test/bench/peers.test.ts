@@ -8,6 +8,7 @@ import { bench } from './run-bench.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD } from '../../bench/peers/scenario.ts';
+import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
 import { SCENARIOS } from '../../bench/peers/scenarios.ts';
 
 describe('the bench of the peers, tiny', () => {
@@ -60,6 +61,14 @@ describe('the bench of the peers, tiny', () => {
     assert.match(told, /\nchurn: 50 pods a second.*\n +endpointd \(1\) +echo floor \(1\)\n/);
     assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
   });
+});
+
+it('a huge service flips pods of its Endpoints, which order addresses as texts', () => {
+  const pods = Array.from({ length: 1100 }, (_, i) => ({ address: `10.0.${Math.floor(i / 256)}.${i % 256}` }));
+  const held = new Set(heldByEndpoints(pods).map(({ address }) => address));
+  assert.equal(held.size, 1000);
+  assert.ok(held.has('10.0.3.255') && held.has('10.0.3.77'));
+  assert.ok(!held.has('10.0.3.78') && !held.has('10.0.3.9') && !held.has('10.0.4.0'));
 });
 
 describe('the flags of the bench of the peers', () => {

@@ -8,6 +8,7 @@ import {
   chmodSync,
   closeSync,
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   openSync,
@@ -75,7 +76,7 @@ describe('the image', () => {
   });
 
   after(async () => {
-    await child?.kill('SIGKILL');
+    if (child !== undefined) await endWhole(child);
     await client?.close();
     await server?.stop();
     await rm(directory, { recursive: true, force: true });
@@ -164,20 +165,7 @@ describe('the image', () => {
       '--shards=1',
     ];
     const log = join(directory, 'image.log');
-    const start = [
-      '--mount',
-      '--pid',
-      '--fork',
-      '--kill-child',
-      '/bin/sh',
-      '-c',
-      START,
-      root,
-      word('USER'),
-      node,
-      ...flags,
-      ...args,
-    ];
+    const start = ['--mount', '--pid', '--fork', '/bin/sh', '-c', START, root, word('USER'), node, ...flags, ...args];
     child = await startChild('/usr/bin/unshare', start, log);
     await until(async () => {
       assert.ok(child!.running, await readFile(log, 'utf8'));
@@ -197,6 +185,15 @@ describe('the image', () => {
     chmodSync(join(root, KUBECONFIG), 0o444);
   }
 });
+
+/** What runs in its namespaces does not end with `unshare`: its `--kill-child` does not outlive a change of the user. */
+async function endWhole(child: Child): Promise<void> {
+  const inside = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
+  await child.kill('SIGKILL');
+  for (const pid of inside) {
+    if (existsSync(`/proc/${pid}`)) process.kill(Number(pid), 'SIGKILL');
+  }
+}
 
 function beginsWith(path: string, magic: string): boolean {
   const file = openSync(path, 'r');

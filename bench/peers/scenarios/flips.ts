@@ -57,14 +57,15 @@ export const READY: Scenario = {
   story: allReady,
 };
 
+/** Those that an Endpoints object of a huge service holds: the lowest addresses, in the order of texts. */
+export function heldByEndpoints<T extends { readonly address: string }>(pods: readonly T[]): T[] {
+  return pods.toSorted((a, b) => (a.address < b.address ? -1 : 1)).slice(0, ADDRESSES_HELD);
+}
+
 /** What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used. */
 export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
   const { settings, cluster } = stage;
-  // The lowest addresses are those that an Endpoints object of a huge service holds.
-  const pods = shuffled(
-    cluster.services.length === 1 ? cluster.pods.slice(0, ADDRESSES_HELD) : cluster.pods,
-    settings.seed,
-  );
+  const pods = shuffled(cluster.services.length === 1 ? heldByEndpoints(cluster.pods) : cluster.pods, settings.seed);
   const { rate, count } = changesOf(settings, rates, times);
   stage.step('start');
   await stage.start();
