@@ -1,7 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Sync, Unit } from '../../src/controller/caches/service-state.ts';
+import {
+  createControllerInstruments,
+  type ControllerInstruments,
+  type Stage,
+} from '../../src/controller/reports/instruments.ts';
 import { createJournal, journalEntries, type Journal, noteSync } from '../../src/controller/reports/journal.ts';
+import { createMetricStore } from '../../src/metrics/store.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 
 export const journalBench: MicroBench = { name: 'controller/journal', prepare };
@@ -13,6 +19,8 @@ function prepare(size: Size): readonly BenchCase[] {
   const changes = size === 'full' ? 10_000 : 50;
   const journal = createJournal(SIZE);
   const units = Array.from({ length: 100 }, (_, i) => unitOf(i));
+  const instruments = createControllerInstruments(createMetricStore(), 'endpoints');
+  const keptChanges = size === 'full' ? 1_000_000 : 1000;
   return [
     {
       name: `note a change in a journal of ${SIZE}`,
@@ -21,10 +29,18 @@ function prepare(size: Size): readonly BenchCase[] {
         noteAll(journal, units, changes);
         return journalEntries(journal, 1).map(({ name, totalMs }) => `${name} ${totalMs}`);
       },
-      note: `${keptBytes(journal, units, size === 'full' ? 1_000_000 : 1000)} bytes kept a change`,
+      note: keptNote(keptChanges, (count) => noteAll(journal, units, count)),
+    },
+    {
+      name: `observe the ${STAGES.length} stages of a change`,
+      operations: changes,
+      run: () => observeStages(instruments, changes),
+      note: keptNote(keptChanges, (count) => observeStages(instruments, count)),
     },
   ];
 }
+
+const STAGES: readonly Stage[] = ['watch_in', 'queue', 'plan', 'throttle', 'write', 'total'];
 
 function unitOf(i: number): Unit {
   const service = { namespace: 'ns', name: `svc-${i}` };
@@ -48,14 +64,23 @@ function noteAll(journal: Journal, units: readonly Unit[], changes: number): voi
   for (let i = 0; i < changes; i++) noteSync(journal, units[i % units.length]!, SYNC, NOW);
 }
 
-/** What is left of so many changes after a full collection, once the ring was full. */
-function keptBytes(journal: Journal, units: readonly Unit[], changes: number): number {
+/** As the controllers do it: each stage by its name, in seconds. Gives back how many stages were observed. */
+function observeStages(instruments: ControllerInstruments, changes: number): number {
+  for (let i = 0; i < changes; i++) {
+    for (const name of STAGES) instruments.stage(name).observe((i % 100) / 1000);
+  }
+  return STAGES.length * changes;
+}
+
+/** What a full collection leaves of so many changes, once everything that stays is there. */
+function keptNote(changes: number, note: (changes: number) => unknown): string {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  noteAll(journal, units, SIZE);
+  note(SIZE);
   collect();
   const before = process.memoryUsage().heapUsed;
-  noteAll(journal, units, changes);
+  note(changes);
   collect();
-  return Math.max(0, Math.round((process.memoryUsage().heapUsed - before) / changes));
+  const bytes = Math.max(0, Math.round((process.memoryUsage().heapUsed - before) / changes));
+  return `${bytes} bytes kept a change`;
 }

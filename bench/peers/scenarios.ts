@@ -2,7 +2,7 @@
 import { BIG, BURST, RAMP, REMOVAL } from './scenarios/bursts.ts';
 import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
 import { FAILOVER, INTAKE, MIRROR, NODE } from './scenarios/others.ts';
-import { BEST, FLOW_CONTROL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
+import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
 import { ROLLOUT, STORM } from './scenarios/sides.ts';
 import { LARGE_COLD, LARGE_RESTART, ONENS_COLD, RESTART, SPREAD_COLD } from './scenarios/start.ts';
 import type { Mark, Scenario } from './scenario.ts';
@@ -37,6 +37,7 @@ export const SCENARIOS: readonly Scenario[] = [
   BEST,
   WATCHERS,
   FLOW_CONTROL,
+  JOURNAL,
   SOAK,
 ];
 

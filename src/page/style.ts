@@ -27,7 +27,7 @@ del{background:var(--minus)}ins{background:var(--plus)}
 del::before{content:"- "}ins::before{content:"+ "}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}
+th,td{text-align:left;overflow-wrap:break-word;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}
 th{color:var(--dim);font-weight:600}
 figure{margin:.75rem 0;overflow-x:auto}
 figcaption{font-weight:600}
@@ -36,7 +36,7 @@ ${PLOT_STYLE}
 [hidden]{display:none!important}
 @media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td::before{content:attr(data-name) ": ";color:var(--dim)}}
 `;
-export const STYLE_HASH = 'sha256-mlkp7Lyuk2pe99E2NoK2fqajEW9UBHT4uLwo090Mb50=';
+export const STYLE_HASH = 'sha256-QQ4+k42+ARDxLBLOOU+zjlgjc0rW72vy4Le/5YveN9k=';
 
 /** Hides what does not contain all words of the search, and sections of which nothing is left. */
 export const SCRIPT = `

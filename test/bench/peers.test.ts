@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { bench } from './run-bench.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import type { Results } from '../../bench/peers/results.ts';
-import { ECHO, ENDPOINTD } from '../../bench/peers/scenario.ts';
+import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
 import { SCENARIOS } from '../../bench/peers/scenarios.ts';
 
@@ -18,14 +18,14 @@ describe('the bench of the peers, tiny', () => {
   let told: string;
   before(async () => {
     const files = [`--json=${json}`, `--page=${page}`];
-    const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo', ...files);
+    const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo,without the journal', ...files);
     assert.equal(status, 0, out);
     told = out;
     results = JSON.parse(readFileSync(json, 'utf8')) as Results;
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  // Those with peers of their own are of whole controller managers: test/e2e/bench.kube.ts runs one.
+  // Of those with peers of their own, `journal` has a test below, and test/e2e/bench.kube.ts runs one.
   for (const { name, echo = false, peers } of SCENARIOS) {
     if (peers !== undefined) continue;
     it(`${name} runs, ends right and has its figures`, () => {
@@ -42,6 +42,18 @@ describe('the bench of the peers, tiny', () => {
       }
     });
   }
+
+  it('journal runs once without the journal, and twice with it', () => {
+    const runs = results.runs.filter(({ scenario }) => scenario === 'journal');
+    assert.deepEqual(
+      runs.map(({ peer, wrong }) => [peer, wrong]),
+      [
+        ['without the journal', []],
+        [ENDPOINTD, []],
+        [ENDPOINTD_AGAIN, []],
+      ],
+    );
+  });
 
   it('a start where all is right writes nothing', () => {
     const restart = results.runs.find(({ scenario }) => scenario === 'restart');

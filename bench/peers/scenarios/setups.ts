@@ -1,10 +1,11 @@
 /** The same flips in other set-ups: whole controller managers, shipped flags, best flags, many watchers, for long. */
 import { endpointdPeer, managerPeer } from '../peers.ts';
-import type { Peer, RunningPeer, Scenario, Settings, Stage } from '../scenario.ts';
+import { ENDPOINTD_AGAIN, type Peer, type RunningPeer, type Scenario, type Settings, type Stage } from '../scenario.ts';
 import { CHURN_RATES, CHURN_SECONDS, READY, steadyFlips } from './flips.ts';
 import { SPREAD } from './profiles.ts';
 
-const ENDPOINT_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
+const FLIP_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
+const ENDPOINT_CONTROLLERS = [...FLIP_CONTROLLERS, 'endpointslice-mirroring-controller'];
 /** Without kubelets no node renews its Lease: these would evict every pod. */
 const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 const SHIPPED_RATES = { tiny: 10, small: 5, full: 5 };
@@ -69,6 +70,25 @@ export const SOAK: Scenario = {
   outset: 'right',
   profile: SPREAD,
   story: (stage) => steadyFlips(stage, { tiny: 20, small: 20, full: 20 }, { tiny: 0.5, small: 30, full: 1800 }),
+};
+
+/** What the journal costs: the same endpointd twice with it, which tells the noise, and once without. */
+export const JOURNAL: Scenario = {
+  name: 'journal',
+  what: 'flips without the journal of changes and with it',
+  server: 'kube',
+  outset: 'right',
+  profile: SPREAD,
+  peers: (settings) => [
+    endpointdPeer(
+      { ...settings, endpointdFlags: [...settings.endpointdFlags, '--journal-size=0'] },
+      FLIP_CONTROLLERS,
+      'without the journal',
+    ),
+    endpointdPeer(settings, FLIP_CONTROLLERS),
+    endpointdPeer(settings, FLIP_CONTROLLERS, ENDPOINTD_AGAIN),
+  ],
+  story: churn,
 };
 
 function controllersWithout(names: readonly string[]): string[] {
