@@ -4,6 +4,7 @@
  * the workers that were busy, and `_sum` of the time waited that of the keys that waited (Little's law).
  */
 import { samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
+import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 
 export type QueueName = 'endpoint' | 'endpoint_slice' | 'endpoint_slice_mirroring';
 
@@ -67,7 +68,9 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   if (names.length === 0) {
     return { ok: false, why: 'these are the metrics of something else: no queue of these controllers is in them' };
   }
-  const difference = differencesOf(before, after);
+  const why = whyNotComparable(before, after, COUNTERS);
+  if (why !== null) return { ok: false, why };
+  const difference = grownBetween(before, after);
   const observation: Observation = {
     program: after.has('endpointd_build_info') ? 'endpointd' : 'kube-controller-manager',
     seconds,
@@ -78,36 +81,19 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
     mainThread: after.has('endpointd_build_info') ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
   };
-  // A process that was started between the looks has run for less than the time between them.
-  const starts = [before, after].map((metrics) => sumOf(metrics, 'process_start_time_seconds'));
-  const isAnother = starts[0] !== starts[1] || difference.wentBack();
-  return isAnother
-    ? {
-        ok: false,
-        why: 'the process was started anew between the looks, so sums of the two have nothing to do with each other',
-      }
-    : { ok: true, observation };
+  return { ok: true, observation };
 }
 
-interface Differences {
-  (name: string, labels?: Readonly<Record<string, string>>): number;
-  /** Whether a sum that was asked for has fallen, which only a new process makes it do. */
-  readonly wentBack: () => boolean;
-}
-
-function differencesOf(before: Metrics, after: Metrics): Differences {
-  let fell = false;
-  const difference = (name: string, labels: Readonly<Record<string, string>> = {}): number => {
-    const grown = (sumOf(after, name, labels) ?? 0) - (sumOf(before, name, labels) ?? 0);
-    if (grown < 0) fell = true;
-    return grown;
-  };
-  return Object.assign(difference, { wentBack: () => fell });
-}
+/** Sums that only a new process lets fall. */
+const COUNTERS: readonly string[] = [
+  'workqueue_work_duration_seconds_count',
+  'workqueue_queue_duration_seconds_count',
+  'process_cpu_seconds_total',
+];
 
 function observeQueue(
   name: QueueName,
-  difference: Differences,
+  difference: Grown,
   after: Metrics,
   seconds: number,
   settings: Settings,
@@ -131,7 +117,7 @@ function observeQueue(
   };
 }
 
-function apiSecondsOf(difference: Differences): number | null {
+function apiSecondsOf(difference: Grown): number | null {
   let count = 0;
   let sum = 0;
   for (const verb of WRITES) {

@@ -1,6 +1,7 @@
 /** What `endpointd tune` says, as data: the same question gives the same answer, to the byte, on every machine. */
 import type { Calibration, Controller, Settings } from '../twin/settings.ts';
 import type { Comparison } from './evidence.ts';
+import type { KnownNumber } from './numbers.ts';
 import type { Recommendation } from './recommend.ts';
 
 export interface Answer {
@@ -28,6 +29,10 @@ export interface Answer {
   readonly refusals: readonly string[];
   /** Null = nothing was searched for. */
   readonly recommendation: Recommendation | null;
+  /** Where each number is from. */
+  readonly numbers: readonly KnownNumber[];
+  /** What could not be used of what was given, and why. */
+  readonly notes: readonly string[];
   readonly assumptions: readonly string[];
 }
 

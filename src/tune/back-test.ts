@@ -1,6 +1,6 @@
 /**
- * Whether the model can be believed on this recording: three numbers are fitted on its first half, and what they predict of
- * the second half stands beside what was measured there.
+ * Whether the model can be believed on this recording: at most three numbers are fitted on its first half, and what they
+ * predict of the second half stands beside what was measured there.
  */
 import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -39,15 +39,23 @@ export const FITTED: readonly Fitted[] = [
   },
 ];
 
+/** What a fit does not move, and not beyond. */
+export interface Held {
+  readonly names: readonly Fitted['name'][];
+  readonly cpuFactorMax: number;
+}
+
+const NOTHING_HELD: Held = { names: [], cpuFactorMax: Infinity };
+
 /** From coarse to fine. */
 const FACTORS: readonly number[] = [8, 3, 1.6, 1.25, 1.1, 1.04];
 
 /** @param run today's settings; its calibration is where the fit begins */
-export function backTest(run: Run, evidence: Evidence): BackTest {
+export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): BackTest {
   const { story } = run;
   const halfMs = story.durationMs / 2;
   const first = storyBetween(story, 0, halfMs);
-  const calibration = fit({ ...run, story: first }, evidenceBetween(evidence, 0, halfMs));
+  const calibration = fit({ ...run, story: first }, evidenceBetween(evidence, 0, halfMs), held);
   const second = storyBetween(story, halfMs, story.durationMs);
   const comparisons = compare(
     runModel({ ...run, story: second, calibration }),
@@ -58,15 +66,17 @@ export function backTest(run: Run, evidence: Evidence): BackTest {
 }
 
 /** The calibration whose predictions are nearest to what was measured: one number after the other, in smaller steps. */
-export function fit(run: Run, evidence: Evidence): Calibration {
+export function fit(run: Run, evidence: Evidence, { names, cpuFactorMax }: Held): Calibration {
+  const free = FITTED.filter(({ name }) => !names.includes(name));
   let best = run.calibration;
   let least = lossOf({ ...run, calibration: best }, evidence);
   for (const factor of FACTORS) {
     for (let isBetter = true; isBetter;) {
       isBetter = false;
-      for (const { scale } of FITTED) {
+      for (const { scale } of free) {
         for (const by of [factor, 1 / factor]) {
           const calibration = scale(best, by);
+          if (calibration.cpuFactor > cpuFactorMax) continue;
           const loss = lossOf({ ...run, calibration }, evidence);
           if (loss >= least - LOSS_STEP) continue;
           best = calibration;

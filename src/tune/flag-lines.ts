@@ -2,9 +2,9 @@
 import { formatDuration } from '../lib/duration.ts';
 import type { Settings } from '../twin/settings.ts';
 
-type Name = Exclude<keyof Settings, 'controllers'>;
+export type SettingName = Exclude<keyof Settings, 'controllers'>;
 
-const FLAG_TEXTS: Readonly<Record<Name, (value: number) => string>> = {
+const FLAG_TEXTS: Readonly<Record<SettingName, (value: number) => string>> = {
   endpointSyncs: (value) => `--concurrent-endpoint-syncs=${value}`,
   serviceEndpointSyncs: (value) => `--concurrent-service-endpoint-syncs=${value}`,
   endpointsBatchMs: (ms) => `--endpoint-updates-batch-period=${formatDuration(ms)}`,
@@ -17,7 +17,13 @@ const FLAG_TEXTS: Readonly<Record<Name, (value: number) => string>> = {
 
 /** Those that differ from today's. */
 export function flagLines(settings: Settings, today: Settings): string[] {
-  return (Object.keys(FLAG_TEXTS) as Name[])
-    .filter((name) => settings[name] !== today[name])
-    .map((name) => FLAG_TEXTS[name](settings[name]));
+  return SETTING_NAMES.filter((name) => settings[name] !== today[name]).map((name) => FLAG_TEXTS[name](settings[name]));
 }
+
+/** One setting as a flag, and its name without dashes. */
+export function flagOf(settings: Settings, name: SettingName): { readonly flag: string; readonly value: string } {
+  const [flag, value] = FLAG_TEXTS[name](settings[name]).slice('--'.length).split('=');
+  return { flag: flag!, value: value! };
+}
+
+export const SETTING_NAMES = Object.keys(FLAG_TEXTS) as readonly SettingName[];

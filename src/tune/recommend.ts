@@ -1,6 +1,6 @@
 /**
  * What to set, with what it would bring and how sure that is. A setting is recommended by what it comes to in nine of ten
- * resamples and with each calibrated number a quarter higher and lower, by draws that the search has not seen.
+ * resamples and with each calibrated number higher and lower by as much as it is unsure, by draws that the search has not seen.
  */
 import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
 import { type Kinds, latenciesOf, quantile, shareLater, writesOf } from '../twin/figures.ts';
@@ -8,7 +8,7 @@ import { type ChangeKind, type Ledger, type Output, OUTPUTS, WRITES_BY_MS } from
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
-import { FITTED } from './back-test.ts';
+import { FITTED, type Fitted } from './back-test.ts';
 import { resamples } from './resample.ts';
 import { type Flag, flagsOf, type Score, searchSettings, type Step } from './search.ts';
 
@@ -19,7 +19,11 @@ export interface Question {
   /** How many watch slices. */
   readonly nodes: number;
   readonly endpointsWatchers: number;
+  readonly unsure: Unsure;
 }
+
+/** Each number of the calibration may be so many times more or less. */
+export type Unsure = Readonly<Record<Fitted['name'], number>>;
 
 /** Milliseconds, and shares and rates a second. */
 export interface LatencyRow {
@@ -104,7 +108,6 @@ export interface Grid {
 const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
 const RESAMPLES = 30;
 const BOUND_SHARE = 0.9;
-const UNSURE = 1.25;
 /** A flag goes back to what it is today if that costs no more of the goal. */
 const TIE = 0.01;
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
@@ -188,7 +191,7 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
   const scope = scopeOf(question);
   const seed = run.seed + 1;
   const ledger = runModel({ ...run, settings, seed });
-  const draws = uncertain(run).flatMap((calibration, i) => {
+  const draws = uncertain(question).flatMap((calibration, i) => {
     const other = runModel({ ...run, settings, calibration, seed });
     return resamples(other, scope.durationMs, RESAMPLES, seed + i);
   });
@@ -218,9 +221,12 @@ function distributionOf({ samples }: Ledger): number[] {
   return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
 }
 
-/** The calibration, and each of its numbers a quarter higher and lower. */
-function uncertain({ calibration }: Run): Run['calibration'][] {
-  return [calibration, ...FITTED.flatMap(({ scale }) => [scale(calibration, UNSURE), scale(calibration, 1 / UNSURE)])];
+/** The calibration, and each of its numbers as much higher and lower as it is unsure. */
+function uncertain({ run: { calibration }, unsure }: Question): Run['calibration'][] {
+  return [
+    calibration,
+    ...FITTED.flatMap(({ name, scale }) => [scale(calibration, unsure[name]), scale(calibration, 1 / unsure[name])]),
+  ];
 }
 
 function excessOf({ checks }: Outcome): number {

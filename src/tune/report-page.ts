@@ -12,6 +12,8 @@ import {
   bindingLines,
   checkRows,
   milliseconds,
+  NUMBER_COLUMNS,
+  numberRows,
   outcomeRows,
   questionText,
 } from './report-text.ts';
@@ -31,6 +33,12 @@ export function answerPage(answer: Answer): Page {
     sections: [
       ...(recommendation === null ? [] : recommendationSections(answer, recommendation)),
       ...(backTest === null ? [] : [backTestSection(backTest)]),
+      {
+        title: 'Where the numbers are from',
+        tone: 'plain',
+        note: answer.notes.map((note) => `Note: ${note}.`).join(' '),
+        table: { columns: NUMBER_COLUMNS, rows: numberRows(answer) },
+      },
       {
         title: 'What this stands on',
         tone: 'plain',

@@ -20,10 +20,20 @@ export function answerText(answer: Answer, table: Table): string {
     ...(answer.refusals.length === 0
       ? []
       : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${why}`), '']),
+    'Where the numbers are from:',
+    ...table(NUMBER_COLUMNS, numberRows(answer)),
+    ...answer.notes.map((note) => `Note: ${printable(note)}.`),
+    '',
     'What this stands on:',
     ...answer.assumptions.map((assumption) => `  ${assumption}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+export const NUMBER_COLUMNS: readonly string[] = ['', 'value', 'up and down', 'from'];
+
+export function numberRows({ numbers }: Answer): string[][] {
+  return numbers.map(({ name, value, unsure, from }) => [name, value, unsure, from]);
 }
 
 export function questionText({ controller, from, nodes, seed }: Answer): string {
@@ -42,7 +52,8 @@ function backTestLines({ backTest, from }: Answer, table: Table): string[] {
   ];
 }
 
-export const BACK_TEST_TITLE = "Today's flags on the second half of the recording, three numbers fitted on the first";
+export const BACK_TEST_TITLE =
+  "Today's flags on the second half of the recording, at most three numbers fitted on the first";
 
 export function backTestRows(comparisons: readonly Comparison[]): string[][] {
   return comparisons.map((one) => [

@@ -4,6 +4,8 @@ import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
 import type { Evidence } from './evidence.ts';
 import type { Objective } from './objective.ts';
+import type { Measured } from './measured.ts';
+import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
 import { recommend } from './recommend.ts';
 import { checkStory } from '../twin/story.ts';
 
@@ -14,6 +16,12 @@ export interface TuneInput {
   readonly evidence: Evidence | null;
   /** What in the recording keeps it from being believed: gaps, refused resources. */
   readonly doubts: readonly string[];
+  /** By metrics. */
+  readonly measured: Measured;
+  /** Of today's flags and the watchers: where they are from. */
+  readonly given: readonly KnownNumber[];
+  /** Where the calibration is from, if nothing is fitted. */
+  readonly calibrationFrom: string;
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly objective: Objective;
@@ -22,14 +30,18 @@ export interface TuneInput {
 
 /** `progress`: called with the number of settings that were tried so far. */
 export function tune(input: TuneInput, progress: (runs: number) => void): Answer {
-  const { evidence, nodes, endpointsWatchers, objective, program } = input;
+  const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
-  const tested = evidence === null ? null : backTest(input.run, evidence);
-  const calibration = tested?.calibration ?? input.run.calibration;
+  const start = startOf(input.run, measured);
+  const tested =
+    evidence === null ? null : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held);
+  const calibration = tested?.calibration ?? start.calibration;
   const changes = story.changes.filter(({ kind }) => kind !== 'quiet').length;
-  const refusals = [...input.doubts, ...(tested === null ? [] : weaknesses(changes, tested.worst))];
+  const refusals = [...input.doubts, ...measured.doubts, ...(tested === null ? [] : weaknesses(changes, tested.worst))];
   const run = { ...input.run, calibration };
+  const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };
+  const fallback = tested === null ? input.calibrationFrom : 'fitted on the first half of the recording';
   return {
     tuneVersion: 1,
     program,
@@ -44,7 +56,9 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     calibration,
     backTest: tested === null ? null : { comparisons: tested.comparisons, worst: tested.worst },
     refusals,
-    recommendation: refusals.length > 0 ? null : recommend({ run, objective, nodes, endpointsWatchers }, progress),
+    recommendation: refusals.length > 0 ? null : recommend(question, progress),
+    numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, fallback)],
+    notes: measured.notes,
     assumptions: ASSUMPTIONS,
   };
 }

@@ -136,11 +136,14 @@ describe('advice from two looks at the metrics', () => {
     const other = parseMetrics('process_cpu_seconds_total 5\nworkqueue_depth{name="deployment"} 1\n');
     const refused = observe(other, other, 10, SETTINGS);
     assert.match(refused.ok ? '' : refused.why, /^these are the metrics of something else/);
-    const before = parseMetrics(metricsOf({ syncs: 50 }));
-    for (const after of [metricsOf({ syncs: 60 }, 2), metricsOf({ syncs: 40 })]) {
-      const anew = observe(before, parseMetrics(after), 10, SETTINGS);
-      assert.match(anew.ok ? '' : anew.why, /^the process was started anew/);
-    }
+    const why = (first: string, second: string): string => {
+      const observed = observe(parseMetrics(first), parseMetrics(second), 10, SETTINGS);
+      return observed.ok ? '' : observed.why;
+    };
+    const earlier = metricsOf({ syncs: 50 });
+    assert.match(why(earlier, metricsOf({ syncs: 60 }, 2)), /^the process was started anew between the looks/);
+    assert.match(why(metricsOf({ syncs: 60 }, 2), earlier), /they are in the wrong order$/);
+    assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
   });
 
   it('is right, or says that it cannot tell, on drawn scenarios of each kind', () => {

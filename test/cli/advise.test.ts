@@ -90,7 +90,11 @@ describe('endpointd advise', () => {
         1,
         /^endpointd advise: cannot advise: these are the metrics of something else/,
       ],
-      [[`--before=${later}`, `--after=${before}`], 1, /: the process was started anew between the looks/],
+      [
+        [`--before=${later}`, `--after=${before}`],
+        1,
+        /: sums have fallen in a process that went on: the looks are in the wrong order$/m,
+      ],
       [[`--before=${before}`], 2, /: --before and --after belong together\. Allowed: both, or neither\.\n$/],
       [[`--before=${before}`, '--after=/none'], 1, /: cannot read \/none: ENOENT/],
       [['--source=http://127.0.0.1:1'], 1, /: no answer from http:\/\/127\.0\.0\.1:1/],

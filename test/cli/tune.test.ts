@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
+import type { Answer } from '../../src/tune/answer.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 
@@ -47,5 +48,56 @@ describe('endpointd tune', () => {
     const { status, stderr } = await tune('--from=huge', `--calibration=${path}`);
     assert.equal(status, 1);
     assert.match(stderr, /calibration\.json: cores: 0 is no number above 0\n$/);
+  });
+
+  it('refuses with one line what is no configz or no scrape of these programs', async () => {
+    const file = (name: string, text: string): string => {
+      const path = join(directory, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    const other = file('other.txt', 'up 1\n');
+    const cases = [
+      [[`--configz=${file('kubelet.json', '{}')}`], 1, /kubelet\.json: this is the configuration of something else: /],
+      [['--configz=http://127.0.0.1:1/configz'], 1, /--configz: no answer from http:\/\/127\.0\.0\.1:1/],
+      [[`--controller-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of something else: /],
+      [[`--apiserver-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of something else: /],
+      [[`--controller-metrics=${other}`], 2, /Allowed: two files, the earlier one first/],
+    ] as const;
+    for (const [flags, expected, message] of cases) {
+      const { status, stderr, stdout } = await tune(...flags);
+      assert.deepEqual([status, stdout, stderr.trimEnd().split('\n').length], [expected, '', 1], stderr);
+      assert.match(stderr, message);
+    }
+  });
+
+  it('says of each number where it is from', async () => {
+    const config = {
+      Generic: { ClientConnection: { qps: 100, burst: 200 } },
+      EndpointController: { ConcurrentEndpointSyncs: 10, EndpointUpdatesBatchPeriod: '0s' },
+      EndpointSliceController: {
+        ConcurrentServiceEndpointSyncs: 10,
+        MaxEndpointsPerSlice: 100,
+        EndpointUpdatesBatchPeriod: '0s',
+      },
+    };
+    const path = join(directory, 'configz.json');
+    writeFileSync(path, JSON.stringify({ 'kubecontrollermanager.config.k8s.io': config }));
+    const flags = [
+      '--from=rollout',
+      '--controller=kube-controller-manager',
+      `--configz=${path}`,
+      '--kube-api-burst=77',
+    ];
+    const { stdout } = await tune(...flags, '-o', 'json');
+    const { numbers, today } = JSON.parse(stdout) as Answer;
+    assert.deepEqual([today.qps, today.burst], [100, 77]);
+    const from = (name: string): string | undefined => numbers.find((number) => number.name === name)?.from;
+    assert.deepEqual(['--kube-api-qps', '--kube-api-burst', 'watchers of slices', 'API latency, median'].map(from), [
+      path,
+      'given',
+      'not told, so assumed',
+      'usual: measured on two cores',
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 /** A small question and its answer, for the texts and pages that show it. */
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Evidence } from '../../src/tune/evidence.ts';
+import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -42,6 +43,9 @@ export function smallAnswer(
       run,
       evidence,
       doubts: [],
+      measured: NOTHING_MEASURED,
+      given: [],
+      calibrationFrom: 'usual',
       nodes: 100,
       endpointsWatchers: 1,
       objective: parseObjective(objective),

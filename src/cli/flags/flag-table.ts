@@ -61,6 +61,8 @@ export interface ReadFlags {
   readonly options: Readonly<Record<string, unknown>>;
   /** The value of each flag by its name, in the words of the command line, or of its default. */
   readonly texts: Readonly<Record<string, string>>;
+  /** Names of the flags that the command line has. */
+  readonly given: ReadonlySet<string>;
 }
 
 /** As `parseFlags`. */
@@ -71,11 +73,12 @@ export function readFlags(
 ): ReadFlags {
   const command = new Command(name).description(description);
   const texts: Record<string, string> = {};
+  const given = new Set<string>();
   command.usage([...names.map((argument) => `<${argument}>`), '[--flag=value ...]'].join(' '));
   for (const argument of names) command.argument(`<${argument}>`);
   const rows = groups.flatMap(({ title, flags }) => {
     if (title !== '') command.optionsGroup(`${title}:`);
-    return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, texts) }));
+    return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, { texts, given }) }));
   });
   command.helpOption('-h, --help', 'this text').configureHelp({ helpWidth: HELP_COLUMNS, formatItem });
   parseWith(command, args, print);
@@ -86,7 +89,7 @@ export function readFlags(
   const options = rows.map(
     ({ row, option }) => [`${option.attributeName()}${row.kind.unit}`, values[option.attributeName()]] as const,
   );
-  return { options: Object.fromEntries<unknown>([...said, ...options]), texts };
+  return { options: Object.fromEntries<unknown>([...said, ...options]), texts, given };
 }
 
 /** The options that these flags set, and all others. */
@@ -116,7 +119,7 @@ function addFlag(
   command: Command,
   name: string,
   { kind, help, short, ...row }: Flag<unknown>,
-  texts: Record<string, string>,
+  { texts, given }: { readonly texts: Record<string, string>; readonly given: Set<string> },
 ): Option {
   texts[name] = row.default;
   const dashes = `${short === undefined ? '' : `-${short}, `}--${name} ${kind.placeholder}`;
@@ -126,6 +129,7 @@ function addFlag(
   option.default(byDefault, `${row.default === '' ? 'none' : row.default}${words}`);
   option.argParser((text: string, before: unknown) => {
     const value = read(kind, text);
+    given.add(name);
     // The first that is said replaces the default, as in upstream's flags.
     const joins = kind.joins === true && before !== byDefault;
     texts[name] = joins ? `${texts[name]},${text}` : text;

@@ -2,7 +2,8 @@ import { DEFAULT_CALIBRATION, type Settings } from '../../twin/settings.ts';
 import { NEWEST_KUBE_MINOR } from '../../twin/run.ts';
 import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
 import { choice, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { MONITOR_FLAGS } from '../live/monitor.ts';
 import { BEYOND_UPSTREAM_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
 
 const TUNING = {
@@ -52,6 +53,26 @@ const TUNING = {
   },
 } as const;
 
+/** What narrows what is unsure. */
+const KNOWN = {
+  configz: {
+    kind: text('<file or url>'),
+    default: '',
+    help: "today's flags as /configz of the controller tells them: a file, or an http or https URL; flags that are given here win",
+  },
+  'controller-metrics': {
+    kind: parsed('<file,file>', scrapes),
+    default: '',
+    help: '/metrics of the controller at the begin and the end of the recording: its API latency, CPU and cores',
+  },
+  'apiserver-metrics': {
+    kind: parsed('<file,file>', scrapes),
+    default: '',
+    help: '/metrics of kube-apiserver at the begin and the end: latency of these writes, watchers, flow control',
+  },
+  ...MONITOR_FLAGS,
+} as const;
+
 /** Today's flags of the controller, as it has them. */
 const TODAY = {
   'concurrent-endpoint-syncs': CONTROLLER_FLAGS['concurrent-endpoint-syncs'],
@@ -70,12 +91,17 @@ export const TUNE_FLAGS = {
     "Predicts what today's flags do on a recording or a profile, tries hundreds of others on it, and says which to set and how far the prediction was off. Asks no cluster.",
   groups: [
     { title: 'Tuning', flags: TUNING },
+    { title: 'What is known beside the recording', flags: KNOWN },
     { title: "Today's flags of the controller", flags: TODAY },
   ],
 } as const satisfies CommandFlags;
 
-export interface TuneOptions extends OptionsOf<typeof TUNING> {
+type TuningOptions = OptionsOf<typeof TUNING & typeof KNOWN>;
+
+export interface TuneOptions extends TuningOptions {
   readonly today: Settings;
+  /** Names of the flags that the command line has. */
+  readonly given: ReadonlySet<string>;
 }
 
 /**
@@ -84,7 +110,8 @@ export interface TuneOptions extends OptionsOf<typeof TUNING> {
  * @throws UsageError or HelpShown
  */
 export function parseTuneFlags(args: readonly string[], print: (text: string) => void): TuneOptions {
-  const flags = parseFlags(TUNE_FLAGS, args, print) as OptionsOf<typeof TUNING & typeof TODAY>;
+  const { options, given } = readFlags(TUNE_FLAGS, args, print);
+  const flags = options as TuningOptions & OptionsOf<typeof TODAY>;
   const today = {
     endpointSyncs: flags.concurrentEndpointSyncs,
     serviceEndpointSyncs: flags.concurrentServiceEndpointSyncs,
@@ -96,7 +123,15 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
     adaptiveBatchMs: flags.adaptiveBatchPeriodMaxMs,
     controllers: 3,
   };
-  return { ...flags, today };
+  return { ...flags, today, given };
+}
+
+/** Two files; null = none. */
+function scrapes(said: string): readonly [before: string, after: string] | null {
+  if (said === '') return null;
+  const [before = '', after = '', ...others] = said.split(',');
+  if (before !== '' && after !== '' && others.length === 0) return [before, after];
+  throw new ValueError('Allowed: two files, the earlier one first: before.txt,after.txt.');
 }
 
 function objective(said: string): ReturnType<typeof parseObjective> {

@@ -16,29 +16,34 @@ import type { Story } from '../../twin/story.ts';
 import { createProgress } from '../progress.ts';
 import { withRecording } from '../record/recording-file.ts';
 import { textTable } from '../text-table.ts';
+import { knownOf } from './known.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
 import { starting, StartError } from '../usage.ts';
 
 /** `endpointd tune`. Gives the exit status: 0 = something is recommended, 1 = nothing is. */
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
+  const known = await knownOf(options);
   const played = playedBy(options);
-  const calibration = await calibrationOf(options);
+  const calibration = await calibrationOf(options, known.measured.cores?.value ?? options.cores);
   const progress = createProgress(process.stderr, () => performance.now());
   const answer = answerOf(
     {
       run: {
         story: played.story,
         controller: options.controller,
-        settings: options.today,
+        settings: known.today,
         calibration,
         seed: options.seed,
         kubeMinor: options.kcmVersion,
       },
       evidence: played.evidence,
       doubts: played.doubts,
-      nodes: options.nodes,
-      endpointsWatchers: options.endpointsWatchers,
+      measured: known.measured,
+      given: known.given,
+      calibrationFrom: options.calibration === '' ? 'usual: measured on two cores' : options.calibration,
+      nodes: known.nodes,
+      endpointsWatchers: known.endpointsWatchers,
       objective: options.objective,
       program: version(),
     },
@@ -67,7 +72,7 @@ function playedBy({ from, seed }: TuneOptions): Input {
   });
 }
 
-async function calibrationOf({ calibration: path, cores }: TuneOptions): Promise<Calibration> {
+async function calibrationOf({ calibration: path }: TuneOptions, cores: number): Promise<Calibration> {
   if (path === '') return { ...DEFAULT_CALIBRATION, cores };
   const text = await starting(`read the calibration ${path}`, readFile(path, 'utf8'));
   try {

@@ -1,0 +1,103 @@
+/** What `tune` is told beside the recording: today's flags by `/configz`, and scrapes of metrics. */
+import { readFile } from 'node:fs/promises';
+import { printable } from '../../lib/printable.ts';
+import { parseMetrics } from '../../metrics/text.ts';
+import { MonitorError } from '../../node/monitor-client.ts';
+import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
+import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
+import { type Measured, measuredOf, type Scrapes, ScrapesError } from '../../tune/measured.ts';
+import type { KnownNumber } from '../../tune/numbers.ts';
+import type { Settings } from '../../twin/settings.ts';
+import { monitorOf } from '../live/monitor.ts';
+import { starting, StartError } from '../usage.ts';
+import type { TuneOptions } from './tune-flags.ts';
+
+export interface Known {
+  readonly today: Settings;
+  readonly nodes: number;
+  readonly endpointsWatchers: number;
+  readonly measured: Measured;
+  readonly given: readonly KnownNumber[];
+}
+
+/** @throws StartError with one line that names the file */
+export async function knownOf(options: TuneOptions): Promise<Known> {
+  const measured = await measuredBy(options);
+  const config = await configzOf(options);
+  const { given, configz, controller } = options;
+  const rows: KnownNumber[] = [];
+  const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
+  const isTold = (name: SettingName): boolean =>
+    config[name] !== undefined && !given.has(flagOf(options.today, name).flag);
+  const told = Object.fromEntries(names.filter(isTold).map((name) => [name, config[name]]));
+  const today: Settings = { ...options.today, ...told };
+  for (const name of names) {
+    const { flag, value } = flagOf(today, name);
+    const from = given.has(flag) ? 'given' : isTold(name) ? configz : 'default of the program, not told';
+    rows.push({ name: `--${flag}`, value, unsure: '', from });
+  }
+  const { watchers } = measured;
+  const hasCores = given.has('cores') || options.calibration !== '';
+  const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
+    const isOwn = given.has(flag) || seen === undefined;
+    const from = given.has(flag) ? 'given' : isOwn ? 'not told, so assumed' : watchers!.from;
+    const value = isOwn ? own : seen;
+    rows.push({ name, value: String(value), unsure: '', from });
+    return value;
+  };
+  return {
+    today,
+    nodes: count('nodes', 'watchers of slices', options.nodes, watchers?.value.slices),
+    endpointsWatchers: count(
+      'endpoints-watchers',
+      'watchers of Endpoints',
+      options.endpointsWatchers,
+      watchers?.value.endpoints,
+    ),
+    measured: hasCores ? { ...measured, cores: null } : measured,
+    given: rows,
+  };
+}
+
+async function configzOf(options: TuneOptions): Promise<Partial<Settings>> {
+  const { configz } = options;
+  if (configz === '') return {};
+  const text = /^https?:/.test(configz)
+    ? await answerAt(configz, options)
+    : await starting(`read --configz=${configz}`, readFile(configz, 'utf8'));
+  try {
+    return parseConfigz(text);
+  } catch (error) {
+    if (error instanceof ConfigzError) throw new StartError(`--configz=${configz}: ${printable(error.message)}`);
+    throw error;
+  }
+}
+
+async function answerAt(url: string, options: TuneOptions): Promise<string> {
+  if (!URL.canParse(url)) throw new StartError(`--configz=${url}: it is neither a file nor a URL`);
+  const monitor = await monitorOf(url.replace(/\/configz\/?$/, ''), options);
+  try {
+    return await monitor.get('/configz');
+  } catch (error) {
+    if (error instanceof MonitorError) throw new StartError(`--configz: ${printable(error.message)}`, { cause: error });
+    throw error;
+  } finally {
+    await monitor.close();
+  }
+}
+
+async function measuredBy({ controllerMetrics, apiserverMetrics }: TuneOptions): Promise<Measured> {
+  const [controller, apiserver] = [await scrapesOf(controllerMetrics), await scrapesOf(apiserverMetrics)];
+  try {
+    return measuredOf(controller, apiserver);
+  } catch (error) {
+    if (error instanceof ScrapesError) throw new StartError(printable(error.message));
+    throw error;
+  }
+}
+
+async function scrapesOf(files: readonly [string, string] | null): Promise<Scrapes | null> {
+  if (files === null) return null;
+  const [before, after] = await Promise.all(files.map((path) => starting(`read ${path}`, readFile(path, 'utf8'))));
+  return { before: parseMetrics(before!), after: parseMetrics(after!), from: files.join(', ') };
+}

@@ -1,0 +1,207 @@
+/**
+ * What two scrapes of a controller's metrics, and two of the API server's, say of the numbers that a recording leaves open.
+ * A number that was measured is not fitted, and counts as less unsure.
+ */
+import { sumOf, type Metrics } from '../metrics/text.ts';
+import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+
+export interface Scrapes {
+  readonly before: Metrics;
+  readonly after: Metrics;
+  /** For people: the files. */
+  readonly from: string;
+}
+
+/** A number with what it rests on, for people. */
+export interface Source<T> {
+  readonly value: T;
+  readonly from: string;
+}
+
+/** Null = not told. */
+export interface Measured {
+  /** Mean milliseconds of a write until its answer; it may be so many times more or less. */
+  readonly apiMs: Source<{ readonly mean: number; readonly unsure: number }> | null;
+  /** Milliseconds of the controller's CPU for each of its writes. `isMost`: other work of the process is in it. */
+  readonly cpuMsPerWrite: Source<{ readonly ms: number; readonly isMost: boolean }> | null;
+  readonly cores: Source<number> | null;
+  /** Clients that watch: of one API server. */
+  readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
+  /** Mean milliseconds that a request of a flow schema waited. */
+  readonly flowWaits: Source<readonly { readonly schema: string; readonly ms: number }[]> | null;
+  /** What keeps a recommendation from being believed. */
+  readonly doubts: readonly string[];
+  /** What else a reader should know: what could not be used, and why. */
+  readonly notes: readonly string[];
+}
+
+export const NOTHING_MEASURED: Measured = {
+  apiMs: null,
+  cpuMsPerWrite: null,
+  cores: null,
+  watchers: null,
+  flowWaits: null,
+  doubts: [],
+  notes: [],
+};
+
+/** What scrapes cannot be: of something else, in the wrong order, of two processes. */
+export class ScrapesError extends Error {}
+
+/** A number that nothing but the recording tells, or nothing at all, may be so many times more or less. */
+export const UNSURE = 1.25;
+/** One that was measured in one place. */
+const UNSURE_ONCE = 1.15;
+/** One that was measured in two places which agree. */
+const UNSURE_TWICE = 1.05;
+/** Fewer are chance. */
+const WRITES_MIN = 100;
+
+const WRITE_VERBS: readonly string[] = ['PUT', 'POST', 'DELETE', 'PATCH'];
+
+type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
+
+const NO_PART: Part = { apiMs: null, doubts: [], notes: [] };
+
+/** @throws ScrapesError that names the files */
+export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
+  const own = controller === null ? NO_PART : ofController(controller);
+  const server = apiserver === null ? NO_PART : ofApiServer(apiserver);
+  const [a, b] = [own.apiMs, server.apiMs];
+  const apiMs = a === null || b === null ? (a ?? b) : between(a, b);
+  const differ =
+    a === null || b === null || apiMs !== null
+      ? []
+      : [
+          `API latency is ${a.value.mean.toFixed(1)} ms by the controller and ${b.value.mean.toFixed(1)} ms by the API server: neither is taken`,
+        ];
+  return {
+    ...NOTHING_MEASURED,
+    ...own,
+    ...server,
+    apiMs,
+    doubts: [...own.doubts, ...server.doubts],
+    notes: [...own.notes, ...server.notes, ...differ],
+  };
+}
+
+/**
+ * The server measures these resources alone, without the way to it; the controller all its writes, with the way. Where they
+ * differ by more than a recording leaves open, neither is believed.
+ */
+function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
+  const [a, b] = [own.value.mean, server.value.mean];
+  const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a, b) / Math.min(a, b)));
+  if (unsure > UNSURE) return null;
+  return { value: { mean: Math.sqrt(a * b), unsure }, from: `${own.from}; ${server.from}` };
+}
+
+function ofController({ before, after, from }: Scrapes): Part {
+  const isEndpointd = after.has('endpointd_build_info');
+  const isOurs = ['endpoint', 'endpoint_slice'].some(
+    (name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null,
+  );
+  if (!isOurs)
+    throw new ScrapesError(`${from}: these are the metrics of something else: no queue of endpoints is in them`);
+  const grown = comparable(before, after, from, [
+    'rest_client_request_duration_seconds_count',
+    'workqueue_work_duration_seconds_count',
+    'process_cpu_seconds_total',
+  ]);
+  const { count, seconds } = sumsOf(grown, 'rest_client_request_duration_seconds', [{}]);
+  const refused = grown('rest_client_requests_total', { code: '429' });
+  const whose = isEndpointd ? 'its' : "the process's";
+  const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
+  const isEnough = count >= WRITES_MIN;
+  return {
+    apiMs: isEnough
+      ? {
+          value: { mean: (seconds / count) * 1000, unsure: UNSURE_ONCE },
+          from: `mean of ${whose} ${count} writes in ${from}`,
+        }
+      : null,
+    cpuMsPerWrite: isEnough
+      ? {
+          value: { ms: (grown('process_cpu_seconds_total') / count) * 1000, isMost: !isEndpointd },
+          from: `CPU of the process and its ${count} writes in ${from}`,
+        }
+      : null,
+    cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
+    doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
+    notes: isEnough ? [] : [`${from}: ${count} writes between the scrapes; at least ${WRITES_MIN} are needed`],
+  };
+}
+
+const OUTPUT_RESOURCES = [
+  { group: '', resource: 'endpoints' },
+  { group: 'discovery.k8s.io', resource: 'endpointslices' },
+] as const;
+
+function ofApiServer({ before, after, from }: Scrapes): Part {
+  if (!after.has('apiserver_request_duration_seconds_count'))
+    throw new ScrapesError(
+      `${from}: these are the metrics of something else: no requests to an API server are in them`,
+    );
+  const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
+  const { count, seconds } = sumsOf(grown, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
+  const watching = (resource: string): number =>
+    sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
+  const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
+  const isEnough = count >= WRITES_MIN;
+  return {
+    apiMs: isEnough
+      ? {
+          value: { mean: (seconds / count) * 1000, unsure: UNSURE_ONCE },
+          from: `mean of ${count} writes of Endpoints and slices in ${from}, at the server`,
+        }
+      : null,
+    watchers: after.has('apiserver_longrunning_requests')
+      ? {
+          value: { slices: watching('endpointslices'), endpoints: watching('endpoints') },
+          from: `apiserver_longrunning_requests in ${from}, of that API server alone`,
+        }
+      : null,
+    flowWaits: flowWaitsOf(grown, after, from),
+    doubts: [],
+    notes: [
+      ...(isEnough
+        ? []
+        : [`${from}: ${count} writes of Endpoints and slices between the scrapes; at least ${WRITES_MIN} are needed`]),
+      ...(rejected > 0 ? [`${from}: flow control rejected ${rejected} requests between the scrapes`] : []),
+    ],
+  };
+}
+
+const FLOW_WAIT = 'apiserver_flowcontrol_request_wait_duration_seconds';
+
+function flowWaitsOf(grown: Grown, after: Metrics, from: string): Measured['flowWaits'] {
+  const schemas = new Set((after.get(`${FLOW_WAIT}_count`) ?? []).map(({ labels }) => labels['flow_schema'] ?? ''));
+  if (schemas.size === 0) return null;
+  const waits = [...schemas].flatMap((schema) => {
+    const count = grown(`${FLOW_WAIT}_count`, { flow_schema: schema });
+    return count === 0 ? [] : [{ schema, ms: (grown(`${FLOW_WAIT}_sum`, { flow_schema: schema }) / count) * 1000 }];
+  });
+  return { value: waits.toSorted((a, b) => b.ms - a.ms), from: `${FLOW_WAIT} in ${from}` };
+}
+
+function comparable(before: Metrics, after: Metrics, from: string, counters: readonly string[]): Grown {
+  const why = whyNotComparable(before, after, counters);
+  if (why !== null) throw new ScrapesError(`${from}: ${why}`);
+  return grownBetween(before, after);
+}
+
+function sumsOf(
+  grown: Grown,
+  histogram: string,
+  selections: readonly Readonly<Record<string, string>>[],
+): { readonly count: number; readonly seconds: number } {
+  let count = 0;
+  let seconds = 0;
+  for (const verb of WRITE_VERBS) {
+    for (const labels of selections) {
+      count += grown(`${histogram}_count`, { ...labels, verb });
+      seconds += grown(`${histogram}_sum`, { ...labels, verb });
+    }
+  }
+  return { count, seconds };
+}

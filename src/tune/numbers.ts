@@ -1,0 +1,96 @@
+/** Which number came from where: what was measured enters the calibration, and each is told with its source. */
+import { medianOf } from '../twin/api-latency.ts';
+import { writesOf } from '../twin/figures.ts';
+import { runModel, type Run } from '../twin/run.ts';
+import type { Calibration } from '../twin/settings.ts';
+import type { Held } from './back-test.ts';
+import { type Measured, UNSURE } from './measured.ts';
+import type { Unsure } from './recommend.ts';
+
+/** For people. */
+export interface KnownNumber {
+  readonly name: string;
+  readonly value: string;
+  /** Such as `25 %`, up and down; '' = it is as it was given. */
+  readonly unsure: string;
+  readonly from: string;
+}
+
+/** What metrics make of a question. */
+export interface Start {
+  /** Where a fit begins, with what was measured. */
+  readonly calibration: Calibration;
+  readonly held: Held;
+  readonly unsure: Unsure;
+}
+
+/** endpointd's CPU is its own; what else goes on in the process depends on the load. */
+const UNSURE_CPU = 1.1;
+
+export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
+  const names: Held['names'][number][] = [];
+  let { calibration } = run;
+  const unsure = { 'API latency': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
+  if (apiMs !== null) {
+    const median = medianOf(apiMs.value.mean, calibration.apiMs);
+    calibration = { ...calibration, apiMs: { ...calibration.apiMs, median } };
+    names.push('API latency');
+    unsure['API latency'] = apiMs.value.unsure;
+  }
+  let cpuFactorMax = Infinity;
+  if (cpuMsPerWrite !== null) {
+    const { ms, isMost } = cpuMsPerWrite.value;
+    const factor = cpuFactorFor({ ...run, calibration }, ms);
+    if (isMost) {
+      cpuFactorMax = factor;
+      calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
+    } else {
+      calibration = { ...calibration, cpuFactor: factor };
+      names.push('CPU');
+      unsure['CPU'] = UNSURE_CPU;
+    }
+  }
+  return { calibration, held: { names, cpuFactorMax }, unsure };
+}
+
+/** With it the model takes so much CPU for each write. */
+function cpuFactorFor(run: Run, msPerWrite: number): number {
+  const ledger = runModel(run);
+  const writes = writesOf(ledger);
+  return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * msPerWrite * writes) / ledger.cpuMs;
+}
+
+/** @param fallback where a number is from that nobody measured: a fit, a file, what is usual */
+export function calibrationNumbers(
+  { apiMs, cpuFactor, watchLagMs, cores }: Calibration,
+  { unsure, held }: Start,
+  measured: Measured,
+  fallback: string,
+): KnownNumber[] {
+  const spread = (name: keyof Unsure): string => `${Math.round(100 * (unsure[name] - 1))} %`;
+  const most = held.cpuFactorMax === Infinity ? '' : `${fallback}, at most what was measured: `;
+  return [
+    {
+      name: 'API latency, median',
+      value: `${apiMs.median.toFixed(1)} ms`,
+      unsure: spread('API latency'),
+      from: measured.apiMs?.from ?? fallback,
+    },
+    {
+      name: 'CPU, of that of the machine that was measured',
+      value: `${cpuFactor.toFixed(2)} x`,
+      unsure: spread('CPU'),
+      from: measured.cpuMsPerWrite === null ? fallback : most + measured.cpuMsPerWrite.from,
+    },
+    { name: 'watch lag', value: `${watchLagMs.toFixed(1)} ms`, unsure: spread('watch lag'), from: fallback },
+    { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? 'given, or what is usual' },
+    ...(measured.flowWaits?.value ?? []).slice(0, FLOWS_SHOWN).map(({ schema, ms }) => ({
+      name: `wait in flow control, ${schema}`,
+      value: `${ms.toFixed(1)} ms`,
+      unsure: '',
+      from: `${measured.flowWaits!.from}; part of the API latency`,
+    })),
+  ];
+}
+
+const FLOWS_SHOWN = 3;

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseMetrics } from '../../src/metrics/text.ts';
+import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
+import { startOf } from '../../src/tune/numbers.ts';
+import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+
+interface Counted {
+  readonly writes: number;
+  readonly apiSeconds: number;
+  readonly cpuSeconds?: number;
+  readonly started?: number;
+  readonly more?: string;
+}
+
+function controllerText({ writes, apiSeconds, cpuSeconds = 0, started = 1, more = '' }: Counted): string {
+  return `process_start_time_seconds ${started}
+workqueue_work_duration_seconds_count{name="endpoint"} ${writes}
+rest_client_request_duration_seconds_count{verb="PUT",host="a"} ${writes}
+rest_client_request_duration_seconds_sum{verb="PUT",host="a"} ${apiSeconds}
+rest_client_request_duration_seconds_count{verb="GET",host="a"} ${writes * 9}
+rest_client_request_duration_seconds_sum{verb="GET",host="a"} ${writes * 100}
+process_cpu_seconds_total ${cpuSeconds}
+go_sched_gomaxprocs_threads 64
+${more}`;
+}
+
+function serverText({ writes, apiSeconds }: Counted): string {
+  const of = (group: string, resource: string, count: number, sum: number): string =>
+    `apiserver_request_duration_seconds_count{verb="PUT",group="${group}",resource="${resource}"} ${count}
+apiserver_request_duration_seconds_sum{verb="PUT",group="${group}",resource="${resource}"} ${sum}
+`;
+  const wait = 'apiserver_flowcontrol_request_wait_duration_seconds';
+  return `process_start_time_seconds 1
+${of('', 'endpoints', writes / 2, apiSeconds / 2)}${of('discovery.k8s.io', 'endpointslices', writes / 2, apiSeconds / 2)}${of('', 'configmaps', writes * 50, writes * 500)}
+apiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 5000
+apiserver_longrunning_requests{verb="WATCH",resource="endpoints"} 3
+${wait}_sum{flow_schema="kube-controller-manager"} ${writes * 0.002}
+${wait}_count{flow_schema="kube-controller-manager"} ${writes}
+`;
+}
+
+function scrapes(before: string, after: string, from = 'a.txt, b.txt'): Scrapes {
+  return { before: parseMetrics(before), after: parseMetrics(after), from };
+}
+
+const NONE = { writes: 0, apiSeconds: 0 };
+
+function controller(counted: Counted): Scrapes {
+  return scrapes(controllerText(NONE), controllerText(counted));
+}
+
+function server(counted: Counted): Scrapes {
+  return scrapes(serverText(NONE), serverText(counted), 's1.txt, s2.txt');
+}
+
+describe('what scrapes say of the numbers that a recording leaves open', () => {
+  it('is the mean latency of the writes, and of these resources alone at the server', () => {
+    assert.deepEqual(measuredOf(controller({ writes: 200, apiSeconds: 2 }), null).apiMs, {
+      value: { mean: 10, unsure: 1.15 },
+      from: "mean of the process's 200 writes in a.txt, b.txt",
+    });
+    assert.deepEqual(measuredOf(null, server({ writes: 200, apiSeconds: 1.5 })).apiMs?.value, {
+      mean: 7.5,
+      unsure: 1.15,
+    });
+  });
+
+  it('is less unsure where both agree, and is not taken where they do not', () => {
+    const own = controller({ writes: 200, apiSeconds: 2 });
+    assert.equal(measuredOf(own, server({ writes: 200, apiSeconds: 1.9 })).apiMs?.value.unsure, 1.05);
+    const apart = measuredOf(own, server({ writes: 200, apiSeconds: 0.5 }));
+    assert.equal(apart.apiMs, null);
+    assert.deepEqual(apart.notes, [
+      'API latency is 10.0 ms by the controller and 2.5 ms by the API server: neither is taken',
+    ]);
+  });
+
+  it('is cores, watchers and the wait in flow control', () => {
+    const measured = measuredOf(controller({ writes: 200, apiSeconds: 2 }), server({ writes: 200, apiSeconds: 2 }));
+    assert.equal(measured.cores?.value, 64);
+    assert.deepEqual(measured.watchers?.value, { slices: 5000, endpoints: 3 });
+    assert.deepEqual(measured.flowWaits?.value, [{ schema: 'kube-controller-manager', ms: 2 }]);
+  });
+
+  it('keeps a recommendation away where the server refused requests', () => {
+    const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
+    assert.deepEqual(measuredOf(controller({ writes: 200, apiSeconds: 2, more }), null).doubts, [
+      'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
+    ]);
+  });
+
+  it('is nothing where too few writes were counted, and says so', () => {
+    const { apiMs, notes } = measuredOf(controller({ writes: 20, apiSeconds: 2 }), null);
+    assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
+  });
+});
+
+describe('scrapes that are none of a controller or an API server', () => {
+  const some = controllerText({ writes: 200, apiSeconds: 2 });
+  const cases: readonly (readonly [name: string, measure: () => Measured, message: RegExp])[] = [
+    [
+      'of something else',
+      () => measuredOf(scrapes('up 1', 'up 1'), null),
+      /^a\.txt, b\.txt: these are the metrics of something else: no queue of endpoints/,
+    ],
+    [
+      'of a controller in place of an API server',
+      () => measuredOf(null, scrapes(some, some)),
+      /: these are the metrics of something else: no requests to an API server/,
+    ],
+    [
+      'in the wrong order',
+      () => measuredOf(scrapes(some, controllerText(NONE)), null),
+      /: sums have fallen in a process that went on: the looks are in the wrong order$/,
+    ],
+    [
+      'with a restart between them',
+      () => measuredOf(scrapes(some, controllerText({ writes: 900, apiSeconds: 9, started: 2 })), null),
+      /: the process was started anew between the looks/,
+    ],
+    [
+      'with a restart between them, in the wrong order',
+      () => measuredOf(scrapes(controllerText({ ...NONE, started: 2 }), some), null),
+      /: they are in the wrong order$/,
+    ],
+  ];
+  for (const [name, measure, message] of cases) {
+    it(`are refused with one line: ${name}`, () => assert.throws(measure, { message }));
+  }
+});
+
+describe('what was measured', () => {
+  const run = {
+    story: profileStory({ ...STORY_PROFILES.find(({ name }) => name === 'rollout')!, minutes: 1 }, 1),
+    controller: 'kube-controller-manager',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+
+  it('is not fitted, and is less unsure than what is', () => {
+    const measured = measuredOf(controller({ writes: 200, apiSeconds: 2 }), null);
+    const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
+    assert.deepEqual(held.names, ['API latency']);
+    assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });
+    // A lognormal whose p99 is four times its median has a mean of 1.194 medians.
+    assert.ok(Math.abs(calibration.apiMs.median - 10 / 1.194) < 0.01, String(calibration.apiMs.median));
+  });
+
+  it('of the CPU of a process with other controllers, is the most that a fit may take', () => {
+    const cpuMsPerWrite = { value: { ms: 0.01, isMost: true }, from: '' };
+    const { calibration, held } = startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    assert.ok(held.cpuFactorMax < 0.1 && calibration.cpuFactor === held.cpuFactorMax);
+    assert.deepEqual(held.names, []);
+  });
+
+  it('of the CPU of endpointd, is its own', () => {
+    const cpuMsPerWrite = { value: { ms: 5, isMost: false }, from: '' };
+    assert.deepEqual(startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite }).held.names, [
+      'CPU',
+    ]);
+  });
+});
