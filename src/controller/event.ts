@@ -4,7 +4,7 @@ import type { TransportEvent } from '../ports/transport.ts';
 /** Everything that can wake the controller, in one list. */
 export type Event =
   | { readonly type: 'start' }
-  /** The time that the last step gave has come. */
+  /** The time has come that the last step returned. */
   | { readonly type: 'wake' }
   /** SIGTERM: no sync begins any more, those under way end, then a `stopped` effect follows. */
   | { readonly type: 'stop' }

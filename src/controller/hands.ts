@@ -1,4 +1,6 @@
-/** What those parts are given that do not know the whole state. It is made once, from the state. */
+/**
+ * What reflectors, writes, reads and the elector are given instead of the whole state. It is made once, at the start.
+ */
 import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';

@@ -20,7 +20,7 @@ import { createInterner } from '../lib/interner.ts';
 import { createPrng } from '../lib/prng.ts';
 import type { MetricStore } from '../metrics/store.ts';
 
-/** What the elector draws changes nothing of what the syncs draw. */
+/** The elector draws from a generator of its own, so that it changes nothing of what the syncs draw. */
 const LEASE_SEED = 0x1ea5e;
 
 export interface StateConfig {
@@ -45,7 +45,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const prng = createPrng(seed);
   const interner = createInterner();
   const outbox = createOutbox<Purpose>(config.sourceOf);
-  // A generator of its own, so that events draw nothing from that of the syncs.
+  // Event objects draw from a generator of their own, so that they change nothing of what the syncs draw.
   const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const journal = createJournal(options.journalSize);
   const state: ControllerState = {
@@ -82,7 +82,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
           ),
     recorder,
     reports: (config.reports ?? createReports)({
-      // Who stands by tells nothing of objects: the leader does.
+      // A standby reports nothing of objects: the leader does.
       log: mutedWhile(() => state.isShadow, outbox.log),
       record(event, now) {
         if (!state.isShadow) recordEvent(recorder, event, now.nowMs, now.wallMs);

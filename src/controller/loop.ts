@@ -21,22 +21,25 @@ export interface LoopConfig {
   readonly options: ControllerOptions;
   readonly clock: Clock;
   readonly random: Random;
-  /** Each is given the function to which it delivers its events. The transport delivers those that come together. */
+  /**
+   * `transport` and `shards` are each given the function to which they deliver their events. The transport delivers
+   * events that come together in one call.
+   */
   readonly transport: (deliver: (events: readonly Event[]) => void) => Transport;
   readonly shards: (deliver: (event: Event) => void) => Shards;
   /** The host of the API server, for metrics. */
   readonly host: string;
   readonly log: (line: LogEffect) => void;
-  /** Where in the source a line comes from; default: it is not asked for. */
+  /** Which line of the source writes a log line. Default: this is not looked up. */
   readonly sourceOf?: SourceOf;
   readonly metrics: MetricStore;
-  /** Where syncs are told of. Default: in events, metrics and the log. */
+  /** What is told of each sync. Default: Event objects, metrics and log lines. */
   readonly reports?: (hands: ReportHands) => Reports;
   /** Default: it writes without holding a Lease. */
   readonly leadership?: LeadershipOptions | null;
-  /** Makes it a shadow, and takes each of its plans, those without a write too. */
+  /** Makes the process a shadow, and takes each of its plans, those without a write too. */
   readonly onShadowPlan?: (plan: ShadowPlan) => void;
-  /** Is shown each step: what came in, what it asks of the world, and when it began and ended. */
+  /** Called after each step with what came in, which effects it has, and when it began and ended. */
   readonly onStep?: (events: readonly Event[], effects: readonly Effect[], fromMs: number, toMs: number) => void;
   /** Called when the syncs under way have ended after `stop`. Nothing more will happen. */
   readonly onStopped: () => void;
@@ -44,7 +47,7 @@ export interface LoopConfig {
 
 export interface Loop {
   start(): void;
-  /** Begins no sync any more and ends those under way within ten seconds. Then calls `onStopped`. */
+  /** Begins no further sync and ends those under way within ten seconds. Then calls `onStopped`. */
   stop(): void;
   readiness(): HealthCheck[];
   liveness(): HealthCheck[];
@@ -57,7 +60,7 @@ export function createLoop(config: LoopConfig): Loop {
   const transport = config.transport(deliver);
   const shards = config.shards((event) => deliver([event]));
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
-  /** The time that the clock was asked for last and that has not come; Infinity = none. */
+  /** The monotonic ms for which a wake is set and that have not come; Infinity = none is set. */
   let wakeAskedMs = Infinity;
   const state = createState(config, shards.count, config.random.uint32());
 

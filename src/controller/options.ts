@@ -1,4 +1,4 @@
-/** What `endpointd run` is told, checked and in plain units. The defaults are in `cli/flags/flags.ts`. */
+/** The options of `endpointd run`, checked and in plain units. The defaults are in `cli/flags/flags.ts`. */
 export interface ControllerOptions extends Readonly<Record<ControllerOption, boolean>> {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
@@ -11,16 +11,18 @@ export interface ControllerOptions extends Readonly<Record<ControllerOption, boo
   /** Delays only the reactions to slice events, as upstream. */
   readonly mirroringEndpointsliceUpdatesBatchPeriodMs: number;
   readonly mirroringMaxEndpointsPerSubset: number;
-  /** Whether addresses above that maximum go into further slices instead of being left out. */
+  /** Whether addresses above that maximum go into further slices. Without it they are left out. */
   readonly mirroringAllEndpoints: boolean;
-  /** Whether mirrored endpoints have the zone of the node that they name. */
+  /** Whether a mirrored endpoint has the zone of the node that it names. */
   readonly mirroringZones: boolean;
   /**
-   * Whether what was written for a Service is deleted, and not mirrored, when the Service loses its selector or becomes
-   * an ExternalName.
+   * Whether the objects written for a Service are deleted, and not mirrored, when the Service loses its selector or
+   * becomes an ExternalName.
    */
   readonly cleanUpUnselected: boolean;
-  /** The longest that changes of a service's pods are collected while they keep arriving; 0 = that period is fixed. */
+  /**
+   * The longest that changes of a service's pods are collected while they keep arriving; 0 = the batch period is fixed.
+   */
   readonly adaptiveBatchPeriodMaxMs: number;
   /** Whether pods that their kubelet is ending count as terminating before they have a deletionTimestamp. */
   readonly kubeletShutdownIsTermination: boolean;
@@ -39,9 +41,9 @@ export interface ControllerOptions extends Readonly<Record<ControllerOption, boo
   readonly maxWritesInFlight: number;
   /** The most bytes in one batch to a shard. A service whose snapshot alone is bigger is refused (stuck). */
   readonly maxBatchBytes: number;
-  /** A shard that has not answered a batch for so many milliseconds is ended. */
+  /** Milliseconds after which a shard that has not answered a batch is ended. */
   readonly shardDeadlineMs: number;
-  /** The most events that wait to be recorded. Further ones are dropped and counted. */
+  /** The most Event objects that wait to be recorded. Further ones are dropped and counted. */
   readonly eventQueueSize: number;
   /** Changes that the journal holds; 0 = there is none. */
   readonly journalSize: number;

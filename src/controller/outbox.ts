@@ -1,15 +1,17 @@
 /**
- * Where the parts of the machine put what they ask of the world. A step appends to it, and the loop takes it at the
- * step's end.
+ * Where the parts of the machine put their effects. A step appends to it, and the loop takes the effects at the end of
+ * the step.
  */
 import type { Effect, LogEffect } from './effect.ts';
 import type { HttpRequest } from '../ports/transport.ts';
 
-/** What a part is given of it. `Purpose`: what the answer to a request is for. */
+/** What a part is given of the outbox. `Purpose`: what the answer to a request is for. */
 export interface Outbox<Purpose> {
-  /** Asks for a request. Its answer comes back as an event with the id that is returned. */
+  /** Sends a request and returns its id. The answer comes back as an event with that id. */
   send(purpose: Purpose, request: Omit<HttpRequest, 'id'>): number;
-  /** Cancels a request: nothing that still comes of it is taken. An answered request has nothing left to cancel. */
+  /**
+   * Cancels a request: whatever still comes of it is ignored. A request that is answered has nothing left to cancel.
+   */
   cancel(id: number): void;
   log: Log;
 }
@@ -17,7 +19,7 @@ export interface Outbox<Purpose> {
 /** @param v klog verbosity: the line is written when `-v` is at least this */
 export type Log = (level: LogEffect['level'], v: number, message: string, fields: LogEffect['fields']) => void;
 
-/** What is said while it `isMuted` is said to nobody. */
+/** Lines that are said while `isMuted` are dropped. */
 export function mutedWhile(isMuted: () => boolean, log: Log): Log {
   return (level, v, message, fields) => {
     if (!isMuted()) log(level, v, message, fields);
@@ -26,14 +28,14 @@ export function mutedWhile(isMuted: () => boolean, log: Log): Log {
 
 export type SourceOf = (level: LogEffect['level'], v: number) => string;
 
-/** The whole of it, for the machine and its loop. */
+/** The whole outbox, for the machine and its loop. */
 export interface StepOutbox<Purpose> extends Outbox<Purpose> {
   effects: Effect[];
-  /** What each request without an answer is for. */
+  /** The purpose of each request without an answer. */
   readonly requests: Map<number, Purpose>;
 }
 
-/** @param sourceOf where a line comes from; '' = it is not written */
+/** @param sourceOf gives the line of the source that calls it; '' = log lines do not name it */
 export function createOutbox<Purpose>(sourceOf: SourceOf = () => ''): StepOutbox<Purpose> {
   let nextRequestId = 1;
   const outbox: StepOutbox<Purpose> = {

@@ -1,5 +1,5 @@
 /**
- * The whole state of the controller as one plain object, part by part. What is kept of one service is in
+ * The whole state of the controller as one plain object, part by part. The state of one service is in
  * `service-state.ts`.
  */
 import type { EventRecorder } from './reports/event-recorder.ts';
@@ -32,9 +32,9 @@ export interface ControllerState {
   readonly hands: Hands;
 
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
-  /** Monotonic ms by which a stop ends, drained or not. */
+  /** Monotonic ms at which a stop ends, even if writes are still without an answer. */
   stopByMs: number;
-  /** Monotonic ms by which the Lease is given back or left; Infinity = it is still held. */
+  /** Monotonic ms by which the Lease is released or given up; Infinity = it is still held. */
   releaseByMs: number;
 
   /** The controllers that run in this process. */
@@ -43,12 +43,12 @@ export interface ControllerState {
   reflectors: readonly Reflector[];
   /** The pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
-  /** The nodes, and which pods are on them: for slices only. */
+  /** The nodes, and which pods are on them. Only slices need them. */
   readonly nodes: NodeTable;
-  /** namespace -> name -> state, for every Service and every object of ours there is. */
+  /** namespace -> name -> state, for every Service and every object of ours. */
   readonly services: Map<string, Map<string, ServiceState>>;
   serviceCount: number;
-  /** Those of them whose Service exists. */
+  /** How many of them have a Service that exists. */
   serviceRecords: number;
   /** namespace -> name -> state, for every EndpointSlice of ours. */
   readonly slices: Map<string, Map<string, ObjectState>>;
@@ -64,8 +64,8 @@ export interface ControllerState {
   readonly journal: Journal;
   readonly replan: Replan;
   /**
-   * Objects that somebody else has written first (409), by the version that was known of them. They stay until they are
-   * seen.
+   * Objects whose write was refused with 409, each with the version that was known then. An object stays here until a
+   * newer version of it is seen.
    */
   readonly outrun: Map<ObjectState, string>;
   /** How many objects have `expected` set. */
@@ -74,7 +74,7 @@ export interface ControllerState {
   resyncAtMs: number;
 }
 
-/** What the parts are given that do not know the whole state. */
+/** What is given to the parts that do not know the whole state. */
 export interface Hands {
   readonly reflectors: ReflectorHands;
   readonly writes: WriteHands;
@@ -82,7 +82,7 @@ export interface Hands {
   readonly elector: ElectorHands;
 }
 
-/** Why a request was sent: routes its answer. */
+/** Why a request was sent. It decides who takes the answer. */
 export type Purpose =
   | ReflectorPurpose
   | WritePurpose
@@ -90,16 +90,16 @@ export type Purpose =
   | EventPurpose
   | { readonly for: 'lease'; readonly isWatch: boolean };
 
-/** What is on its way to a planner and back (`shard-batches.ts`). */
+/** What is on its way to one planner and back (`shard-batches.ts`). */
 export interface ShardState {
   /** Services whose entry goes out with the next batch. Bounded by the concurrent syncs. */
   queued: ServiceState[];
   /** Services from lost batches. They are planned alone, one after the other. */
   suspects: ServiceState[];
-  /** What its planner has been told that concerns all of its services. */
+  /** What its planner has been told that concerns all services of the shard. */
   readonly view: ShardView;
   readonly inFlight: Map<number, BatchInFlight>;
-  /** The shard was told to end, and its loss is awaited. */
+  /** The shard was told to end, and the event of its loss is awaited. */
   ending: boolean;
 }
 
@@ -108,7 +108,7 @@ export interface BatchInFlight {
   readonly postedAtMs: number;
 }
 
-/** What an entry was to plan. */
+/** One entry of a batch: the service, and the outputs that were asked for. */
 export interface Asked {
   readonly service: ServiceState;
   readonly outputs: readonly OutputKind[];

@@ -43,8 +43,8 @@ import type { TransportEvent } from '../ports/transport.ts';
 const DRAIN_MS_MAX = 10_000;
 
 /**
- * Takes events that came together, in order, and then does all that can be done. So a burst of answers makes one batch
- * for each shard. Returns the monotonic ms at which a `wake` is wanted; Infinity = only events matter.
+ * Takes events that came together, in order, and then does everything that can be done. So a burst of answers makes one
+ * batch for each shard. Returns the monotonic ms at which a `wake` is wanted; Infinity = only an event can bring work.
  */
 export function step(state: ControllerState, events: readonly Event[], now: Now): number {
   if (state.phase === 'stopped') return Infinity;
@@ -88,7 +88,7 @@ function start(state: ControllerState, now: Now): void {
   if (state.leadership?.standby !== 'cold') openCaches(state, now);
 }
 
-/** Does nothing the second time. */
+/** Starts lists and watches. A second call does nothing. */
 function openCaches(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
   const { watchList } = state.options;
@@ -126,8 +126,7 @@ const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpo
 
 /**
  * Outputs are listed first, so that inputs are never older than they are (docs/spec/protocols.md "Start and relist").
- * An output that the server does not let us list, or does not know, must not hold up the controllers that do without
- * it.
+ * An output that the server refuses to list, or does not know, must not hold up the controllers that do not need it.
  */
 function startInputs(state: ControllerState, now: Now): void {
   if (state.phase !== 'starting') return;
@@ -138,7 +137,7 @@ function startInputs(state: ControllerState, now: Now): void {
   }
 }
 
-/** EndpointSlices of others are never read. */
+/** Only EndpointSlices of these controllers are listed and watched. */
 function sliceSelector(state: ControllerState): string {
   const ours = state.controllers.map(({ managedBy }) => managedBy).filter((value) => value !== '');
   return `${SLICE_MANAGED_BY_LABEL} in (${ours.join(',')})`;
@@ -175,7 +174,7 @@ function stop(state: ControllerState, now: Now): void {
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
   const purpose = state.outbox.requests.get(event.id);
-  // An answer that crossed its cancel.
+  // The answer was under way when its request was cancelled.
   if (purpose === undefined) return;
   const goesOn = event.type === 'chunk' || (event.type === 'response' && isStreamOpened(purpose, event));
   if (!goesOn) state.outbox.requests.delete(event.id);
@@ -221,7 +220,7 @@ function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'respo
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = wakeLeadership(state, now);
-  // A cold standby that leads now.
+  // A cold standby has no caches until it leads.
   if (holdsLease(state) && state.phase === 'starting') openCaches(state, now);
   for (const reflector of state.reflectors) {
     wakeReflector(state.hands.reflectors, reflector, now);
@@ -237,7 +236,7 @@ function advance(state: ControllerState, now: Now): number {
   return wakeMs;
 }
 
-/** Starts syncs, hands them over and sends writes, until none of that frees a slot for more. */
+/** Starts syncs, sends batches and writes, until none of that frees a slot for more. */
 function work(state: ControllerState, now: Now): number {
   for (;;) {
     for (const { queue } of state.controllers) {
@@ -261,7 +260,7 @@ function slotsHeld(state: ControllerState): number {
   return held;
 }
 
-/** Ends the syncs under way, as far as tokens and answers allow, until the time is up. */
+/** Waits until the syncs under way have ended, or the time is up. Then withdraws the rest and releases the Lease. */
 function drain(state: ControllerState, now: Now): number {
   const busy = state.controllers.some(({ queue }) => queue.processing.length > 0);
   if (busy && now.nowMs < state.stopByMs) return state.stopByMs;

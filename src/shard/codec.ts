@@ -1,10 +1,9 @@
 /**
- * Batches and replies as bytes: MessagePack arrays in a fixed order, without keys. Only this file knows msgpackr.
- *
- * Every message is packed into an ArrayBuffer of its own, so that it can be transferred to another thread. The
- * library's own arena would not do: all packers of a thread share it, and transferring it would take unsent messages
- * along. The entry `msgpackr/pack` leaves the native string extractor out: that one cuts strings from bigger ones, and
- * a planner that keeps one pod name would keep the whole batch.
+ * Batches and replies as bytes: MessagePack arrays in a fixed order, without keys. Only this file knows msgpackr. Every
+ * message is packed into an ArrayBuffer of its own, so that it can be transferred to another thread. The library's own
+ * buffer cannot be transferred: all packers of a thread share it, and unsent messages would go along. The entry
+ * `msgpackr/pack` leaves out the native string extractor. That one cuts strings from bigger ones, so a planner that
+ * keeps one pod name would keep the whole batch.
  */
 import { Packr } from 'msgpackr/pack';
 import type { Member } from '../core/member.ts';
@@ -44,7 +43,7 @@ import {
   tuple,
 } from './tuples.ts';
 
-/** Outputs have numbers here alone: the number of one output is its bit, that of several is their sum. */
+/** Only here do outputs have numbers. The number of one output is its bit, and that of several is their sum. */
 const OUTPUT_BITS: Readonly<Record<OutputKind, number>> = { endpoints: 1, slices: 2, mirror: 4 };
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
@@ -62,7 +61,7 @@ export function encodeBatch(batch: Batch): Uint8Array<ArrayBuffer> {
   let bytes = HEADER_BYTES * 2 + NUMBER_BYTES * 2 + estimateSharesBytes(batch.shares);
   for (const { node, zone } of batch.zones ?? []) bytes += SHORT_HEADER_BYTES * 2 + node.length + zone.length;
   for (const entry of batch.entries) bytes += estimateEntryBytes(entry);
-  // MessagePack has one nil: false stands for undefined.
+  // MessagePack has one nil for null, so false stands for undefined.
   const shares = batch.shares === undefined ? false : batch.shares === null ? null : sharesToTuple(batch.shares);
   const zones = batch.zones?.flatMap(({ node, zone }) => [node, zone]) ?? null;
   return pack([batch.wallMs, batch.seed, shares, zones, batch.entries.map(entryToTuple)], bytes);
@@ -92,8 +91,8 @@ export function decodeReply(bytes: Uint8Array): PlanReply {
 }
 
 /**
- * At least as many bytes as the entry takes in a batch, without encoding it, and exact to a few bytes a field. It holds
- * for everything that the API server validates as ASCII. Annotations, which may be any text, count three bytes a
+ * An upper bound of the entry's bytes in a batch, without encoding it, and exact to a few bytes a field. It holds for
+ * every text that the API server validates as ASCII. An annotation may be any text, so it counts three bytes a
  * character.
  */
 export function estimateEntryBytes(entry: BatchEntry): number {
@@ -140,7 +139,7 @@ function estimateServiceBytes(spec: ServiceRecord): number {
   return bytes;
 }
 
-/** At least as many bytes as the reply takes, without encoding it. */
+/** An upper bound of the reply's bytes, without encoding it. */
 export function estimateReplyBytes(reply: PlanReply): number {
   let bytes = SHORT_HEADER_BYTES + HEADER_BYTES + estimateTextBytes(reply.error ?? '');
   for (const result of reply.results) bytes += estimateResultBytes(result);
@@ -464,7 +463,7 @@ function pack(value: unknown, bytesMax: number): Uint8Array<ArrayBuffer> {
 
 function unpack(bytes: Uint8Array): unknown {
   try {
-    // A Buffer, because the decoder cuts its strings natively, and those of a Uint8Array byte by byte.
+    // A Buffer, because the decoder cuts strings from it natively, but from a Uint8Array byte by byte.
     return packr.unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
     throw new CodecError(`not a message: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,4 +1,4 @@
-/** The Endpoints object of one service in a planner: the service's view of its pods, trigger times, and the write under way. */
+/** The Endpoints object of one service in a planner: its pods, their trigger times, and the write without an ack. */
 import {
   applyPod,
   createMembership,
@@ -25,10 +25,10 @@ import type { Ack, EndpointsFacts } from './protocol.ts';
 import { storeApplied, storeSettled, storeUnknown, type Stored } from './stored-endpoints.ts';
 
 export interface EndpointsState {
-  /** null = no Service has been told yet. */
+  /** null = no Service has been told. */
   membership: Membership | null;
   readonly times: TriggerTimes;
-  /** Planned and not acked. */
+  /** The write that was planned and has no ack; null = none. */
   pending: { readonly write: number; readonly object: Endpoints } | null;
 }
 

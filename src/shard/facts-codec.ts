@@ -1,4 +1,4 @@
-/** What the plans of each output say, as tuples. */
+/** The facts of each output as tuples. */
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { FamilyFacts, SlicesFacts, ZoneCount } from '../core/slices/facts.ts';
 import type { IpFamily } from '../kube/types.ts';
@@ -19,7 +19,7 @@ interface FactsCodec<K extends OutputKind> {
   toTuple(facts: OutputFacts[K]): unknown[];
   /** @throws CodecError */
   fromTuple(value: unknown): Facts<K>;
-  /** At least as many bytes as the tuple takes. */
+  /** An upper bound of the tuple's bytes. */
   estimateBytes(facts: OutputFacts[K]): number;
 }
 

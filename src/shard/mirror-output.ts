@@ -1,4 +1,4 @@
-/** The mirrored slices of one service in a planner: what the server holds of them, and writes under way. */
+/** The mirrored slices of one service in a planner: those that the server holds, and the writes without an ack. */
 import { type MirrorFacts, planMirror } from '../core/mirroring/plan.ts';
 import { appliedSlice, type SliceWrite } from '../core/slices/slice-write.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
@@ -30,7 +30,7 @@ export interface MirrorState {
   /** By name, without managedFields. */
   readonly stored: Map<string, EndpointSlice>;
   readonly marks: SliceMarks;
-  /** Planned and not acked. */
+  /** Writes that were planned and have no ack. */
   readonly pending: Map<number, SliceWrite>;
 }
 
@@ -88,7 +88,7 @@ function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
   return { writes: encodeSliceWrites(writes, before, pending, nextId), facts, problems };
 }
 
-/** null = there is nothing to mirror: what was mirrored is deleted. */
+/** The Endpoints that are mirrored; null = there is nothing to mirror, so all mirrored slices are deleted. */
 function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | null {
   // A service with a selector has slices of its own (docs/spec/endpointslice.md "Mirroring: sync").
   if (spec.selector !== null || object === null) return null;
@@ -97,7 +97,7 @@ function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | nul
 }
 
 /**
- * Deletes all slices but those that are being deleted already. As upstream's clean-up, it counts no endpoint as
+ * Deletes all slices except those that are being deleted already. Like upstream's clean-up it counts no endpoint as
  * removed.
  */
 function deletesOf(stored: readonly EndpointSlice[]): SliceWrite[] {

@@ -1,4 +1,4 @@
-/** The outputs of a planner in one table, and what can be done to any of them: one output of one service at a time. */
+/** The outputs of a planner in one table, and each thing that can be done to one output of one service. */
 import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { ServiceRecord } from '../kube/types.ts';
@@ -23,7 +23,7 @@ export const OUTPUTS: { readonly [K in OutputKind]: PlannerOutput<OutputStates[K
 };
 
 /**
- * What is kept of each output of one service; null = nothing has been told of that output yet, or it is not enabled.
+ * What the planner keeps of each output of one service; null = nothing was told of the output, or it is not enabled.
  */
 export type ServiceOutputs<K extends OutputKind = OutputKind> = { [P in K]: OutputStates[P] | null };
 
@@ -36,26 +36,26 @@ export function isPending<K extends OutputKind>(outputs: ServiceOutputs<K>, kind
   return state !== null && OUTPUTS[kind].isPending(state, write);
 }
 
-/** Ids of the output's writes that were planned and not acked. */
+/** Ids of the writes of the output that were planned and have no ack. */
 export function pendingWrites<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): readonly number[] {
   const state = outputs[kind];
   return state === null ? [] : [...OUTPUTS[kind].pendingWrites(state)];
 }
 
-/** Of a pending write. */
+/** Takes the ack of a write. */
 export function acknowledge<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K, ack: Ack, stored: Stored): void {
   const state = outputs[kind];
   assert(state !== null, 'what is pending was planned');
   OUTPUTS[kind].acknowledge(state, ack, stored);
 }
 
-/** All its slices were listed. */
+/** Forgets all slices, because they were listed and come next. */
 export function forgetSlices<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): void {
   const state = outputs[kind];
   if (state !== null) OUTPUTS[kind].slices?.forget(state);
 }
 
-/** `key`: of the service. Problems of reading the slice are added to `problems`. */
+/** Takes the content of a slice. `key`: of the service. Problems of reading the slice are added to `problems`. */
 export function observeSlice<K extends OutputKind>(
   outputs: ServiceOutputs<K>,
   kind: K,
@@ -67,15 +67,15 @@ export function observeSlice<K extends OutputKind>(
   OUTPUTS[kind].slices?.observe(stateOf(outputs, kind, config), key, observed, problems);
 }
 
-/** What is new of a Service and its pods. */
+/** A change of a Service and its pods. */
 export interface InputChange {
-  /** undefined = it has not changed. */
+  /** undefined = the Service has not changed. */
   readonly spec: ServiceRecord | undefined;
-  /** New or changed. */
+  /** Pods that are new or changed. */
   readonly upserts: readonly Member[];
   /** Names of pods that are gone. */
   readonly removals: readonly string[];
-  /** Names of all pods that there are; null = pods that are not mentioned are unchanged. */
+  /** Names of all pods; null = a pod that is not mentioned has not changed. */
   readonly names: ReadonlySet<string> | null;
 }
 
@@ -94,13 +94,13 @@ export function followPods<K extends OutputKind>(
   for (const member of upserts) pods.setPod(state, member.pod.name, member);
 }
 
-/** Problems that arose since they were taken last, and that do not wait for a plan. */
+/** Takes the problems that have come up since the last call and need no plan. */
 export function takeProblems<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): readonly Problem[] {
   const state = outputs[kind];
   return (state !== null && OUTPUTS[kind].pods?.takeProblems(state)) || [];
 }
 
-/** Problems of the plan are added to `problems`. */
+/** Plans the output. Problems of the plan are added to `problems`. */
 export function planOutput<K extends OutputKind>(
   outputs: ServiceOutputs<K>,
   kind: K,

@@ -7,44 +7,42 @@ import type { Stored } from './stored-endpoints.ts';
 
 /**
  * What a planner does for one output. `State` is what it keeps of the output for each service. `Facts` is what a plan
- * says beside its writes. What is thrown fails this output of this service alone.
+ * says beside its writes. An error that is thrown fails this output of this service alone.
  */
 export interface PlannerOutput<State, Facts> {
   /** The state of a service of which nothing has been told yet. */
   create(config: PlannerConfig): State;
-  /**
-   * How the output follows the Service and its pods, change by change; null = its plans need no pods, and it keeps
-   * none.
-   */
+  /** How the output follows the Service and its pods, change by change; null = its plans need no pods. */
   readonly pods: PodsFollower<State> | null;
   /**
-   * What the output holds of the slices that it writes; null = it writes the Endpoints object, which the service keeps.
+   * How it keeps the slices that it writes; null = it writes the Endpoints object, which the planner keeps for the
+   * service.
    */
   readonly slices: SlicesHolder<State> | null;
-  /** Its plans need the Endpoints object, either as what they write or as what they read. */
+  /** Whether its plans need the Endpoints object: it writes that object, or reads it. */
   readonly needsEndpoints: boolean;
-  /** Planned and not acked. */
+  /** Ids of writes that were planned and have no ack. */
   pendingWrites(state: State): Iterable<number>;
   isPending(state: State, write: number): boolean;
-  /** Of a pending write. */
+  /** Takes the ack of a write. */
   acknowledge(state: State, ack: Ack, endpoints: Stored): void;
-  /** Nothing is pending, and the Endpoints object can be read if it is needed. */
+  /** Called only when no write is without an ack, and the Endpoints object is known if it is needed. */
   plan(state: State, input: PlanInput): OutputPlan<Facts>;
 }
 
 export interface PodsFollower<State> {
   setSpec(state: State, spec: ServiceRecord, config: PlannerConfig): void;
   podNames(state: State): Iterable<string>;
-  /** `member` null = it is gone. After `setSpec`. */
+  /** `member` null = the pod is gone. Called after `setSpec`. */
   setPod(state: State, name: string, member: Member | null): void;
-  /** Problems that arose since they were taken last, and that do not wait for a plan. */
+  /** Takes the problems that have come up since the last call and need no plan. */
   takeProblems(state: State): readonly Problem[];
 }
 
 export interface SlicesHolder<State> {
-  /** All slices were listed: what is not observed next does not exist. */
+  /** All slices were listed: those that are not observed next do not exist. */
   forget(state: State): void;
-  /** `key`: of the service. Problems of reading it are added to `problems`. */
+  /** Takes the content of a slice. `key`: of the service. Problems of reading it are added to `problems`. */
   observe(state: State, key: string, observed: Observed, problems: Problem[]): void;
 }
 
@@ -52,9 +50,9 @@ export interface PlanInput {
   readonly config: PlannerConfig;
   readonly spec: ServiceRecord;
   readonly endpoints: Stored;
-  /** The newest that came with a batch; null = there are none. */
+  /** The newest shares that a batch has told; null = there are none. */
   readonly shares: CpuShares | null;
-  /** By node, of those that have one; empty unless mirrored endpoints have zones. */
+  /** Zones by node. Nodes without a zone are missing. Empty unless mirrored endpoints have zones. */
   readonly zones: ReadonlyMap<string, string>;
   /** Draws the random end of a new slice's name. */
   readonly suffix: () => string;

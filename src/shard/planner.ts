@@ -1,8 +1,7 @@
 /**
- * A shard's planner: it knows its services and says what has to be written. Bytes go in and bytes come out; it has
- * state and is deterministic. It runs unchanged in a thread, on the main thread and in the simulator.
- *
- * Its state is a cache, never a truth: a full snapshot and the observed objects rebuild all of it.
+ * The planner of a shard. It knows the services of the shard and says what has to be written. Bytes go in and bytes
+ * come out. It has state and is deterministic. It runs unchanged in a thread, on the main thread and in the simulator.
+ * Its state is a cache: a full snapshot and the observed objects rebuild all of it.
  */
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
@@ -42,25 +41,25 @@ import { CodecError } from './tuples.ts';
 export interface Planner {
   readonly config: PlannerConfig;
   readonly services: Map<string, ServiceState>;
-  /** The newest that came with a batch. */
+  /** The newest shares that a batch has told. */
   shares: CpuShares | null;
-  /** By node, of those that have one; empty unless mirrored endpoints have zones. */
+  /** Zones by node. Nodes without a zone are missing. Empty unless mirrored endpoints have zones. */
   readonly zones: Map<string, string>;
   writesPlanned: number;
 }
 
 interface ServiceState {
   readonly key: string;
-  /** The version of the inputs, as the main thread counts; 0 = no snapshot came yet, only objects. */
+  /** The version of the inputs, as the main thread counts it; 0 = objects were told, but no snapshot. */
   version: number;
-  /** null = no snapshot came yet. */
+  /** null = no snapshot was told. */
   spec: ServiceRecord | null;
-  /** The Endpoints object: one output writes it, another reads it. */
+  /** The Endpoints object. One output writes it, and another reads it. */
   readonly endpoints: Stored;
   readonly outputs: ServiceOutputs;
 }
 
-/** What the services of one batch share while it is worked on. */
+/** The part that all entries of one batch share. */
 interface Work {
   readonly planner: Planner;
   /** The random end of a new slice's name. */
@@ -74,7 +73,10 @@ interface Task {
   readonly service: ServiceState;
   readonly entry: BatchEntry;
   readonly problems: Problem[];
-  /** What was thrown, by output. These outputs are left alone for the rest of the entry. null = nothing was thrown. */
+  /**
+   * The messages of thrown errors, by output. Such an output is left alone for the rest of the entry. null = nothing
+   * was thrown.
+   */
   thrown: Map<OutputKind, string> | null;
 }
 
@@ -83,10 +85,10 @@ export function createPlanner(config: PlannerConfig): Planner {
 }
 
 /**
- * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Bytes that are no batch change
- * nothing and are answered with an error. A service whose entry cannot be taken is answered with an error, and its
- * state is dropped. An output that throws fails alone: the other plans of its service are made, then the service's
- * state is dropped.
+ * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Three things can fail. Bytes
+ * that are no batch change nothing and are answered with an error. An entry that cannot be taken is answered with an
+ * error, and the planner drops the state of its service. An output that throws fails alone: the other outputs are
+ * planned, and then the state of the service is dropped.
  */
 export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let batch: Batch;
@@ -154,7 +156,7 @@ function serviceOf(planner: Planner, key: string): ServiceState {
   return service;
 }
 
-/** Works on one output; undefined = it has failed. What it throws fails that output alone. */
+/** Works on one output; undefined = it threw, and fails alone. */
 function attempt<T>(task: Task, kind: OutputKind, act: () => T): T | undefined {
   if (task.thrown?.has(kind) === true) return undefined;
   try {
@@ -167,7 +169,7 @@ function attempt<T>(task: Task, kind: OutputKind, act: () => T): T | undefined {
 
 function takeAck(task: Task, ack: Ack): void {
   const { spec, outputs, endpoints } = task.service;
-  // The state that the write was planned from was dropped in the meantime.
+  // The state from which the write was planned has been dropped since.
   if (spec === null) return;
   const kind = OUTPUT_KINDS.find((one) => isPending(outputs, one, ack.write));
   if (kind === undefined) {
@@ -198,7 +200,10 @@ function observe(task: Task): void {
   }
 }
 
-/** Returns false when the planner has not what the entry builds on. Then nothing was taken. */
+/**
+ * Takes the Service and the pods of an entry. Returns false, and takes nothing, if the planner does not have the
+ * version that the entry builds on.
+ */
 function takeInputs(task: Task): boolean {
   const { planner, service, entry, problems } = task;
   const { base, version, spec, upserts, removals } = entry;
@@ -209,7 +214,7 @@ function takeInputs(task: Task): boolean {
     if (service.spec === null || service.version !== base) return false;
   }
   assert(!isSnapshot || version > 0, 'a snapshot has a version above 0');
-  // A snapshot over a known state is taken as a difference, so what did not change stays identical.
+  // A snapshot of a known service is taken as the difference to it, so that unchanged parts stay identical.
   const names = isSnapshot && service.spec !== null ? new Set(upserts.map(({ pod }) => pod.name)) : null;
   const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
   if (spec != null) service.spec = spec;
@@ -253,7 +258,7 @@ function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 
   return { plans, failures };
 }
 
-/** Not by `push(...list)`: the arguments of a call are limited. */
+/** Appends one by one. `push(...list)` would fail for a long list, because the arguments of a call are limited. */
 function addAll<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

@@ -1,6 +1,4 @@
-/**
- * What the main thread and a shard's planner say to each other, as plain data. `shard/codec.ts` turns it into bytes.
- */
+/** The messages between the main thread and a planner, as plain data. `shard/codec.ts` turns them into bytes. */
 import type { MirrorFacts } from '../core/mirroring/plan.ts';
 import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
@@ -8,7 +6,9 @@ import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 
-/** What the plan of each output says of its service beside its writes. The outputs that there are. */
+/**
+ * The facts of each output: what its plans say of the service beside their writes. The keys are the outputs that exist.
+ */
 export interface OutputFacts {
   readonly slices: SlicesFacts;
   readonly mirror: MirrorFacts;
@@ -18,23 +18,25 @@ export interface OutputFacts {
 /** An output: one kind of objects that is planned for a service. */
 export type OutputKind = keyof OutputFacts;
 
-/** The same, of whichever output it is of. */
+/** The facts of an output, with the output's name. */
 export type Facts<K extends OutputKind = OutputKind> = {
   readonly [P in K]: { readonly kind: P } & OutputFacts[P];
 }[K];
 
-/** In the order in which they are planned and written: slices before Endpoints, for kube-proxy follows slices. */
+/**
+ * In the order in which outputs are planned and written. Slices go before Endpoints, because kube-proxy follows slices.
+ */
 const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, endpoints: true };
 export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
 
 export interface Batch {
-  /** Wall-clock milliseconds when the batch was made: the only time a planner ever sees. */
+  /** Wall-clock milliseconds when the batch was made. A planner sees no other time. */
   readonly wallMs: number;
-  /** Drawn at random: the suffixes of the names of new slices come from it. A 32-bit unsigned integer. */
+  /** A random 32-bit unsigned integer. The names of new slices are drawn from it. */
   readonly seed: number;
-  /** What topology hints are allotted by; undefined = the planner has the newest, null = there are none. */
+  /** The CPU shares for topology hints; undefined = the planner has the newest, null = there are none. */
   readonly shares: CpuShares | null | undefined;
-  /** Of nodes that are new, gone or elsewhere, for mirrored endpoints. */
+  /** Zones of nodes that are new, gone or moved. Mirrored endpoints need them. */
   readonly zones?: readonly NodeZone[] | undefined;
   readonly entries: readonly BatchEntry[];
 }
@@ -49,40 +51,37 @@ export interface NodeZone {
 export interface BatchEntry {
   /** `<namespace>/<name>` of the Service. */
   readonly service: string;
-  /** What to plan now; none = only take the news. Outputs not asked for stay dirty in the planner. */
+  /** The outputs to plan; none = only take the news. An output that is not asked for is planned with a later entry. */
   readonly outputs: readonly OutputKind[];
-  /** The inputs' version that this entry builds on; 0 = it is a full snapshot and replaces all inputs. */
+  /** The version of the inputs that this entry builds on; 0 = it is a full snapshot and replaces all inputs. */
   readonly base: number;
-  /** The inputs' version afterwards. */
+  /** The version of the inputs after this entry. */
   readonly version: number;
-  /** undefined = unchanged; null = the Service is gone: the planner forgets it, stored objects included. */
+  /** undefined = unchanged; null = the planner forgets the service, its stored objects included. */
   readonly spec: ServiceRecord | null | undefined;
-  /** Pods that match now and are new or changed (full snapshot: all that match). The name identifies a pod. */
+  /** Pods that match and are new or changed. In a full snapshot: all pods that match. The name identifies a pod. */
   readonly upserts: readonly Member[];
-  /** Names of pods that match no more. */
+  /** Names of pods that no longer match. */
   readonly removals: readonly string[];
   readonly acks: readonly Ack[];
-  /** Of these outputs the planner forgets all stored objects first, for `observed` has all that there are. */
+  /** The planner first forgets all stored objects of these outputs, because `observed` has all that exist. */
   readonly relisted: readonly OutputKind[];
   readonly observed: readonly Observed[];
 }
 
 /**
- * What became of a planned write. Only `applied` changes `stored` and the trigger time. The other three leave the
- * planner as if the plan had not been made. `unknown` is always followed by an `observed` before the next plan.
+ * The outcome of a planned write. Only `applied` changes `stored` and the trigger time. The other three leave the
+ * planner as if there had been no plan. `unknown` is always followed by an `observed` before the next plan.
  */
 export interface Ack {
   readonly write: number;
   readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
-  /** Of the object after an applied write; both empty otherwise. */
+  /** Of the object after an applied write; else both are empty. */
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/**
- * Content of an object that we write, as it was read from the server. It is taken if it is newer than `stored`, and
- * never forces a plan.
- */
+/** The content of an object as it was read from the server. Observing it never forces a plan. */
 export interface Observed {
   /** Which output writes it. */
   readonly output: OutputKind;
@@ -99,7 +98,7 @@ export interface ObjectBytes {
 
 /** The answer to a batch: one result for each entry, in order. */
 export interface PlanReply {
-  /** The bytes of the batch could not be read: nothing of it was done and there are no results. */
+  /** The bytes of the batch could not be read. Nothing of it was done, and there are no results. */
   readonly error: string | null;
   readonly results: readonly ServiceResult[];
 }
@@ -107,16 +106,16 @@ export interface PlanReply {
 export interface ServiceResult {
   readonly service: string;
   /**
-   * The planner holds nothing that a further change could build on: send a full snapshot. Either it has not the `base`
-   * of the entry, and there are no plans and no failures. Or it has dropped the service after a failure.
+   * The planner needs a full snapshot next, for one of two reasons. It does not have the `base` of the entry: then
+   * there are no plans and no failures. Or it has dropped the service after a failure.
    */
   readonly needFull: boolean;
-  /** Of outputs that were asked for, in the order of `OUTPUT_KINDS`. */
+  /** The plans of the outputs that were asked for, in the order of `OUTPUT_KINDS`. */
   readonly plans: readonly Plan[];
-  /** The other outputs that were asked for: one that fails holds up no other. */
+  /** The outputs that were asked for and have no plan. One that fails holds up no other. */
   readonly failures: readonly PlanFailure[];
   readonly problems: readonly Problem[];
-  /** The entry could not be taken: nothing was planned, and the planner has dropped the service. */
+  /** The entry could not be taken. Nothing was planned, and the planner has dropped the service. */
   readonly error: string | null;
 }
 
@@ -141,7 +140,9 @@ export interface PlannedWrite {
   /** Preconditions of updates and deletes, also inside the body of an update; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 1 = goes first, side by side; more = only after all of the phases before succeeded. */
+  /**
+   * Writes of phase 1 go first, side by side. Those of a later phase go when all of the phases before have succeeded.
+   */
   readonly phase: number;
   /** The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. A view into the reply. */
   readonly body: Uint8Array;
@@ -155,9 +156,9 @@ export interface EndpointsFacts {
   readonly truncated: number;
 }
 
-/** The same for every planner of a process, fixed at its start. The options are called as their flags. */
+/** The options of all planners of a process, fixed at its start. Options are named after their flags. */
 export interface PlannerConfig {
-  /** What this planner may be asked to plan. Of other outputs it keeps nothing. */
+  /** The outputs that this planner plans. It keeps nothing of others. */
   readonly outputs: readonly OutputKind[];
   /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyEndpointsAnnotation: boolean;
@@ -167,7 +168,7 @@ export interface PlannerConfig {
   readonly compactSlices: boolean;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirroringMaxEndpointsPerSubset: number;
-  /** `--mirroring-all-endpoints`: what is above that goes into further slices instead of being left out. */
+  /** `--mirroring-all-endpoints`: addresses above that maximum go into further slices. Without it they are left out. */
   readonly mirroringAllEndpoints: boolean;
   /** `--mirroring-zones`: mirrored endpoints have the zone of the node that they name. */
   readonly mirroringZones: boolean;

@@ -3,10 +3,13 @@ import { createUnknownFields, decodeBare, encodeBare, parseJsonObject, type Unkn
 import type { KubeObject } from '../kube/types.ts';
 import type { ObjectBytes } from './protocol.ts';
 
-/** Either the object without its managedFields, with what the next write would lose of it, or why it cannot be read. */
+/** The result of reading an object: the object without its managedFields, or null; and the problem, if there is one. */
 export interface ReadObject {
   readonly object: KubeObject | null;
-  /** `undecodable-object` when there is no object, `unknown-field` when there is, null = nothing is wrong. */
+  /**
+   * `undecodable-object` if there is no object. `unknown-field` if the next write would lose a field of it. null = no
+   * problem.
+   */
   readonly problem: Problem | null;
 }
 
@@ -30,7 +33,7 @@ export function readObject(
 }
 
 function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
-  // JSON goes through the protobuf tables: they check every type and leave out what has no place there.
+  // JSON is read through the protobuf tables. They check every type and leave out unknown fields.
   const bytes =
     content.encoding === 'json' ? encodeBare({ ...parseJsonObject(content.bytes), apiVersion, kind }) : content.bytes;
   const object = decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);

@@ -6,8 +6,8 @@ import type { PlannedWrite } from './protocol.ts';
 const NO_BODY = new Uint8Array(0);
 
 /**
- * Encodes the writes of one output, in the order to send them: phase by phase, and in each small bodies
- * first and deletes last. They get ids in that order and wait under these in `pending` for their acks.
+ * Encodes the writes of one output in the order in which they are sent: phase by phase, and within a phase small bodies
+ * first and deletes last. They get ids in that order, and wait in `pending` for their acks.
  * @param stored the slice as the server holds it
  */
 export function encodeSliceWrites(

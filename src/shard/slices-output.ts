@@ -1,4 +1,4 @@
-/** The EndpointSlices of one service in a planner: the service's view of its pods, trigger times, and writes under way. */
+/** The EndpointSlices of one service in a planner: its pods, their trigger times, and the writes without an ack. */
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import { ackSlice, planSlices } from '../core/slices/plan.ts';
 import {
@@ -39,7 +39,7 @@ export interface SlicesState {
   readonly slices: ServiceSlices;
   readonly times: TriggerTimes;
   readonly marks: SliceMarks;
-  /** Planned and not acked. */
+  /** Writes that were planned and have no ack. */
   readonly pending: Map<number, SliceWrite>;
 }
 
@@ -57,7 +57,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
       const before = applySlicesPod(slices, name, member);
       notePodTime(times, name, before?.readyTime ?? 0, member?.pod.readyTime ?? 0);
     },
-    // They come with the plan.
+    // Problems of slices come with their plan.
     takeProblems: () => [],
   },
   slices: {
@@ -76,7 +76,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
   plan,
 };
 
-/** The trigger time counts as told when all writes of its plan were applied. */
+/** Takes the ack of a write. The trigger time counts as told when all writes of its plan were applied. */
 function acknowledge({ slices, times, marks, pending }: SlicesState, ack: Ack): void {
   const write = pending.get(ack.write);
   assert(write !== undefined, 'an ack belongs to a write');

@@ -1,7 +1,7 @@
 /**
- * What a planner knows of one Endpoints object on the server: what it was told last. It changes only when a write was
- * applied or content was observed. A plan changes nothing. The main thread decides what is to be believed before it
- * tells it: history may have gone back, so a lower version is no reason to doubt it.
+ * What a planner believes that the server holds of one Endpoints object: what it was told last. It changes only when a
+ * write was applied or content was observed. A plan changes nothing. A lower version than the known one is believed
+ * too: the main thread decides what is told, and history may have gone back.
  */
 import type { Problem } from '../core/problem.ts';
 import { splitKey } from '../kube/key.ts';
@@ -11,13 +11,13 @@ import { readObject } from './read-object.ts';
 
 export interface Stored {
   /**
-   * The object without managedFields; null = it does not exist, or nothing has been told of it: a create then fails
+   * The object without managedFields; null = it does not exist, or nothing was told of it. In that case a create fails
    * with 409.
    */
   object: Endpoints | null;
-  /** The outcome of a write is not known: nothing can be planned until the object is observed. */
+  /** The outcome of a write is unknown. Nothing can be planned until the object is observed. */
   uncertain: boolean;
-  /** The newest content could not be read: nothing can be planned until it changes. */
+  /** The newest content could not be read. Nothing can be planned until it changes. */
   unreadable: Problem | null;
   /** Subsets known to be canonical (`EndpointsPlanInput.planned`). */
   planned: readonly EndpointSubset[] | null;
@@ -28,22 +28,21 @@ export function createStored(): Stored {
 }
 
 /**
- * A write was applied. The object is kept by reference: it shares its parts with later plans, so comparing them is
- * cheap.
+ * Takes an applied write. The object is kept by reference: it shares parts with later plans, so a comparison is cheap.
  */
 export function storeApplied(stored: Stored, object: Endpoints, uid: string, resourceVersion: string): void {
   stored.object = { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
   stored.planned = object.subsets ?? null;
 }
 
-/** The reply to a write was lost. */
+/** Notes that the reply to a write was lost. */
 export function storeUnknown(stored: Stored): void {
   stored.uncertain = true;
 }
 
 /**
- * The object holds `subsets`, perhaps in another order. Holding the list of the membership instead of its own frees the
- * memory of one of them, and the next comparison is one of identity. Every write replaces the subsets.
+ * Notes that the object holds `subsets`, perhaps in another order. Keeping the membership's list instead of its own
+ * frees the memory of one of them, and makes the next comparison one of identity. Every write replaces the subsets.
  */
 export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[]): void {
   if (stored.object === null || stored.object.subsets === subsets) return;
@@ -52,8 +51,8 @@ export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[])
 }
 
 /**
- * Takes what was read from the server. Content that is no Endpoints object makes it unreadable. Fields that this
- * version does not know, which the next write would lose, are added to the problems.
+ * Takes content that was read from the server. Content that is no Endpoints object makes the object unreadable. Fields
+ * that this version does not know, and that the next write would lose, are added to the problems.
  */
 export function storeObserved(stored: Stored, key: string, observed: Observed, problems: Problem[]): void {
   if (observed.content === null) {

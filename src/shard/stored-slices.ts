@@ -1,6 +1,6 @@
 /**
- * What is known of the slices of one output beside their content: when to believe what was read. The caller keeps the
- * content, because the EndpointSlice controller and the mirroring controller need different parts of it.
+ * What a planner knows of the slices of one output beside their content: which of them it can believe in. The caller
+ * keeps the content, because the EndpointSlice controller and the mirroring controller need different parts of it.
  */
 import type { Problem } from '../core/problem.ts';
 import type { SliceWrite } from '../core/slices/slice-write.ts';
@@ -11,16 +11,16 @@ import { readObject } from './read-object.ts';
 import { SUFFIX_CHARACTERS } from './suffix.ts';
 
 export interface SliceMarks {
-  /** Null as long as every write had an answer, which is nearly always. */
+  /** null as long as every write had an answer, which is nearly always. */
   doubts: Doubts | null;
 }
 
 interface Doubts {
-  /** Slices with a write whose outcome is not known, and its verb: nothing can be planned until they are observed. */
+  /** Slices with a write of unknown outcome, and its verb. Nothing can be planned until they are observed. */
   readonly uncertain: Map<string, SliceWrite['verb']>;
   /**
-   * Names of creates without an answer that had not happened when the server was asked. They may still be under way, so
-   * the next creates use their names: the later one meets the name taken, and there is no duplicate.
+   * Names of creates without an answer that the server did not know when it was asked. Such a create may still be under
+   * way. The next creates use these names, so that the later of the two fails and no slice is doubled.
    */
   readonly lost: Set<string>;
 }
@@ -34,12 +34,12 @@ export function areUncertain({ doubts }: SliceMarks): boolean {
   return doubts !== null && doubts.uncertain.size > 0;
 }
 
-/** All slices were listed: those that are not observed next do not exist. */
+/** All slices were listed. Those that are not observed next do not exist. */
 export function clearSliceMarks(marks: SliceMarks): void {
   for (const name of marks.doubts?.uncertain.keys() ?? []) noteKnown(marks, name, false);
 }
 
-/** The end of a new slice's name: that of a lost create while there are any. */
+/** The end of the name of a new slice. A lost create's is used first. */
 export function nextSuffix({ doubts }: SliceMarks, suffix: () => string): string {
   for (const name of doubts?.lost ?? []) {
     doubts!.lost.delete(name);
@@ -48,7 +48,7 @@ export function nextSuffix({ doubts }: SliceMarks, suffix: () => string): string
   return suffix();
 }
 
-/** The server has told whether there is such a slice. */
+/** Notes whether the server has such a slice. */
 function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
   const { doubts } = marks;
   if (doubts === null) return;
@@ -59,7 +59,10 @@ function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
   if (uncertain.size === 0 && lost.size === 0) marks.doubts = null;
 }
 
-/** Takes an ack of `write`; `known` is what is held of the slice now. Returns whether the write is to be taken over. */
+/**
+ * Takes the ack of `write`. `known`: what is held of the slice now. Returns whether the caller is to take the write
+ * over.
+ */
 export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSlice | null, ack: Ack): boolean {
   const { name } = write;
   if (ack.result === 'unknown') {
@@ -67,14 +70,13 @@ export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSli
     marks.doubts.uncertain.set(name, write.verb);
   }
   if (ack.result !== 'applied') return false;
-  // The slice that is gone is not one of the same name that somebody else has made since.
+  // A slice that was deleted may have been made anew by another writer under the same name.
   return write.verb !== 'delete' || known === null || known.metadata.uid === write.uid;
 }
 
 /**
- * What is to be held of a slice after it was observed. Null = it is gone, or its content cannot be read: then it is
- * left alone as if it were not there. Fields that this version does not know, which the next write would lose, are
- * added to the problems.
+ * What is held of a slice after it was observed; null = it is gone, or its content cannot be read and it is left alone.
+ * Fields that this version does not know, and that the next write would lose, are added to the problems.
  */
 export function newsOfSlice(
   marks: SliceMarks,

@@ -1,4 +1,4 @@
-/** Reading of tuples, the form that messages have: each value is checked. */
+/** Reading of tuples, the form of all messages. Each value is checked. */
 
 /** The bytes are not a message of this codec. */
 export class CodecError extends Error {

@@ -1,5 +1,5 @@
 /**
- * Takes pods, Services and nodes as they come: into caches and the selector index. Says which services a change makes
+ * Puts pods, Services and nodes into the caches and the selector index as they come. Says which services a change makes
  * dirty.
  */
 import { createPace, noteChange } from '../queues/batch-pace.ts';
@@ -62,7 +62,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     },
     remove(pod, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
-      // An event that a newer list has overtaken.
+      // A newer list has overtaken this event.
       if (cached === undefined || !givesWay(cached.resourceVersion, pod.resourceVersion)) return;
       dropPod(state, cached, now);
     },
@@ -80,12 +80,12 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
   };
 }
 
-/** Whether it matters which pods are on a node. */
+/** Whether the controllers that run need to know which pods are on a node. */
 function followsNodes({ controllers }: ControllerState): boolean {
   return controllers.some(({ followsNodes }) => followsNodes);
 }
 
-/** The cached list stays, because the keys of the index share its texts. */
+/** An equal pod changes nothing. The cached record stays, because the keys of the index share its texts. */
 function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
   return (
     cached.resourceVersion === pod.resourceVersion &&
@@ -95,8 +95,8 @@ function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
 }
 
 /**
- * Its labels changed. The services that it left or entered change, and those that it stays in if the pod itself has
- * changed.
+ * The labels of the pod changed. The services that it left or entered change. Those that it stays in change only if the
+ * pod itself has changed.
  */
 function movedPod(
   podName: string,
@@ -118,7 +118,7 @@ function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   for (const service of before) podChanged(service, pod.name, now);
 }
 
-/** A pod that the service selects, or did before, has changed in a field that planning reads. */
+/** A pod that the service selects, or selected before, has changed in a field that planning reads. */
 function podChanged(service: ServiceState, podName: string, now: Now, watchInSeconds = -1): void {
   noteChangedPod(service.view, podName);
   for (const unit of service.units) {
@@ -142,8 +142,8 @@ function pacedMs(unit: Unit, now: Now): number {
 
 /**
  * Whether a field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or the phase
- * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain do not change in
- * the life of a pod: the API server forbids it.
+ * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain are not compared:
+ * the API server forbids to change them.
  */
 function planningDiffers(a: PodRecord, b: PodRecord): boolean {
   return (
@@ -154,7 +154,7 @@ function planningDiffers(a: PodRecord, b: PodRecord): boolean {
     a.readyTime !== b.readyTime ||
     a.podIP !== b.podIP ||
     a.nodeName !== b.nodeName ||
-    // Both are usually null: the pod has nothing but `podIP`.
+    // Both are null in most clusters: the pod has only `podIP`.
     (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)))
   );
 }
@@ -251,7 +251,9 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
   releaseService(state, service);
 }
 
-/** Makes the units that have something to plan or to clean up. Slices bring theirs along. */
+/**
+ * Makes a unit for each controller that has something to plan or to clean up. A unit that owns slices is there already.
+ */
 function ensureUnits(state: ControllerState, service: ServiceState): void {
   for (const controller of state.controllers) {
     const { options } = controller;
@@ -276,7 +278,7 @@ function sameSelector(a: ServiceRecord, b: ServiceRecord, options: ControllerOpt
   return labelsEqual(a.selector, b.selector);
 }
 
-/** Whether everything that planning reads is equal. A change of status, for example, is none. */
+/** Whether all fields are equal that planning reads. A change of the status, for example, makes no difference. */
 function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions): boolean {
   return (
     sameSelector(a, b, options) &&
@@ -293,10 +295,7 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
   );
 }
 
-/**
- * Nodes matter to slices: for the zones of endpoints, for whether a pod's node exists, and for the shares of CPU behind
- * hints.
- */
+/** Slices depend on nodes: on their zones, on their existence, and on the shares of CPU behind hints. */
 export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
   return {
     project: (source) => projectNode(source, state.interner),
@@ -329,7 +328,10 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
   };
 }
 
-/** Makes dirty what a node's change concerns: the slices with pods on it, and those whose hints do not fit any more. */
+/**
+ * Makes the services dirty that a node's change concerns: those with pods on the node, and those whose hints no longer
+ * fit.
+ */
 function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
   if (change.placeChanged) {
     const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
@@ -347,7 +349,7 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
     tellZone(state, nodeName);
     followNode(state.replan, nodeName, now);
   }
-  // One node is enough to spoil them, so more of them say nothing new.
+  // One node is enough to switch hints off, so further ones change nothing.
   if (change.spoilsShares !== '' && state.nodes.zoneShares.spoilers === 1 && wantsHints(state.replan)) {
     state.outbox.log('warning', 0, 'No topology hints by CPU while this lasts', {
       node: nodeName,

@@ -1,6 +1,6 @@
 /**
- * `--mirroring-zones`: endpoints made by hand are in the zone of the node that they name (D26). Only the planners know
- * which nodes those are, so each planner is told the zones of all nodes once, and then what changes.
+ * `--mirroring-zones`: a mirrored endpoint has the zone of the node that it names (D26). Only the planners know which
+ * nodes are named. So each planner is told the zones of all nodes once, and afterwards each change.
  */
 import type { ControllerOptions } from '../options.ts';
 import type { ControllerState } from '../state.ts';
@@ -11,7 +11,7 @@ function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions): boole
   return mirroring && mirroringZones;
 }
 
-/** The node is new, gone, or elsewhere: every planner is told. */
+/** Tells every planner that the node is new, gone, or in another zone. */
 export function tellZone({ options, shards }: ControllerState, nodeName: string): void {
   if (!hasMirrorZones(options)) return;
   for (const { view } of shards) noteMovedNode(view, nodeName);

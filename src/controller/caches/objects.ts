@@ -1,10 +1,9 @@
 /**
- * The objects that the controllers write, as the server holds them. This file says which event is whose, and what of it
- * the view of the planner (`syncs/planner-view.ts`) has to know.
- *
- * While a request about an object is under way, its watch events are held. When the reply comes, a version up to the
- * reply's is our own doing and a greater one is foreign (docs/spec/protocols.md "Whose event is it?"). What a list
- * misses is held too: the list may have overtaken the reply.
+ * The objects that the controllers write, as the server holds them. This file decides whether an event is the echo of
+ * an own write or another writer's doing, and what the view of the planner (`syncs/planner-view.ts`) has to note. While
+ * a request about an object is under way, its watch events are held. When the reply comes, a held event up to the
+ * reply's version is our own, and a later one is foreign (docs/spec/protocols.md "Whose event is it?"). A deletion that
+ * only a list shows is held too: the list may be older than the reply.
  */
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
@@ -59,7 +58,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
       tellObject(state, endpoints, appeared(endpoints, record, source, upTo), now);
-      // The object and not its record: the reply to a write may put another record in its place before the list ends.
+      // The `ObjectState` is returned and not its record: a reply may replace the record before the list ends.
       return endpoints;
     },
     remove(record, now) {
@@ -89,7 +88,9 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
   };
 }
 
-/** EndpointSlices. Only those with one of our labels are watched, so one that loses it comes as deleted. */
+/**
+ * The EndpointSlices. Only those with one of our labels are watched, so a slice that loses the label comes as deleted.
+ */
 export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
@@ -130,16 +131,14 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
   };
 }
 
-/** The newest version that was told of the object, also if it is held. */
+/** The newest version of the object that was told, even if the event is held. */
 function versionTold(object: ObjectState | undefined): string {
   const known = object?.record?.resourceVersion ?? '';
   const held = object?.held?.upTo ?? '';
   return givesWay(known, held) ? held : known;
 }
 
-/**
- * What comes from now on is of another history: no echo and no answer tells anything about it, and no fight goes on.
- */
+/** History went back: no echo and no answer from before says anything about the object now, and no fight goes on. */
 function forgetVersion(state: ControllerState, object: ObjectState, now: Now): void {
   const unit = writerOfObject(object);
   dropExpected(state, object);
@@ -154,8 +153,8 @@ function forgetVersion(state: ControllerState, object: ObjectState, now: Now): v
 }
 
 /**
- * Takes a slice of the unit, as a watch or a list tells it. If it was another service's or controller's, it is gone for
- * those (D4).
+ * Finds or makes the state of a slice that a watch or a list tells of. If the slice belonged to another service or
+ * controller before, it is gone for those (D4).
  */
 export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): ObjectState {
   leaveOthers(state, unit, record, upTo, now);
@@ -173,7 +172,7 @@ function leaveOthers(
   if (known !== undefined && known.unit !== unit) tellObject(state, known, vanished(upTo), now);
 }
 
-/** The unit whose slice it is, by its labels; null = nobody's here. */
+/** The unit that a slice belongs to by its labels; null = no unit of this process. */
 function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
   const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
@@ -203,7 +202,7 @@ function vanished(resourceVersion: string): HeldEvent {
 
 function contentOf(source: ObjectSource): ObjectBytes {
   if (source.encoding === 'protobuf') {
-    // A copy, because a view would keep the whole page or chunk of the stream alive.
+    // A copy, because a view would keep the whole page or chunk alive.
     return { encoding: 'protobuf', bytes: source.bytes.slice() };
   }
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
@@ -216,20 +215,21 @@ function tellObject(state: ControllerState, object: ObjectState, event: HeldEven
 }
 
 /**
- * Takes what was held while requests were under way. Their replies have moved `object.record` forward.
- * @param readVersion of a list that told all there is: what is not newer is known already
+ * Takes the event that was held while requests were under way. Their replies have moved `object.record` forward.
+ * @param readVersion of a list that told everything: an event that is not newer says nothing new
  */
 export function releaseHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
   const { held } = object;
   object.held = null;
-  // The watch has told of the deletion, even if a list was faster and the event is dropped here.
+  // The watch has told of the deletion. It counts even where a list was faster and the event itself is dropped here.
   if (held?.record === null) object.deletedUid = '';
   if (held === null || givesWay(held.upTo, readVersion)) return;
   takeObject(state, object, held, now);
 }
 
 /**
- * An own write was applied. `record` is what the object is now (null = deleted), and `body` what its echo has to say.
+ * Notes that an own write was applied. `record` is the object as it is now (null = deleted). `body` is what its echo is
+ * compared with.
  */
 export function ownWrite(
   state: ControllerState,
@@ -245,7 +245,7 @@ export function ownWrite(
   setExpected(state, object, record === null ? null : { resourceVersion: record.resourceVersion, body });
 }
 
-/** Takes the state that an answer has told. */
+/** Takes the state of the object from an answer. */
 function settle(state: ControllerState, object: ObjectState, record: OutputRecord | null): void {
   object.record = record;
   if (record === null) return;
@@ -255,15 +255,15 @@ function settle(state: ControllerState, object: ObjectState, record: OutputRecor
 
 function setExpected(state: ControllerState, object: ObjectState, expected: ExpectedEcho | null): void {
   dropExpected(state, object);
-  // While the watch is down no echoes come, so the bodies that wait for them have a bound.
+  // While the watch is down no echo comes, so the number of kept bodies has a bound.
   if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
   object.expected = expected;
   state.echoesExpected++;
 }
 
 /**
- * Compares what came back with what was sent. A difference is the doing of admission: the planner is told, and the
- * repair waits, longer each time, so that two writers never chase each other.
+ * Compares an echo with the body that was sent. Only admission can make a difference. The planner is told, and the
+ * repair waits longer each time, so that the two never chase each other.
  */
 function compareEcho(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
   const { expected } = object;
@@ -277,7 +277,7 @@ function compareEcho(state: ControllerState, object: ObjectState, event: HeldEve
   noteAltered(state, object, 'What was written came back changed', now);
 }
 
-/** Takes the server's answer to what it holds; null = the object does not exist. Returns its content. */
+/** Takes the server's answer to a read; null = the object does not exist. Returns its content. */
 export function settleRead(
   state: ControllerState,
   object: ObjectState,
@@ -293,14 +293,14 @@ export function settleRead(
   return content;
 }
 
-/** Takes a state of the object as it is told: an echo of an own write, something older, or another writer's doing. */
+/** Takes one state of the object: the echo of an own write, an older state, or another writer's doing. */
 function takeObject(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
   const known = object.record;
   const deleted = event.record === null;
   compareEcho(state, object, event, now);
   if (known !== null) {
     if (!givesWay(known.resourceVersion, event.upTo)) return;
-    // After a restore another object may be given the same version.
+    // After a restore from a backup another object may have the same version.
     const sameObject = event.record === null || event.record.uid === known.uid;
     if (sameObject && known.resourceVersion === event.resourceVersion) return;
   }
@@ -319,12 +319,15 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
   else takeSlice(state, object, object.unit, known, event, now);
-  // Somebody else has changed its metadata since. Only the server knows how.
+  // Somebody else has changed the metadata since, and only the server knows how.
   if (event.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
 }
 
-/** A standby may wait until another controller writes no longer. What nobody plans here is none of its objects. */
+/**
+ * Tells a standby that awaits a hand-over that somebody has written the object. An object that no unit plans does not
+ * count.
+ */
 function noteForHandOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
   const { leadership } = state;
   if (content === null || leadership === null || hasTakenOver(leadership)) return;
@@ -332,7 +335,7 @@ function noteForHandOver(state: ControllerState, object: ObjectState, content: O
   if (unit !== undefined && isWanted(unit)) noteObjectWritten(leadership, unit, content, now);
 }
 
-/** A write was refused with 409: somebody else was faster. What the object is now will tell who it was. */
+/** A write was refused with 409: somebody else was faster. The object's next state will tell who. */
 export function noteOutrun(state: ControllerState, object: ObjectState): void {
   state.outrun.set(object, object.record?.resourceVersion ?? '');
 }
@@ -342,13 +345,13 @@ function noteWhoOutran(state: ControllerState, object: ObjectState, content: Obj
   if (version === undefined) return;
   state.outrun.delete(object);
   const unit = writerOfObject(object);
-  // A state of the same version was told, and counted, before the write was sent.
+  // The same version was told, and counted, before the write was sent.
   if (object.record === null || object.record.resourceVersion === version || unit === undefined || !isWanted(unit))
     return;
   state.reports.otherWriter(unit, writerOf(content, object.wroteAtSeconds, now.wallMs), 1, now);
 }
 
-/** The server may hold something that nobody has told us: the next plan begins with a look at it. */
+/** The server may hold something that was never told. The next plan reads the object first. */
 export function becomeUncertain(object: ObjectState): void {
   noteUncertain(object.service.view, kindOf(object));
 }
@@ -367,38 +370,39 @@ function takeEndpoints(
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
     const unit = ensureUnit(service, controller);
-    // Where a reply was lost it may be our own doing. The next try begins with a look at the object.
+    // After a lost reply the deletion may be our own doing. The next plan reads the object first.
     const isUncertain = service.view.endpoints === 'uncertain';
     if (isUncertain || isOfThePast(known, object)) {
       if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
       else if (!isUncertain) lookLater(unit, now);
     } else {
-      // An object is made again that somebody removed, or the API server while the Service was re-created (upstream
-      // PR #93030).
+      // Somebody removed the object, or the API server did when the Service was made anew (upstream PR #93030). It is
+      // created again.
       noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
     }
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
   }
-  // Nobody plans from it now. It is read again should that change. A controller that starts looks at all of them.
+  // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
+  // them.
   const haveReadersStarted = state.controllers.every(({ reads, running }) => running || !reads.includes('endpoints'));
   if (!isMirrored && !isWritten && haveReadersStarted) dropEndpoints(service);
   if (deleted) releaseService(state, service);
 }
 
-/** Endpoints without a Service, say, are orphans, or become ones. They are looked at in the chores lane. */
+/** Queues the look at leftovers, such as Endpoints without a Service. It is a chore. */
 export function noteLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
   const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
   if (controller?.running !== true || !controller.hasLeftovers(service, controller.options)) return;
   lookLater(ensureUnit(service, controller), now);
 }
 
-/** Who keeps the object; undefined = nobody here does, or ever did. */
+/** The unit that keeps the object right; undefined = no unit does, or ever did. */
 function writerOfObject({ unit, service }: ObjectState): Unit | undefined {
   return unit ?? service.units.find(({ controller }) => controller.writes === 'Endpoints');
 }
 
-/** What is told is not newer than what was known: nobody has written, but history went back. */
+/** The state is not newer than the known one: nobody has written, but history went back. */
 function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boolean {
   if (known === null) return false;
   if (known.resourceVersion === FORGOTTEN_VERSION) return true;
@@ -406,7 +410,7 @@ function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boole
 }
 
 /**
- * The Endpoints have changed. An output that is made from what somebody else writes follows every change at once
+ * The Endpoints have changed. An output that is made from another writer's objects follows every change at once
  * (docs/spec/endpointslice.md "Mirroring: events").
  * @param by the unit that has read them and plans from them now; null = none
  * @returns whether any such output is wanted
@@ -424,7 +428,7 @@ export function tellReaders(state: ControllerState, service: ServiceState, by: U
   return isRead;
 }
 
-/** The planner is not told of the Endpoints object. Whoever needs it again reads it from the server. */
+/** The planner is not told of the Endpoints object any more. A unit that needs it again reads it from the server. */
 export function dropEndpoints(service: ServiceState): void {
   dropNews(service.view, 'endpoints', hasObjects(service, 'endpoints'));
 }
@@ -445,13 +449,13 @@ function takeSlice(
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
-    // Where a reply was lost, it is not known whose doing it is: the next plan begins with a look at it.
+    // After a lost reply it is not known who changed the slice. The next plan reads it first.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
   } else noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
 }
 
-/** What has become of the object, as the event tells. */
+/** What somebody has done to the object, as the event shows. */
 function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldEvent, now: Now): Deed {
   const writer = (): string => writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
@@ -459,21 +463,21 @@ function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record,
     : { damage: 'wrong', writer, message: `${controller.writes} changed by another writer` };
 }
 
-/** The planner is not told of the unit's slices any more. They are listed should the unit be planned again. */
+/** The planner is not told of the unit's slices any more. If the unit is planned again, they are listed first. */
 export function forgetSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
   for (const slice of unit.slices?.values() ?? []) releaseSlice(state, slice);
   dropNews(service.view, controller.kind, hasObjects(service, controller.kind));
 }
 
-/** An update was answered with the version before it: admission has put everything back, so the object is as it was. */
+/** The answer to an update has the version from before the update: admission has put everything back. */
 export function undoneWrite(state: ControllerState, object: ObjectState, now: Now): void {
   noteAltered(state, object, 'An update changed nothing on the server', now);
 }
 
 /**
- * Admission may have given other labels to what was written. The comparison of the echo looks beyond metadata only, so
- * the reply is compared here. The next plan begins with a look at the object.
+ * Admission may have changed the labels of what was written. The comparison of the echo does not look at metadata, so
+ * the reply is compared here. If labels differ, the next plan reads the object first.
  */
 export function compareLabels(
   state: ControllerState,
@@ -493,7 +497,7 @@ function noteAltered(state: ControllerState, object: ObjectState, message: strin
   if (unit !== undefined) noteDamage(state, unit, object, { damage: 'altered', writer: () => ADMISSION, message }, now);
 }
 
-/** An object that somebody else made, or of which nobody knows who did: it is looked at, not repaired. */
+/** Queues a look at an object that somebody else made, or nobody knows who. It is not repaired before. */
 function lookLater({ controller, item }: Unit, now: Now): void {
   addWork(controller.queue, item, 'chore', now.nowMs, firstRepairMs(controller));
 }

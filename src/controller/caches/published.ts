@@ -1,11 +1,14 @@
-/** What is published of pods: the ready endpoints of all services. */
+/** How many ready endpoints of all services the caches hold. */
 import { allServices } from './services.ts';
 import { isPlanned } from './service-state.ts';
 import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
 import type { ControllerState } from '../state.ts';
 import { podsOf } from '../../core/selector-index.ts';
 
-/** Counts them by a look at every pod of every service: for the brake, at the beginning and the end of a list. */
+/**
+ * Counts ready endpoints by a look at every pod of every service. The brake asks for it at the beginning and the end of
+ * a list.
+ */
 export function countPublished(state: ControllerState, missed: Missed): Published {
   let ready = 0;
   let lost = 0;

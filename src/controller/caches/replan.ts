@@ -1,6 +1,6 @@
 /**
- * Which units a change of the nodes concerns, beside those with pods on the node. Their last plans decide it, and
- * nothing that is reported of them.
+ * Which units a change of the nodes concerns, beside those with pods on the node. Their last plans decide this. What is
+ * reported of them has no part in it.
  */
 import type { Now } from '../event.ts';
 import { addWork } from '../queues/workqueue.ts';
@@ -11,14 +11,14 @@ import { overloaded } from '../../core/slices/zone-shares.ts';
 import type { Facts } from '../../shard/protocol.ts';
 
 export interface Replan {
-  /** Units that have topology hints in a family at least, and units that want them and have none. */
+  /** Units that have topology hints in at least one family, and units that want hints and have none. */
   readonly hinted: Set<Unit>;
   readonly unhinted: Set<Unit>;
-  /** CPU shares when hints were looked at last. */
+  /** The CPU shares for which hints were looked at last. */
   shares: CpuShares | null;
-  /** By node: the units that mirror endpoints on it with their zones. Nodes that do not exist are in it too. */
+  /** The units with mirrored endpoints on a node that have a zone. Nodes that do not exist are included. */
   readonly mirrorsByNode: Map<string, Set<Unit>>;
-  /** How often a node was new, gone or elsewhere. */
+  /** Counts the nodes that were new, gone, or moved to another zone. */
   moves: number;
 }
 
@@ -26,7 +26,7 @@ export function createReplan(): Replan {
   return { hinted: new Set(), unhinted: new Set(), shares: null, mirrorsByNode: new Map(), moves: 0 };
 }
 
-/** Takes what each plan says; undefined = the unit is not planned any more. */
+/** Takes the facts of each plan; undefined = the unit is not planned any more. */
 export function noteFacts({ hinted, unhinted, mirrorsByNode }: Replan, unit: Unit, facts: Facts | undefined): void {
   hinted.delete(unit);
   unhinted.delete(unit);
@@ -48,20 +48,20 @@ export function noteFacts({ hinted, unhinted, mirrorsByNode }: Replan, unit: Uni
   }
 }
 
-/** What the last plan says of the slices; undefined = there was no plan, or the output is another. */
+/** The facts of the last plan of slices; undefined = there was no plan, or the unit plans another output. */
 function slicesOf({ facts }: Unit): SlicesFacts | undefined {
   return facts !== undefined && 'families' in facts ? facts : undefined;
 }
 
 /**
- * The nodes of the mirrored endpoints with zones in the last plan; undefined = there was no plan, or they have no
- * zones.
+ * The nodes of the mirrored endpoints that have zones in the last plan; undefined = there was no plan, or none has a
+ * zone.
  */
 function nodesOf({ facts }: Unit): readonly string[] | undefined {
   return facts !== undefined && 'nodes' in facts ? facts.nodes : undefined;
 }
 
-/** Whether there are slices to merge once the service is quiet. */
+/** Whether the unit has slices to merge once the service is quiet. */
 export function isFragmented(unit: Unit): boolean {
   return slicesOf(unit)?.fragmented === true;
 }
@@ -73,8 +73,8 @@ export function wantsHints({ hinted, unhinted }: Replan): boolean {
 
 /**
  * The CPU shares of the zones have changed. Services whose hints would overload a zone are planned again
- * (docs/spec/endpointslice.md "Overloaded services"). While there are shares, so are those that want hints and have
- * none (D14): any change of the shares may be what lets each zone have its minimum.
+ * (docs/spec/endpointslice.md "Overloaded services"). If there are shares, services that want hints and have none are
+ * planned again too (D14): the change may let each zone have its minimum.
  */
 export function followShares(replan: Replan, shares: CpuShares | null, now: Now): void {
   if (shares === replan.shares) return;
@@ -83,14 +83,15 @@ export function followShares(replan: Replan, shares: CpuShares | null, now: Now)
   if (shares !== null) for (const unit of replan.unhinted) planAgain(unit, now);
 }
 
-/** The node is new, gone or elsewhere: the units with mirrored endpoints on it are planned again. */
+/** The node is new, gone, or in another zone: units with mirrored endpoints on it are planned again. */
 export function followNode(replan: Replan, nodeName: string, now: Now): void {
   replan.moves++;
   for (const unit of replan.mirrorsByNode.get(nodeName) ?? []) planAgain(unit, now);
 }
 
 /**
- * Nodes may have changed between the making of the plan and its answer, and only the answer tells that the unit cares.
+ * Plans the unit once more if nodes changed while its plan was under way. Only the answer tells whether the unit
+ * depends on them.
  */
 export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void {
   if (isOvertaken(replan, unit, sync)) planAgain(unit, now);

@@ -1,6 +1,6 @@
 /**
- * What the main thread keeps of one Service key: its inputs' versions, its objects, and its units of work, each of one
- * controller. They refer to each other, so they stand together.
+ * What the main thread keeps of one Service key: its record, its objects, and one unit for each controller. These types
+ * refer to each other, so they stand together.
  */
 import type { ControllerPace, Definition, OutputReport } from '../definitions/definition.ts';
 import type { ControllerOptions } from '../options.ts';
@@ -20,20 +20,20 @@ export interface ServiceState {
   readonly namespace: string;
   readonly name: string;
   readonly shard: number;
-  /** null = the Service does not exist. Its objects may. */
+  /** null = the Service does not exist. Its objects may still exist. */
   record: ServiceRecord | null;
   /** The Endpoints object of the same key. */
   readonly endpoints: ObjectState;
-  /** One unit for each controller that has ever had something to do with the service. */
+  /** One unit for each controller that has ever had something to do for the service. */
   units: readonly Unit[];
 
   /** What its planner has been told. */
   readonly view: PlannerView;
-  /** How many batches were lost while this service was alone in them. */
+  /** How many batches with this service were lost since one was answered. */
   deaths: number;
-  /** It was in a lost batch, so it is planned alone until it has been planned once. */
+  /** The service was in a lost batch. It is planned alone until one plan has succeeded. */
   suspect: boolean;
-  /** uid of the orphaned Endpoints that was reported, so that it is reported once. */
+  /** uid of the orphaned Endpoints that were reported. They are reported once. */
   orphanReported: string;
 }
 
@@ -43,9 +43,9 @@ export interface Controller extends Definition, ControllerPace {
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
   readonly report: OutputReport;
-  /** The caches that it reads are filled, so it works. */
+  /** The caches that it reads are filled, so it takes work. */
   running: boolean;
-  /** Units that cannot be brought up to date, with the class of their last failure. */
+  /** Units that cannot be brought up to date, each with its last failure. */
   readonly stuck: Map<Unit, Failure>;
 }
 
@@ -54,32 +54,32 @@ export interface Unit {
   readonly controller: Controller;
   readonly service: ServiceState;
   readonly item: WorkItem<Unit>;
-  /** Its slices by name: those that exist, and those of which an answer or an event is awaited. */
+  /** Its slices by name: those that exist, and those with an answer or event still to come. */
   slices: Map<string, ObjectState> | null;
   /** The list of its slices is under way, so their watch events are held. */
   reading: boolean;
 
   sync: Sync | null;
-  /** Failed syncs in a row, of whatever class: errors that alternate do not start from the shortest wait each time. */
+  /** Failed syncs in a row, of any class. So errors that alternate do not start at the shortest wait each time. */
   failures: number;
   /**
-   * No sync before this time, whatever changes, because the last failure will hardly be mended by another try.
-   * Monotonic ms.
+   * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
+   * another try.
    */
   notBeforeMs: number;
-  /** The fight with whoever else writes its objects; null = nobody ever did, as almost everywhere. */
+  /** The fight with another writer of its objects; null = there never was one, as in almost every service. */
   fight: Fight | null;
-  /** The pace of its pods' changes; null = the batch period does not adapt, or no pod has changed. */
+  /** The pace of its pods' changes; null = the batch period is fixed, or no pod has changed yet. */
   pace: Pace | null;
   /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
   changedAtMs: number;
-  /** How long that change took from the pod's Ready transition, in whole seconds, until it was seen; -1 = not known. */
+  /** Whole seconds from the pod's Ready transition until that change was seen; -1 = not known. */
   watchInSeconds: number;
   /** What its last plan said; undefined = there was no plan, or the service is not planned any more. */
   facts: Facts | undefined;
 }
 
-/** One unit between its hand-over and the last answer. It holds a slot of its controller. */
+/** One unit from the moment its queue hands it out until the last answer. It holds a slot of its controller. */
 export interface Sync {
   stage: SyncStage;
   readonly startedAtMs: number;
@@ -90,69 +90,69 @@ export interface Sync {
   readonly nodeMoves: number;
   /** `Replan.shares` at the hand-over. */
   readonly shares: CpuShares | null;
-  /** The failure that another try may mend soonest, of those that happened so far: it tells what is left. */
+  /** Of the failures so far, the one that another try may mend soonest. It decides the wait. */
   failure: Failure | null;
   /** How many writes were applied. */
   applied: number;
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
-  /** This and all below is for the journal alone: monotonic ms, or ms; -1 = it has not come to that. */
+  /**
+   * These last ones are for the journal alone. Monotonic ms, or a duration in ms; -1 = the sync has not come that far.
+   */
   postedAtMs: number;
   plannedAtMs: number;
-  /** The longest wait of a write for its turn, and for its answer. */
+  /** The longest that one of its writes waited for its turn, and the longest that one waited for its answer. */
   throttledMs: number;
   answeredMs: number;
   /** `Unit.watchInSeconds` at the hand-over. */
   readonly watchInSeconds: number;
 }
 
-/** What a sync does now, and what it needs for that and for nothing else. */
+/** What a sync is doing, with the data that only this stage needs. */
 export type SyncStage =
-  /** `open`: how many reads have no answer. */
+  /** `open`: reads without an answer. */
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
-  /** `open`: how many writes are queued or without an answer. `later`: planned writes of later phases. */
+  /** `open`: writes that are queued or without an answer. `later`: planned writes of later phases. */
   | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
-  /** What nobody plans any more is deleted. `open`: as in writing. */
+  /** Objects are deleted that no unit plans any more. `open`: as in writing. */
   | { readonly name: 'deleting'; open: number };
 
 export type StageOf<Name extends SyncStage['name']> = Extract<SyncStage, { readonly name: Name }>;
 
-/** Why a sync failed, with what follows from it. */
+/** Why a sync failed, and when the server allows another try. */
 export interface Failure {
   readonly class: FailureClass;
   readonly message: string;
   readonly retryAfterMs: number;
 }
 
-/** One object that a controller writes. Only its metadata is here; the content lives in the planner. */
+/** One object that a controller writes. Only its metadata is kept here. Its content is in the planner. */
 export interface ObjectState {
   readonly name: string;
   readonly service: ServiceState;
-  /**
-   * The unit that writes this slice; null = it is the Endpoints object, which one controller writes and another reads.
-   */
+  /** The unit that writes this slice; null = the Endpoints object, which one controller writes and another reads. */
   readonly unit: Unit | null;
-  /** The newest state of the object that is known of the server; null = it does not exist. */
+  /** The newest known state of the object; null = it does not exist. */
   record: OutputRecord | null;
   /**
-   * How many own requests about the object are under way, its GET included. While there is one, watch events of the
-   * object are held.
+   * Own requests about the object that are under way, a GET included. While there is one, the object's watch events are
+   * held.
    */
   inFlight: number;
-  /** The body of the write under way; null = none was sent. */
+  /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
-  /** The newest held watch event. */
+  /** The newest watch event that is held. */
   held: HeldEvent | null;
-  /** An applied write whose echo on the watch has not been compared with it yet. */
+  /** The echo that is awaited for an applied write; null = it has come, or none was awaited. */
   expected: ExpectedEcho | null;
   /** When the last own write was applied: seconds since the epoch; 0 = never. */
   wroteAtSeconds: number;
   /**
-   * uid of the object that an own write has deleted, until the watch says so too. What the watch still tells of it is
-   * no news.
+   * uid of the object that an own write has deleted, until the watch tells of it too. Whatever the watch tells of that
+   * uid before is old.
    */
   deletedUid: string;
 }
@@ -160,17 +160,19 @@ export interface ObjectState {
 /** A state of the object as the watch or a list tells it. */
 export interface HeldEvent {
   readonly resourceVersion: string;
-  /** The version up to which the teller speaks: of a list its own, of a watch event `resourceVersion`. */
+  /** The version up to which it speaks: a list's own version, or the `resourceVersion` of a watch event. */
   readonly upTo: string;
   /** null = deleted, as `content`. */
   readonly record: OutputRecord | null;
   readonly content: ObjectBytes | typeof AS_SENT | null;
 }
 
-/** Beyond its metadata the object is what was just written. It is not kept, because the planner has it. */
+/**
+ * Except for its metadata the object is as it was just written. Its content is not kept, because the planner has it.
+ */
 export const AS_SENT = 'as-sent';
 
-/** What the watch must bring back for an own write, unless the server (admission) changed it. */
+/** What the watch brings back after an own write, unless admission has changed it. */
 export interface ExpectedEcho {
   readonly resourceVersion: string;
   /** The request body. */
@@ -178,21 +180,22 @@ export interface ExpectedEcho {
 }
 
 /**
- * What others have done to the objects of one unit. Each unit has one from the first time on; it goes with the Service.
+ * What other writers have done to the objects of one unit. It is made at the first such change and goes with the
+ * Service.
  */
 export interface Fight {
   readonly serviceUid: string;
   readonly rounds: Readonly<Record<Damage, Rounds>>;
-  /** Changes that the next repair is queued for, by who made them (`writer-name.ts`); null = none. */
+  /** Changes that the queued repair will undo, counted by writer (`writer-name.ts`); null = none. */
   writers: Map<string, number> | null;
 }
 
 /**
- * One kind of damage, over and over. All that happens between two repairs is one round, however many objects it
+ * Damage of one kind that comes again and again. Everything between two repairs is one round, however many objects it
  * concerns.
  */
 export interface Rounds {
-  /** How many repairs have begun without a quiet minute between them. */
+  /** How many repairs have begun without a quiet minute in between. */
   count: number;
   /** When the last repair began. Monotonic ms. */
   repairedAtMs: number;
@@ -201,22 +204,22 @@ export interface Rounds {
 }
 
 /**
- * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone our own
- * write. Then nobody else has written, so another try will hardly end otherwise.
+ * missing: an object was deleted. wrong: its content was changed. altered: admission has changed or undone an own
+ * write. Then nobody else writes, so another try will hardly end otherwise.
  */
 export type Damage = 'missing' | 'wrong' | 'altered';
 
-/** `<namespace>/<name>`. It is not kept, because it takes 80 bytes and is seldom asked for. */
+/** `<namespace>/<name>`. It is not kept: it would take 80 bytes and is seldom asked for. */
 export function keyOf(service: ServiceState): string {
   return serviceKey(service.namespace, service.name);
 }
 
-/** Whether Endpoints and slices of the Service are this controller's to keep. */
+/** Whether this process keeps the Endpoints and slices of the Service. */
 export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
   return whyUnplanned(record, options.optOutLabel) === null;
 }
 
-/** Whether somebody else cares for the Service: its objects are then neither written nor deleted (D40). */
+/** Whether the Service opts out (D40): its objects are then neither written nor deleted. */
 export function isOptedOut(record: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
   return hasLabel(record, optOutLabel);
 }

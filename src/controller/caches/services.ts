@@ -1,4 +1,6 @@
-/** The table of services, their units of work and their slices: one entry for each key that has any object at all. */
+/**
+ * The table of services, their units and their slices. A key has an entry as long as it has a Service or any object.
+ */
 import type { ServiceState, Controller, Unit, ObjectState } from './service-state.ts';
 import { forgetBehind } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
@@ -49,7 +51,7 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     name,
     shard,
     record: null,
-    // It is filled below: a field that is added to an object later takes more room.
+    // Filled below. A field that is added to an object later takes more memory.
     endpoints: null,
     units: NO_UNITS,
     view: createPlannerView(),
@@ -57,13 +59,13 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     suspect: false,
     orphanReported: '',
   };
-  // Each refers to the other, so one of them is incomplete for a moment.
+  // Service and object refer to each other, so one of them is incomplete for a moment.
   const complete = service as unknown as ServiceState;
   return Object.assign(service, { endpoints: createObject(complete, null, name) });
 }
 
 export function getUnit(service: ServiceState, kind: OutputKind): Unit | undefined {
-  // There are few: a search beats any index.
+  // There are at most a few units: a search is faster than any index.
   return service.units.find(({ controller }) => controller.kind === kind);
 }
 
@@ -71,19 +73,21 @@ export function ensureUnit(service: ServiceState, controller: Controller): Unit 
   let unit = getUnit(service, controller.kind);
   if (unit === undefined) {
     unit = createUnit(controller, service);
-    // A copy, because an array that has grown has room for 16 more.
+    // A copy, because an array that has grown keeps room for 16 more.
     service.units = [...service.units, unit].slice();
   }
   return unit;
 }
 
-/** Whether the service has objects of the output, as far as is known. */
+/** Whether the service is known to have objects of the output. */
 export function hasObjects({ endpoints, units }: ServiceState, kind: OutputKind): boolean {
   if (kind === 'endpoints') return endpoints.record !== null;
   return units.some(({ controller, slices }) => controller.kind === kind && slices !== null);
 }
 
-/** Our slice of that name, or what is left of it while an answer or an event is awaited. */
+/**
+ * The state of our slice with that name. It stays after the slice is gone while an answer or event is still to come.
+ */
 export function getSlice(state: ControllerState, namespace: string, name: string): ObjectState | undefined {
   return state.slices.get(namespace)?.get(name);
 }
@@ -97,20 +101,20 @@ export function ensureSlice(state: ControllerState, unit: Unit, name: string): O
   const { namespace } = unit.service;
   let names = state.slices.get(namespace);
   if (names === undefined) state.slices.set(namespace, (names = new Map()));
-  // A slice that another unit has by now is found there.
+  // Another unit may own the name by now.
   const found = names.get(name);
   if (found === undefined || found.record === null) names.set(name, object);
   return object;
 }
 
-/** The slice belongs to the unit from now on, whoever had it before. */
+/** Gives the slice to the unit, whoever had it before. */
 export function claimSlice(state: ControllerState, unit: Unit, name: string): ObjectState {
   const object = ensureSlice(state, unit, name);
   state.slices.get(unit.service.namespace)!.set(name, object);
   return object;
 }
 
-/** Forgets a slice that does not exist, once nothing more can come of it. */
+/** Forgets a slice that does not exist, once no answer or event can come for it. */
 export function releaseSlice(state: ControllerState, object: ObjectState): void {
   const { unit, name, record, inFlight, held, deletedUid } = object;
   if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
@@ -129,7 +133,7 @@ export function dropExpected(state: ControllerState, object: ObjectState): void 
   state.echoesExpected--;
 }
 
-/** Every slice of the three-level tables, including those that do not exist any more. */
+/** Every slice of the tables, including those that do not exist any more. */
 export function* allSlices(state: ControllerState): Iterable<ObjectState> {
   for (const names of state.slices.values()) yield* names.values();
 }

@@ -8,9 +8,7 @@ import { fateOfObjects, isWanted, readsEndpoints } from './unit.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { nextFloat } from '../../lib/prng.ts';
 
-/**
- * The caches of a controller are filled: each of its services, and each leftover, goes through the chores lane once.
- */
+/** The caches of a controller are filled: all of its services and all leftovers go through the chores lane once. */
 export function startSweep(state: ControllerState, controller: Controller, now: Now): void {
   for (const service of allServices(state)) {
     const unit = unitToSweep(state, service, controller);
@@ -18,7 +16,7 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
       addWork(controller.queue, unit.item, 'chore', now.nowMs);
       state.reports.due(unit);
     }
-    // Nobody plans from these Endpoints. They are read should that change.
+    // No unit plans from these Endpoints. They are read when one does.
     else if (controller.reads.includes('endpoints') && !service.units.some(plansFromEndpoints)) dropEndpoints(service);
     releaseService(state, service);
   }
@@ -36,12 +34,12 @@ function unitToSweep(state: ControllerState, service: ServiceState, controller: 
   const unit = getUnit(service, controller.kind);
   if (unit === undefined) return null;
   if (fateOfObjects(unit) === 'go') return unit;
-  // The service is not ours to plan. Its objects are read again should that change.
+  // The unit is not planned. If it is one day, its slices are listed first.
   forgetSlices(state, unit);
   return null;
 }
 
-/** Upstream's shared informers deliver every Service again after a time drawn once from [period, 2 periods). */
+/** Sets the next resync. As in upstream's shared informers its period is drawn once from [period, 2 periods). */
 export function scheduleResync(state: ControllerState, now: Now): void {
   const { minResyncPeriodMs } = state.options;
   state.resyncAtMs = minResyncPeriodMs > 0 ? now.nowMs + minResyncPeriodMs * (1 + nextFloat(state.prng)) : Infinity;

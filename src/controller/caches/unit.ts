@@ -9,7 +9,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
   const unit: Omit<Unit, 'item'> & { item: null } = {
     controller,
     service,
-    // It is filled below: a field that is added to an object later takes more room.
+    // Filled below. A field that is added to an object later takes more memory.
     item: null,
     slices: null,
     reading: false,
@@ -22,12 +22,14 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     watchInSeconds: -1,
     facts: undefined,
   };
-  // Each refers to the other, so one of them is incomplete for a moment.
+  // Unit and item refer to each other, so one of them is incomplete for a moment.
   const complete = unit as unknown as Unit;
   return Object.assign(unit, { item: createWorkItem(complete, service.namespace) });
 }
 
-/** Whether there is anything to plan; if not, what the unit has written before is cleaned up or left alone. */
+/**
+ * Whether the unit has something to plan. If not, `fateOfObjects` says what becomes of the objects that it has written.
+ */
 export function isWanted({ controller, service }: Unit): boolean {
   return controller.wants(service, controller.options);
 }
@@ -38,12 +40,12 @@ export function fateOfObjects({ controller, service: { record } }: Unit): Fate {
   return controller.fate(record, controller.options);
 }
 
-/** The unit plans from the Endpoints object, be it as what it writes or as what it is made from. */
+/** Whether the unit plans from the Endpoints object: it writes that object, or makes its output from it. */
 export function readsEndpoints({ controller }: Unit): boolean {
   return controller.reads.includes('endpoints');
 }
 
-/** Whether only the server can tell what the planner has to know of the unit's objects. */
+/** Whether the planner lacks objects of the unit that only the server can tell. */
 export function mustRead(unit: Unit): boolean {
   return unit.controller.reads.some((kind) => needsRead(unit.service.view, kind));
 }
@@ -53,7 +55,10 @@ export function kindOf({ unit }: ObjectState): OutputKind {
   return unit === null ? 'endpoints' : unit.controller.kind;
 }
 
-/** Whether the planner waits for acks: from the hand-over of a plan to the last answer to its writes. */
+/**
+ * Whether the unit's planner waits for acks. It does so from the hand-over of a plan until the last of its writes is
+ * answered.
+ */
 export function awaitsAcks({ sync }: Unit): boolean {
   return sync !== null && sync.stage.name === 'writing';
 }

@@ -1,6 +1,6 @@
 /**
  * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off. They share
- * the inputs of a service, and what its planner has of them (docs/spec/protocols.md "Unit of work").
+ * a service's inputs and its planner (docs/spec/protocols.md "Unit of work").
  */
 import { createControllerInstruments } from '../reports/instruments.ts';
 import type { ControllerOptions } from '../options.ts';
@@ -37,7 +37,7 @@ function createController<K extends OutputKind>(
   };
 }
 
-/** The report, for whichever facts: those of another output are refused. */
+/** The report, callable with the facts of any output. Facts of another output are refused. */
 function checked<K extends OutputKind>(kind: K, report: OutputReport<K>): OutputReport {
   const own = (facts: Facts): Facts<K> => {
     assert(isOf(facts, kind), `facts of ${facts.kind} are told to the report of ${kind}`);

@@ -6,12 +6,12 @@ import type { MetricName } from '../../metrics/catalogue.ts';
 import type { MetricStore } from '../../metrics/store.ts';
 import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 
-/** One controller, as data: all that tells it from the others. */
+/** One controller as data: everything in which it differs from the others. */
 export interface Definition<K extends OutputKind = OutputKind> {
   /** The output that it plans. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** The name of its queue in metrics, as upstream calls it, and of the gauge of its token bucket; null = there is none. */
+  /** The name of its queue and of its token bucket in metrics, as upstream calls it; null = upstream has none. */
   readonly queueName: string;
   readonly tokenUse: MetricName | null;
   /** The option that switches it on. */
@@ -29,7 +29,7 @@ export interface Definition<K extends OutputKind = OutputKind> {
 
   /** The caches that it waits for. */
   caches(options: ControllerOptions): readonly Reflector['resource'][];
-  /** The outputs whose objects a planner has to know when it plans this one: its own, and what it is made from. */
+  /** The outputs whose objects a planner has to know to plan this one: its own, and the one that it is made from. */
   readonly reads: readonly OutputKind[];
   /** Whether its plans follow the pods of a service. */
   readonly followsPods: boolean;
@@ -38,28 +38,31 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** Whether a change of the Service concerns it; null = the Service does not exist. */
   followsService(before: ServiceRecord | null, after: ServiceRecord | null, options: ControllerOptions): boolean;
 
-  /** Whether there is anything to plan. If not, `fate` says what becomes of what was written before. */
+  /** Whether there is something to plan. If not, `fate` says what becomes of the objects that were written before. */
   wants(service: KnownService, options: ControllerOptions): boolean;
-  /** Whether a service that is not wanted may have objects of its own to look at. Slices show by themselves. */
+  /**
+   * Whether a service that is not wanted may have Endpoints to clean up. Slices need no such look: the watch tells of
+   * them.
+   */
   hasLeftovers(service: KnownService, options: ControllerOptions): boolean;
-  /** What becomes of the objects of a service that is not wanted; `record` null = the Service does not exist. */
+  /** What becomes of the objects of a service that is not wanted. `record` null = the Service does not exist. */
   fate(record: ServiceRecord | null, options: ControllerOptions): Fate;
-  /** Milliseconds until it looks at what a deleted Service has left. */
+  /** Milliseconds until it looks at what a deleted Service has left behind. */
   readonly orphanGraceMs: number;
 
-  /** `source.component` of its events. */
+  /** `source.component` of its Event objects. */
   readonly component: string;
-  /** What its events are about. */
+  /** The kind of object that its Event objects are about. */
   readonly eventsAbout: 'Service' | 'Endpoints';
-  /** Upstream drops the key of a service where it is called stuck here. */
+  /** Upstream drops a service's key at the point where it is called stuck here. */
   readonly stuckReason: EventReasonName;
-  /** The event that tells of a refused write, with that message; null = there is none. */
+  /** The Event object for a refused write, with that message; null = none. */
   failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
-  /** How it reports, as long as it runs. */
+  /** Makes its report. It lasts as long as the controller runs. */
   createReport(metrics: MetricStore): OutputReport<K>;
 }
 
-/** What is known of a service when it is decided which controller it belongs to; null = there is no such object. */
+/** What is known of a service when its controller is chosen; null = there is no such object. */
 export interface KnownService {
   readonly record: ServiceRecord | null;
   readonly endpoints: { readonly record: OutputRecord | null };
@@ -72,21 +75,24 @@ export interface KnownService {
 export type Fate = 'stay' | 'go' | 'orphaned';
 
 export interface ControllerPace {
-  /** Units that are synced at the same time, at most. */
+  /** The most units that are synced at the same time. */
   readonly concurrent: number;
   /** How long changes of pods are collected. */
   readonly batchPeriodMs: number;
-  /** How long changes of its objects by somebody else are collected, at least; 0 = not at all. */
+  /** The least time that other writers' changes of its objects are collected; 0 = they are not. */
   readonly objectBatchPeriodMs: number;
 }
 
-/** What an output tells beside what all outputs tell: its metrics, and events that follow from its plans. */
+/**
+ * What one output reports beyond what all outputs report: its metrics, and the Event objects that follow from its
+ * plans.
+ */
 export interface OutputReport<K extends OutputKind = OutputKind> {
-  /** Keeps sums over all services: the facts of each plan are added, and those of the plan before taken away. */
+  /** Keeps sums over all services. The facts of each plan are added, and those of the plan before are taken away. */
   sum(facts: Facts<K>, sign: 1 | -1): void;
   /**
-   * A unit was planned. `before`: the facts of the plan before; undefined = there was none. Returns what is to be told
-   * of it.
+   * A unit was planned. `before`: the facts of the plan before; undefined = there was none. Returns the Event objects
+   * to record.
    */
   planned(facts: Facts<K>, before: Facts | undefined): readonly PlannedEvent[];
   /** A write was applied. */
@@ -99,6 +105,6 @@ export interface OutputReport<K extends OutputKind = OutputKind> {
 
 export interface PlannedEvent {
   readonly reason: EventReasonName;
-  /** As `EVENT_REASONS` wants it. */
+  /** In the form that `EVENT_REASONS` expects. */
   readonly detail: string;
 }

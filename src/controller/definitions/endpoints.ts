@@ -22,8 +22,8 @@ export const endpointsDefinition: Definition<'endpoints'> = {
 
   writes: 'Endpoints',
   managedBy: '',
-  // This object alone says where the service is, so it is repaired nearly at once, as upstream does. The API server
-  // deletes Endpoints with their Service: the event of the Service comes by another watch, within this time.
+  // A Service is unreachable without this object, so it is repaired nearly at once, as upstream does. The API server
+  // deletes Endpoints with their Service. The event of that deletion comes by another watch, within this time.
   recreateMs: 50,
 
   caches: () => ['endpoints', 'services', 'pods'],
@@ -38,8 +38,8 @@ export const endpointsDefinition: Definition<'endpoints'> = {
     if (record === null) return 'orphaned';
     return fateOfUnselected(options);
   },
-  // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"). Their event
-  // gets a moment to come before we look.
+  // The API server deletes the Endpoints itself (docs/spec/endpoints.md "What the API server does itself"). The event
+  // of that deletion is awaited for so long.
   orphanGraceMs: 2000,
 
   component: 'endpoint-controller',
@@ -49,7 +49,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   createReport,
 };
 
-/** Endpoints without a Service, or of one that is not to be planned any more. */
+/** Endpoints without a Service, or of a Service that is not planned any more. */
 function hasLeftovers({ record, endpoints }: KnownService, options: ControllerOptions): boolean {
   if (endpoints.record === null) return false;
   if (record === null) return true;

@@ -36,13 +36,13 @@ export const mirroringDefinition: Definition<'mirror'> = {
   ],
   reads: ['endpoints', 'mirror'],
   followsPods: false,
-  // Only its plans tell which nodes mirrored endpoints are on (`replan.ts`).
+  // Only its plans tell on which nodes mirrored endpoints are (`replan.ts`).
   followsNodes: false,
   followsService,
 
   wants: ({ record, endpoints }, options) => whyUnmirrored(record, endpoints.record, options) === null,
   hasLeftovers: () => false,
-  // Slices that mirror nothing any more (docs/spec/endpointslice.md "Mirroring: clean-up").
+  // Slices go when there is nothing left to mirror (docs/spec/endpointslice.md "Mirroring: clean-up").
   fate: () => 'go',
   orphanGraceMs: 0,
 
@@ -53,7 +53,7 @@ export const mirroringDefinition: Definition<'mirror'> = {
   createReport,
 };
 
-/** Mirroring reads of a Service only whether it exists, whether it may look at it, and whether it has a selector. */
+/** Mirroring reads three things of a Service: whether it exists, whether it opts out, and whether it has a selector. */
 function followsService(
   before: ServiceRecord | null,
   after: ServiceRecord | null,

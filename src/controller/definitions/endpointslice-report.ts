@@ -1,4 +1,4 @@
-/** What the endpointslice controller tells of its plans (docs/spec/endpointslice.md "Metrics"). */
+/** What the endpointslice controller reports of its plans (docs/spec/endpointslice.md "Metrics"). */
 import { counter, histogram, readMetric, readSeries, type MetricStore } from '../../metrics/store.ts';
 import { memo } from '../../lib/memo.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';

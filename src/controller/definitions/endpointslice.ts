@@ -31,7 +31,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
 
   wants: ({ record }, options) => record !== null && isPlanned(record, options),
   hasLeftovers: () => false,
-  // Slices of a deleted Service are the garbage collector's (docs/spec/endpointslice.md "One sync").
+  // Slices of a deleted Service are left to the garbage collector (docs/spec/endpointslice.md "One sync").
   fate: (record, options) => (record === null ? 'stay' : fateOfUnselected(options)),
   orphanGraceMs: 0,
 

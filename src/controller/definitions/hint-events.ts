@@ -4,12 +4,12 @@ import type { SlicesFacts } from '../../core/slices/facts.ts';
 
 export interface HintEvent {
   readonly reason: Extract<EventReasonName, 'TopologyAwareHintsEnabled' | 'TopologyAwareHintsDisabled'>;
-  /** As `EVENT_REASONS` wants it. */
+  /** In the form that `EVENT_REASONS` expects. */
   readonly detail: string;
 }
 
 /**
- * What there is to tell of hints that came or went, for each address family by itself and only when it changes
+ * The Event objects for hints that came or went. Each address family has its own, and only a change is told
  * (docs/spec/endpointslice.md "Assignment", "Failure and switching off", "Known defects" D14 and D15).
  */
 export function hintEvents(before: SlicesFacts | undefined, after: SlicesFacts): HintEvent[] {

@@ -1,13 +1,13 @@
 import { readMetric, type MetricStore } from '../../metrics/store.ts';
 
-/** Over all services. */
+/** Sums over all services. */
 interface SliceCounts {
   endpoints: number;
   slices: number;
   slicesDesired: number;
 }
 
-/** Their gauges are registered in `metrics`, named as upstream's controller does. */
+/** Registers the gauges of these sums in `metrics`, under the names of upstream's controller. */
 export function createSliceCounts(
   metrics: MetricStore,
   controller: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',

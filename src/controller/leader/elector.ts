@@ -1,10 +1,9 @@
 /**
- * Leader election by a Lease, as client-go does it: the same record and the same rule of safety. Times of the server or
- * of another process are never compared with the own clock.
- *
- * A leader ceases to be one `renewDeadlineMs` after it *sent* the last renewal that was confirmed, by the larger of
- * what its two clocks say. Another process takes the Lease no sooner than the Lease's duration after it *saw* the
- * record change. Unlike client-go a standby watches the Lease, and tries at the moment at which it runs out.
+ * Leader election by a Lease, with client-go's record and its rule of safety. The own clock is never compared with
+ * times of the server or of another process. A leader ceases to be one `renewDeadlineMs` after it *sent* the last
+ * renewal that was confirmed, by whichever of its two clocks is ahead. Another process takes the Lease no sooner than
+ * the Lease's duration after it *saw* the record change. Unlike client-go, a standby watches the Lease and tries at the
+ * moment at which it runs out.
  */
 import { assert, unreachable } from '../../lib/assert.ts';
 import { nextFloat, type Prng } from '../../lib/prng.ts';
@@ -30,23 +29,23 @@ export interface ElectionOptions extends LeaseKey {
   readonly identity: string;
   /** How long others wait after the last renewal that they saw; whole seconds in the record. */
   readonly leaseDurationMs: number;
-  /** How long the leader acts on its last confirmed renewal. */
+  /** How long after it sent its last confirmed renewal the leader still acts as one. */
   readonly renewDeadlineMs: number;
-  /** Time between two renewals, and the least between two tries. */
+  /** Time between two renewals, and the least time between two tries. */
   readonly retryPeriodMs: number;
 }
 
 /** What an elector needs of the process around it. */
 export interface ElectorHands {
-  /** Asks for a request. Its events come back to `onElectorEvent`, with the id that is returned. */
+  /** Sends a request and returns its id. The caller gives the request's events to `onElectorEvent`. */
   readonly send: (request: Omit<HttpRequest, 'id'>) => number;
   readonly cancel: (id: number) => void;
   readonly log: Log;
-  /** What the Lease says beside its record while this process holds it. */
+  /** The annotations of the Lease while this process holds it. */
   readonly annotations: () => Readonly<Record<string, string>>;
   /** The process leads from now on. */
   readonly begin: (now: Now) => void;
-  /** The process leads no longer: nothing more may be written. */
+  /** The process leads no longer: nothing may be written any more. */
   readonly end: (now: Now) => void;
 }
 
@@ -56,58 +55,58 @@ export interface Elector {
   phase: ElectorPhase;
   seen: SeenLease | null;
   attempt: Attempt | null;
-  /** It has sent a record of its own since it saw another holder. */
+  /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
   watch: LeaseWatch;
-  /** Monotonic ms at which a standby tries next, whatever the watch says, and opens the watch again. */
+  /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
   pollAtMs: number;
-  /** Why the last request failed, '' = it did not, and the monotonic ms at which that was told. */
+  /** Why the last request failed ('' = it did not), and the monotonic ms at which the log told it. */
   failing: string;
   failingToldAtMs: number;
-  /** How many renewals met another version than was known (`leader_election_slowpath_total`). */
+  /** How many renewals met another version than the known one (`leader_election_slowpath_total`). */
   slowPaths: number;
 }
 
-/** released: for good, at the end of the process. */
+/** released: the process ends, and takes no Lease any more. */
 export type ElectorPhase =
   | { readonly name: 'standby' | 'releasing' | 'released' }
   | {
       readonly name: 'leader';
       readonly since: Now;
-      /** Another process, or an earlier leadership of this one, held the Lease and has not given it back. */
+      /** Whether another process, or an earlier leadership of this one, held the Lease and has not released it. */
       readonly isAfterOther: boolean;
       /** When the last confirmed renewal was sent. */
       readonly confirmed: Now;
       readonly renewAtMs: number;
     };
 
-/** The Lease as it was read or written last, and the monotonic ms at which its record was first seen so. */
+/** The Lease as it was last read or written, and the monotonic ms at which its record was first seen. */
 export interface SeenLease {
   readonly lease: Lease;
   readonly sinceMs: number;
   /**
-   * When the Lease was last seen to be missing, having been missing at every look since `sinceMs`; -Infinity = it is
-   * there.
+   * Monotonic ms of the last look that found the Lease missing, as did all looks since `sinceMs`; -Infinity = it
+   * exists.
    */
   readonly missedAtMs: number;
 }
 
-/** The one request that is under way, its watch aside. */
+/** The one request that is under way. The watch is not counted. */
 interface Attempt {
   readonly id: number;
   readonly verb: 'read' | 'create' | 'update' | 'release';
   readonly sentAt: Now;
   /** Who held the Lease, as far as it was known then. */
   readonly holderBefore: string;
-  /** The request follows a write that met another version. */
+  /** Whether the request follows a write that met another version. */
   readonly isAfterConflict: boolean;
 }
 
 /** client-go's spread of its retries. */
 const JITTER = 1.2;
-/** What a Lease that nobody holds says, as client-go writes it. */
+/** The duration in a Lease that nobody holds, as client-go writes it. */
 const RELEASED_SECONDS = 1;
-/** How often an outage that lasts is told. */
+/** How often the log tells of an outage that lasts. */
 const FAILURE_TOLD_EVERY_MS = 3_600_000;
 
 export function createElector(options: ElectionOptions, prng: Prng): Elector {
@@ -136,14 +135,14 @@ export function holderOf({ seen, options }: Elector): string | null {
   return holder === '' || holder === options.identity ? null : holder;
 }
 
-/** After this time nothing may be sent any more, by either clock. */
+/** The time, by either clock, after which no write may be sent. */
 export function fenceOf({ phase, options }: Elector): Now {
   assert(phase.name === 'leader', 'elector: who does not lead has no fence');
   const { nowMs, wallMs } = phase.confirmed;
   return { nowMs: nowMs + options.renewDeadlineMs, wallMs: wallMs + options.renewDeadlineMs };
 }
 
-/** The next renewal is due at once: the Lease is to say something else. */
+/** Makes the next renewal due at once, because the annotations have changed. */
 export function renewNow(elector: Elector, now: Now): void {
   const { phase } = elector;
   if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs: now.nowMs };
@@ -159,7 +158,7 @@ export function wakeElector(elector: Elector, hands: ElectorHands, now: Now): nu
   return elector.attempt === null ? Math.min(dueMs(elector), lapseMs) : lapseMs;
 }
 
-/** An event of one of its requests. */
+/** Takes an event of one of its requests. */
 export function onElectorEvent(elector: Elector, hands: ElectorHands, event: TransportEvent, now: Now): void {
   endIfLapsed(elector, hands, now);
   const { attempt, watch } = elector;
@@ -175,8 +174,8 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
 }
 
 /**
- * Gives the Lease back at the end of the process, if it is held. The caller waits until every write has been answered,
- * because the next leader begins at once.
+ * Releases the Lease at the end of the process, if it is held. Before, the caller waits until every write has been
+ * answered, because the next leader begins at once.
  */
 export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
   const { phase, seen } = elector;
@@ -200,7 +199,7 @@ export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): v
 }
 
 /**
- * Ends without giving the Lease back: a write may still be under way, so others have to wait until the Lease runs out.
+ * Ends without releasing the Lease. A write may still be under way, so other processes wait until the Lease runs out.
  */
 export function abandonLease(elector: Elector, hands: ElectorHands, now: Now): void {
   dropRequests(elector, hands);
@@ -228,13 +227,14 @@ function dueMs(elector: Elector): number {
 }
 
 /**
- * When the Lease may be taken: at once if nobody holds it, or this elector does. Where it has seen another holder and has
- * sent nothing since, its name comes from a backup of etcd: the other one may still write.
+ * When the Lease may be taken: at once if nobody holds it, or this elector does. If the elector has seen another holder
+ * and has sent nothing since, its own name in the Lease comes from a backup of etcd, and the other holder may still
+ * write.
  */
 function freeAtMs(elector: Elector, { lease, sinceMs, missedAtMs }: SeenLease): number {
   const { identity, leaseDurationMs } = elector.options;
   const { holder, durationSeconds } = lease.record;
-  // Nobody but a leader knows who last held a Lease that is gone.
+  // Only the leader knows who last held a Lease that is missing.
   if (missedAtMs > -Infinity)
     return isLeader(elector) ? -Infinity : sinceMs + Math.max(leaseDurationMs, durationSeconds * 1000);
   return holder === '' || (holder === identity && elector.hasSent) ? -Infinity : sinceMs + durationSeconds * 1000;
@@ -287,15 +287,16 @@ function write(
 }
 
 /**
- * Somebody has removed the Lease. Its holder may have renewed it since it was seen, and may not have noticed the
- * removal. So the Lease is made again when it would have run out, had it been renewed just now. (Two processes may
- * write if it is removed several times within that time, or before one of them has seen it once.)
+ * Takes the answer that there is no Lease: somebody has removed it. Its holder may have renewed it since it was last
+ * seen, and may not have noticed the removal. So the Lease is made again only when a renewal of this moment would have
+ * run out. (Two processes may write if the Lease is removed several times within that time, or before one of them has
+ * seen it once.)
  */
 function onMissing(elector: Elector, hands: ElectorHands, now: Now): void {
   const { seen } = elector;
   closeWatch(elector, hands);
   if (seen !== null) {
-    // It may have been there meanwhile if nobody has looked for longer.
+    // If nobody has looked for longer than this, the Lease may have existed in between.
     const wasMissing = now.nowMs - seen.missedAtMs <= elector.options.renewDeadlineMs / 2;
     elector.seen = { ...seen, sinceMs: wasMissing ? seen.sinceMs : now.nowMs, missedAtMs: now.nowMs };
   }
@@ -320,7 +321,7 @@ function request(
     contentType: body === null ? '' : JSON_TYPE,
     body,
     stream: false,
-    // A lost request leaves time for another before the deadline.
+    // A request that is lost leaves time for another one before the deadline.
     timeoutMs: elector.options.renewDeadlineMs / 2,
   });
   const holderBefore = verb === 'create' ? '' : (elector.seen?.lease.record.holder ?? '');
@@ -357,13 +358,13 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
 
 type Answer =
   | { readonly type: 'lease'; readonly lease: Lease }
-  /** conflict: another version, or a name that is taken. missing: there is no such Lease. */
+  /** conflict: the Lease has another version, or exists already. missing: there is no such Lease. */
   | { readonly type: 'conflict' | 'missing' }
   | { readonly type: 'failed'; readonly message: string };
 
 /**
- * An answer to a request for a Lease that holds none says nothing: it is a proxy's, or a page to sign in. Nor does an
- * answer to a write confirm anything where it names another holder: admission has altered the write.
+ * Reads the answer to a request. An answer without a Lease says nothing: it is a proxy's, or a page to sign in. An
+ * answer to a write confirms nothing if it names another holder: admission has altered the write.
  */
 function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ...key }: ElectionOptions): Answer {
   if (event.type === 'failure') return { type: 'failed', message: `${event.kind}: ${event.message}` };
@@ -385,7 +386,9 @@ function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ..
   }
 }
 
-/** An outage is told when it begins, once an hour while it lasts, and when it is over. */
+/**
+ * Notes a failed request. The log tells of an outage when it begins, once an hour while it lasts, and when it is over.
+ */
 function noteFailure(elector: Elector, hands: ElectorHands, err: string, now: Now): void {
   if (elector.failing === err && now.nowMs - elector.failingToldAtMs < FAILURE_TOLD_EVERY_MS) return;
   hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
@@ -402,7 +405,7 @@ function leaseText({ options }: Elector): string {
   return `${options.namespace}/${options.name}`;
 }
 
-/** Somebody else has written the Lease or removed it, so it is read before it is written again. */
+/** Another process has written or removed the Lease. It is read before it is written again. */
 function afterConflict(elector: Elector, hands: ElectorHands, { isAfterConflict }: Attempt, now: Now): void {
   if (isLeader(elector)) elector.slowPaths++;
   closeWatch(elector, hands);
@@ -410,11 +413,11 @@ function afterConflict(elector: Elector, hands: ElectorHands, { isAfterConflict 
     read(elector, hands, true, now);
     return;
   }
-  // This is the second in a row. A process that meets one at every try must not try without a pause.
+  // The second conflict in a row. A process that meets one at every try must pause between its tries.
   tryLater(elector, now);
 }
 
-/** Takes the Lease as it is now. A new holder is news for the log, and the end for a leader. */
+/** Takes the Lease as it is now. If the holder is another one, the log tells it, and a leader ends. */
 function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void {
   const before = elector.seen;
   const isSame = before !== null && isSameRecord(before.lease.record, lease.record);
@@ -452,7 +455,7 @@ function onNews(elector: Elector, hands: ElectorHands, news: LeaseNews, now: Now
   }
 }
 
-/** The server has applied a write of the own record, which was sent at that time. */
+/** Notes that the server has applied a write of the own record, which was sent at `sentAt`. */
 function confirm(elector: Elector, hands: ElectorHands, { sentAt, holderBefore }: Attempt, now: Now): void {
   const before = elector.phase;
   const renewAtMs = sentAt.nowMs + elector.options.retryPeriodMs;
@@ -465,7 +468,7 @@ function confirm(elector: Elector, hands: ElectorHands, { sentAt, holderBefore }
   closeWatch(elector, hands);
   hands.log('info', 0, 'This process leads', { identity: elector.options.identity });
   hands.begin(now);
-  // The answer came after the deadline of what it confirms.
+  // The answer came after the deadline that it would have set.
   endIfLapsed(elector, hands, now);
 }
 

@@ -1,7 +1,8 @@
 /**
- * How the holder of the Lease comes to begin where it waits for another controller (`hand-over.ts`). When something has
- * been due for long enough it looks once more, with new watches and at what the server holds: a stream that has fallen
- * silent unseen must not be taken for a controller that has. Then the Lease has to say that it begins, and then it does.
+ * The steps by which the holder of the Lease begins to write after another controller (`hand-over.ts`). When something
+ * has been due for long enough, endpointd looks once more, through new watches and at what the server holds. Otherwise
+ * a watch that has fallen silent could be mistaken for a controller that has. Then the Lease has to say that endpointd
+ * begins. Then it begins.
  */
 import { addWork } from '../queues/workqueue.ts';
 import type { Now } from '../event.ts';
@@ -15,12 +16,12 @@ import { handOverFields, ripeAtMs, stillWritten, waitsTooLong, WAITING, type Han
 import type { Leadership } from './leadership.ts';
 
 const TELL_EVERY_MS = 60_000;
-/** What new watches bring of the past has come by then. */
+/** Within this time a new watch has brought the events that an old one has missed. */
 const SETTLE_MS = 1000;
-/** A look costs new watches. */
+/** The least time between two looks, because each opens new watches. */
 const LOOK_EVERY_MS = 10_000;
 
-/** Does what is due while it waits. Returns when something is due next, as `step`. */
+/** Does what is due while the process waits for the hand-over. Returns when something is due next, as `step` does. */
 export function stepHandOver(state: ControllerState, { elector }: Leadership, handOver: HandOver, now: Now): number {
   tellWaiting(state, handOver, now);
   const { step } = handOver;
@@ -45,7 +46,7 @@ export function stepHandOver(state: ControllerState, { elector }: Leadership, ha
   return Math.min(handOver.tellAtMs, nextMs(handOver, now));
 }
 
-/** The Lease is lost before endpointd has begun. */
+/** Goes back to the first step if the Lease is lost before endpointd has begun. */
 export function giveUpHandOver({ handOver }: Leadership): void {
   if (handOver !== null && handOver.step.name !== 'begun') handOver.step = WAITING;
 }
@@ -92,7 +93,7 @@ function nextMs(handOver: HandOver, now: Now): number {
   const { step } = handOver;
   if (step.name === 'waiting') {
     const nextMs = Math.max(ripeAtMs(handOver), step.notBeforeMs);
-    // It was not looked at in this step.
+    // A step that is due by now is taken in the next call.
     return Math.max(nextMs, now.nowMs);
   }
   return step.name === 'watches' ? step.settledAtMs : Infinity;

@@ -1,8 +1,8 @@
 /**
  * Whether the hand-over from another controller has come (`--take-over-from`). That controller knows nothing of the
- * Lease. So whoever holds the Lease writes nothing while it works, and finds out by two things that it does no longer:
- * something has been due for a while, and it has written nothing meanwhile. The Lease remembers by an annotation that
- * endpointd has begun.
+ * Lease. So the holder of the Lease writes nothing while the other controller works. Two things together show that it
+ * works no longer: something has been due for a while, and it has written nothing meanwhile. An annotation of the Lease
+ * remembers that endpointd has begun.
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Now } from '../event.ts';
@@ -16,51 +16,61 @@ import type { Elector } from './elector.ts';
 export interface TakeOverOptions {
   /** The other controller, by its name in managedFields. */
   readonly from: string;
-  /** How long something must have been due. */
+  /** How long something must have been due before a last look. */
   readonly afterMs: number;
 }
 
 export interface HandOver extends TakeOverOptions {
-  /** Units with planned writes, by the monotonic ms since when; the longest due first. */
+  /** Units with planned writes, each with the monotonic ms since when. The one that has been due longest is first. */
   readonly due: Map<Unit, number>;
-  /** Monotonic ms at which a write of the manager was seen last, by the controller whose object it was. */
+  /**
+   * Monotonic ms at which a write of the other controller was last seen, by the name of the controller here that keeps
+   * the object.
+   */
   readonly wroteAtMs: Map<string, number>;
   step: HandOverStep;
-  /** Monotonic ms of the next line for the log. */
+  /** Monotonic ms of the next log line. */
   tellAtMs: number;
 }
 
-/** What of the leadership concerns it. */
+/** The part of the leadership that a hand-over needs. */
 export interface HandOverHolder {
   readonly elector: Elector;
-  /** null = who holds the Lease writes. */
+  /** null = the holder of the Lease writes at once. */
   readonly handOver: HandOver | null;
 }
 
 export type HandOverStep =
-  /** `notBeforeMs`: a last look has found nothing due just now. */
+  /** `notBeforeMs`: the time of the next look. The one before found nothing due. */
   | { readonly name: 'waiting'; readonly notBeforeMs: number }
-  /** The last look: all watches are opened anew, because one may have fallen silent. `settledAtMs`: Infinity = not yet. */
+  /**
+   * The last look, first part: all watches are opened anew, because one may have fallen silent. `settledAtMs`: when
+   * they have brought what was missed; Infinity = they are not open yet.
+   */
   | { readonly name: 'watches'; readonly unit: Unit; readonly settledAtMs: number }
-  /** The last look: the unit's objects are read, and planned once more. `isDue`: its writes were planned again. */
+  /**
+   * The last look, second part: the unit's objects are read and planned once more. `isDue`: the plan had writes again.
+   */
   | { readonly name: 'objects'; readonly unit: Unit; readonly sinceMs: number; readonly isDue: boolean }
-  /** The Lease is to say so first. */
+  /** The Lease has to say it first. */
   | { readonly name: 'decided'; readonly atMs: number }
   | { readonly name: 'begun' };
 
 export const WAITING: HandOverStep = { name: 'waiting', notBeforeMs: -Infinity };
 
-/** The value is the controller that endpointd has taken over from. Who removes it makes the next leader wait again. */
+/**
+ * Its value is the controller that endpointd has taken over from. If somebody removes it, the next leader waits again.
+ */
 export const TOOK_OVER_ANNOTATION = 'endpointd/took-over-from';
 
-/** In units of `afterMs`. */
+/** Waiting is too long after so many times `afterMs`. */
 const TOO_LONG = 5;
 
 export function createHandOver(options: TakeOverOptions): HandOver {
   return { ...options, due: new Map(), wroteAtMs: new Map(), step: WAITING, tellAtMs: -Infinity };
 }
 
-/** Whether endpointd has taken over, this process or one before: who holds the Lease writes. */
+/** Whether this process or one before has taken over, so that the holder of the Lease writes. */
 export function hasTakenOver({ handOver, elector }: HandOverHolder): boolean {
   if (handOver === null) return true;
   const { step, from } = handOver;
@@ -70,7 +80,7 @@ export function hasTakenOver({ handOver, elector }: HandOverHolder): boolean {
   return step.name === 'decided' && phase.name === 'leader' && phase.confirmed.nowMs >= step.atMs;
 }
 
-/** Takes a state of one of the objects that endpointd would write for the unit. */
+/** Notes a state of an object that endpointd keeps for the unit. */
 export function noteObjectWritten(
   { handOver }: HandOverHolder,
   { controller }: Unit,
@@ -82,8 +92,8 @@ export function noteObjectWritten(
 }
 
 /**
- * A sync of a process that writes nothing has ended. What failed says nothing of what is due. Nor do deletions of what
- * nobody wants: upstream makes some of them at its start alone.
+ * Notes the end of a shadow's sync. A failed sync does not tell what is due. Deletes of objects that no unit plans are
+ * not due either: upstream makes some of them only at its start.
  */
 export function noteDue(
   { handOver }: HandOverHolder,
@@ -102,19 +112,24 @@ export function noteDue(
     handOver.step = { ...step, isDue: true };
 }
 
-/** Monotonic ms at which the longest due has been so for the whole time; Infinity = nothing is due. */
+/**
+ * Monotonic ms at which a last look may begin: something has been due for `afterMs`, and the other controller has not
+ * written for `afterMs`. Infinity = nothing is due.
+ */
 export function ripeAtMs({ due, wroteAtMs, afterMs }: HandOver): number {
   const [longest] = due.values();
   return longest === undefined ? Infinity : Math.max(longest, ...wroteAtMs.values()) + afterMs;
 }
 
-/** Something has been due for so long that somebody should look: the hand-over is stuck, or about to be. */
+/** Whether something has been due for so long that a person should look: the hand-over is stuck. */
 export function waitsTooLong({ due, afterMs }: HandOver, now: Now): boolean {
   const [longest] = due.values();
   return longest !== undefined && now.nowMs - longest > TOO_LONG * afterMs;
 }
 
-/** The controllers whose objects the manager still writes, by name: each of them puts the begin off for all. */
+/**
+ * The controllers whose objects the other controller still writes, by name. Each of them delays the hand-over for all.
+ */
 export function stillWritten({ wroteAtMs, afterMs }: HandOver, now: Now): string[] {
   return [...wroteAtMs].filter(([, atMs]) => now.nowMs - atMs < afterMs).map(([name]) => name);
 }

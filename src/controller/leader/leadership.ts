@@ -1,6 +1,6 @@
 /**
- * What depends on whether this process leads: which services wait for it, and what each write carries so that none is
- * sent or done when another process may lead.
+ * What depends on whether this process leads: which services a standby is behind with, and what each write carries so
+ * that none is sent or done when another process may lead.
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import { addWork } from '../queues/workqueue.ts';
@@ -21,37 +21,43 @@ import {
 } from './hand-over.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
-  /** Who holds the Lease writes only once this controller does no longer. Absent or null = at once. */
+  /**
+   * The holder of the Lease begins to write when this other controller has ceased. Absent or null = it begins at once.
+   */
   readonly takeOver?: TakeOverOptions | null;
-  /** cold: a standby has no caches, and lists when it takes over. */
+  /** cold: a standby has no caches, and fills them when it leads. */
   readonly standby: 'warm' | 'cold';
 }
 
 export interface Leadership extends HandOverHolder {
   readonly standby: 'warm' | 'cold';
-  /** The `timeout` of each write: a write that is sent at the last moment is over before another process leads. */
+  /** The `timeout` of each write. A write that is sent at the last moment is done before another process leads. */
   readonly writeTimeout: string;
-  /** For a standby: units whose last plan had writes, by the monotonic ms of the oldest change behind them. */
+  /** Of a standby: units whose last plan had writes, each with the monotonic ms of its oldest change. */
   readonly behind: Map<Unit, number>;
-  /** Units whose slices have been listed in this leadership before something was made. */
+  /** Units whose slices have been listed in this leadership before one was created. */
   readonly listed: Set<Unit>;
-  /** When this process began to write in place of a controller without the Lease. Monotonic ms; -Infinity = it did not. */
+  /** Monotonic ms at which this process began to write after another controller; -Infinity = it did not. */
   tookOverAtMs: number;
-  /** Of this process, by name. */
+  /** The names of the controllers of this process. */
   readonly controllers: string;
-  /** Who was last told of to hold the Lease for other controllers, and the monotonic ms of that. */
+  /** The holder with other controllers that the log has last told of, and the monotonic ms of that line. */
   otherTold: { readonly holder: string; readonly atMs: number };
 }
 
-/** The controllers that the holder of the Lease runs, so that others can tell whether it stands in for them. */
+/**
+ * Its value names the controllers that the holder of the Lease runs. It tells others whether the holder can stand in
+ * for them.
+ */
 const CONTROLLERS_ANNOTATION = 'endpointd/controllers';
 
 /** The flag that helps where two processes run different controllers. */
 export const OWN_LEASE = '--leader-elect-resource-name';
 
 /**
- * A create that the earlier leader sent at its last moment may arrive for so long. It has no precondition, because
- * names of slices are drawn. This is no certain bound: a server or proxy may hold a request for up to a minute.
+ * A create that the leader before has sent at its last moment may arrive within this time. It has no precondition,
+ * because the names of slices are drawn at random. The time is no certain bound: a server or a proxy may hold a request
+ * for up to a minute.
  */
 const LATE_WRITE_MS = 30_000;
 const WRITE_TIMEOUT_MS_MIN = 1000;
@@ -76,29 +82,34 @@ export function createLeadership(
   };
 }
 
-/** What the Lease says beside its record while this process holds it. */
+/** The annotations of the Lease while this process holds it. */
 export function annotationsOf(leadership: Leadership): Record<string, string> {
   const { controllers, handOver } = leadership;
   const tells = handOver !== null && (handOver.step.name === 'decided' || hasTakenOver(leadership));
   return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: handOver.from } : {}) };
 }
 
-/** The controllers of whoever else holds the Lease, where they are not those of this process; '' = they are, or nobody tells. */
+/**
+ * The controllers of another holder of the Lease if they differ from those of this process; '' = they do not, or are
+ * not known.
+ */
 export function otherControllers({ elector, controllers }: Leadership): string {
   if (holderOf(elector) === null) return '';
   const theirs = leaseAnnotation(elector.seen!.lease, CONTROLLERS_ANNOTATION);
   return theirs === controllers ? '' : theirs;
 }
 
-/** What a write carries so that none is sent, or done, when another process may lead. */
+/**
+ * The deadline and the `timeout` that a write carries, so that it is not sent or done when another process may lead.
+ */
 export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; query: string } {
   if (leadership === null) return { query: '' };
   return { notAfter: fenceOf(leadership.elector), query: `?timeout=${leadership.writeTimeout}` };
 }
 
 /**
- * Whether the unit's slices have to be listed before these writes: a late create of the earlier leader may have made
- * what they make. It says so once for each unit of a leadership.
+ * Whether the unit's slices have to be listed before these writes, because a late create of the leader before may have
+ * made the same slices. True once for each unit of a leadership.
  */
 export function mustListFirst(
   leadership: Leadership | null,
@@ -111,15 +122,15 @@ export function mustListFirst(
   const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : -Infinity;
   const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
-  // The name of an Endpoints object is a precondition itself.
+  // An Endpoints object has a fixed name, so a second create of it fails.
   if (unit.controller.kind === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;
   leadership.listed.add(unit);
   return true;
 }
 
 /**
- * A sync ends that may have written nothing of what it planned.
- * @param isShadow the process stands by now
+ * Notes the end of a sync whose writes may not have been sent.
+ * @param isShadow whether the process is a shadow by now
  */
 export function noteShadowed(leadership: Leadership | null, isShadow: boolean, unit: Unit, sync: Sync, now: Now): void {
   const { shadow } = sync;
@@ -136,14 +147,14 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
   }
 }
 
-/** Nothing waits for a unit that is forgotten. */
+/** Drops a unit that is forgotten. */
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
   leadership?.handOver?.due.delete(unit);
   leadership?.listed.delete(unit);
 }
 
-/** For a person. */
+/** Who leads, for a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
   const { elector, handOver, controllers } = leadership;

@@ -1,6 +1,6 @@
 /**
- * How a standby follows the Lease: by a watch on its name. The watch is a hint alone. What it misses is found by the
- * read that follows its end, or by a write that is refused because the Lease has another version by then.
+ * How a standby follows the Lease: by a watch on its name. The watch only saves time. What it misses is found by the
+ * read that follows its end, or by a write that is refused because the Lease has another version.
  */
 import { leaseOf, type Lease, type LeaseKey } from '../../kube/lease.ts';
 import { JSON_TYPE } from '../../kube/media-type.ts';
@@ -13,7 +13,7 @@ export type LeaseWatch =
   | { readonly name: 'opening'; readonly id: number }
   | { readonly name: 'open'; readonly id: number; readonly reader: WatchReader };
 
-/** What a watch has told: the Lease as it is now, that it is gone, or that the watch is over. */
+/** What a watch has told: the Lease as it is now, that it is gone, or that the watch has ended. */
 export type LeaseNews = { readonly type: 'lease'; readonly lease: Lease } | { readonly type: 'gone' | 'over' };
 
 const TIMEOUT_SECONDS = 300;

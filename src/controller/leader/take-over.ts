@@ -1,7 +1,7 @@
 /**
- * Leadership comes and goes. A standby follows the server and plans as a shadow does (`writes/shadow.ts`). So it knows
- * at any time which services the leader has not put right yet. When it takes over it writes those first, the oldest
- * change first, and no others.
+ * What happens when leadership comes and goes. A standby follows the server and plans as a shadow does
+ * (`writes/shadow.ts`). So it knows at any time which services the leader has not put right yet. When it takes over it
+ * writes these first, the oldest change first, and no others.
  */
 import type { Now } from '../event.ts';
 import { addWork } from '../queues/workqueue.ts';
@@ -16,11 +16,11 @@ import { hasTakenOver, TOOK_OVER_ANNOTATION } from './hand-over.ts';
 import { giveUpHandOver, stepHandOver } from './hand-over-steps.ts';
 import { otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
-/** How long the end of the process waits for the Lease to be given back. */
+/** How long the end of the process waits until the Lease is released. */
 export const RELEASE_MS_MAX = 2000;
 const OTHER_TOLD_EVERY_MS = 3_600_000;
 
-/** Does what is due for the Lease, and for the hand-over. Returns when something is due next, as `step`. */
+/** Does what is due for the Lease and for the hand-over. Returns when something is due next, as `step` does. */
 export function wakeLeadership(state: ControllerState, now: Now): number {
   const { leadership, hands } = state;
   if (leadership === null) return Infinity;
@@ -32,7 +32,7 @@ export function holdsLease({ leadership, isShadow }: ControllerState): boolean {
   return leadership === null ? !isShadow : isLeader(leadership.elector);
 }
 
-/** Takes the answer to a request for the Lease, or what its watch brings. */
+/** Takes the answer to a request for the Lease, or an event of its watch. */
 export function onLeaseEvent(state: ControllerState, event: TransportEvent, now: Now): void {
   const { leadership, hands } = state;
   assert(leadership !== null, 'an answer to a request for a Lease that nobody has asked for');
@@ -40,7 +40,7 @@ export function onLeaseEvent(state: ControllerState, event: TransportEvent, now:
   tellOtherControllers(state, leadership, now);
 }
 
-/** Who holds the Lease for other controllers keeps this process from its own for good. */
+/** Warns of a holder of the Lease with other controllers: while it holds the Lease, this process never writes. */
 function tellOtherControllers({ outbox }: ControllerState, leadership: Leadership, now: Now): void {
   const { elector, controllers, otherTold } = leadership;
   const theirs = otherControllers(leadership);
@@ -63,7 +63,10 @@ function tellOtherControllers({ outbox }: ControllerState, leadership: Leadershi
   );
 }
 
-/** At the end of the process. @param answered every write has its answer, so another one may write at once */
+/**
+ * Releases or abandons the Lease at the end of the process.
+ * @param answered every write has its answer, so another process may write at once
+ */
 export function leaveLease({ leadership, hands }: ControllerState, answered: boolean, now: Now): void {
   if (leadership === null) return;
   const leave = answered ? releaseLease : abandonLease;
@@ -92,11 +95,11 @@ export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-/** The process holds the Lease from now on, and writes unless it waits for another controller. */
+/** The process holds the Lease from now on. It writes, unless it waits for a hand-over. */
 export function beginLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   tell(state, leadership, 'became leader', now);
-  // Else that is seen to in this step (`wakeHandOver`).
+  // A hand-over is looked at later in this step (`wakeHandOver`).
   if (leadership.handOver === null) beginWriting(state, leadership, now);
 }
 
@@ -119,7 +122,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, now: Now):
   state.reports.leads(now);
 }
 
-/** It leads no longer: nothing more may be written. */
+/** The process leads no longer: nothing may be written any more. */
 export function endLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   state.isShadow = true;
@@ -128,7 +131,7 @@ export function endLeading(state: ControllerState, now: Now): void {
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {
     stuck.clear();
-    // What these have not written yet is planned once more, as a shadow.
+    // Units with writes that were not sent are planned once more, as a shadow.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
   }
 }
@@ -138,7 +141,7 @@ function leadershipOf({ leadership }: ControllerState): Leadership {
   return leadership;
 }
 
-/** Nobody waits for the answers any more, so it is unknown whether the writes were done. */
+/** Cancels the writes that are under way. It stays unknown whether they were done. */
 function abortWrites(state: ControllerState, now: Now): void {
   for (const [id, purpose] of state.outbox.requests) {
     if (purpose.for !== 'write') continue;

@@ -1,12 +1,13 @@
 /**
- * How long a service waits after a failed sync, by the class of the error. Upstream retries every failure from 5 ms on
- * and drops the key after 15 tries. Here nothing is dropped, and a try that cannot help soon is not made soon.
+ * How long a unit waits after a failed sync, by the class of the error. Upstream retries every failure from 5 ms on and
+ * drops the key after 15 tries. Here no key is dropped, and a try that will hardly help comes late.
  */
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 /**
- * conflict: somebody else wrote, the object is read again. throttled: 429. unreachable: no connection, or one that was
- * cut. server: 5xx, timeout. invalid: 422, body too large. forbidden: 403. poison: planning ends the thread.
+ * conflict: another writer was faster, and the object is read again. throttled: 429. unreachable: no connection, or one
+ * that broke. server: 5xx or a timeout. invalid: 422, or a body that is too large. forbidden: 403. poison: planning
+ * ended the thread.
  */
 export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' | 'invalid' | 'forbidden' | 'poison';
 
@@ -16,7 +17,7 @@ export interface Backoff {
   readonly factor: number;
   /** Longest wait, jitter included. */
   readonly capMs: number;
-  /** The wait grows by a random share up to this, so that services that failed together do not come back together. */
+  /** The wait grows by a random share of up to this, so that services that failed together do not retry together. */
   readonly jitter: number;
 }
 
@@ -25,7 +26,7 @@ const MINUTE_MS = 60_000;
 export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
   throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
-  // Such a try costs no server anything, and until one succeeds everything is stale.
+  // Such a try costs no server anything, and everything is stale until one succeeds.
   unreachable: { firstMs: 250, factor: 2, capMs: 5000, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },
@@ -33,7 +34,7 @@ export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   poison: { firstMs: 10_000, factor: 3, capMs: 5 * MINUTE_MS, jitter: 0.2 },
 };
 
-/** The longest that a Retry-After delays anything: it may come from a webhook or a proxy, or be a mistake. */
+/** The longest that a Retry-After delays anything. It may come from a webhook or a proxy, or be a mistake. */
 const RETRY_AFTER_MS_MAX = 30_000;
 
 /** @param seconds the server's Retry-After; negative = none */
@@ -42,8 +43,8 @@ export function retryAfterMs(seconds: number): number {
 }
 
 /**
- * The wait after a failure. `failures`: how many came before it in a row, of any class. The wait is at least `leastMs`,
- * the server's Retry-After (0 = none).
+ * The wait after a failure. `failures`: how many failures of any class came before it in a row. `leastMs`: the wait is
+ * at least this, the server's Retry-After (0 = none).
  */
 export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
   const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];

@@ -1,10 +1,10 @@
 /**
- * `--adaptive-batch-period-max`: the first change of a pod is planned at once. While further changes keep arriving they
- * are collected, for longer and longer up to the bound. So a roll-out costs a service one write in that time, not one
- * for each pod (D36).
+ * `--adaptive-batch-period-max`: the first change of a pod is planned at once. While changes keep arriving, they are
+ * collected for longer and longer, up to that bound. So a roll-out costs a service one write in that time instead of
+ * one for each pod (D36).
  */
 export interface Pace {
-  /** How long changes are collected that come together with the last one. */
+  /** How long changes are collected after the last one came. */
   periodMs: number;
   /** Monotonic ms of the last change. */
   changedAtMs: number;
@@ -18,15 +18,15 @@ export function createPace(): Pace {
 }
 
 /**
- * A pod has changed. Changes keep arriving as long as no pause between two is longer than the bound; after such a pause
- * the periods begin at zero again.
+ * Notes that a pod has changed. Changes keep arriving as long as no pause between two is longer than the bound. After
+ * such a pause the periods begin at zero again.
  * @param isFirst no other change waits to be planned
  * @returns how long to wait for more, in milliseconds
  */
 export function noteChange(pace: Pace, isFirst: boolean, nowMs: number, periodMsMax: number): number {
   const gapMs = nowMs - pace.changedAtMs;
   pace.changedAtMs = nowMs;
-  // Changes that are being collected do not wait longer than was said for them.
+  // The wait that the first collected change was given stays.
   if (!isFirst) return pace.periodMs;
   pace.periodMs =
     gapMs > periodMsMax ? 0 : Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));

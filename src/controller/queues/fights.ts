@@ -1,10 +1,9 @@
 /**
- * How soon the work of other writers on our objects is repaired: soon enough to be no outage, and not so soon that two
- * writers chase each other.
- *
- * The first repair comes within a second. Each further one comes after twice the wait, up to 10 s for what is missing
- * and 30 s for what is wrong, until the service has had a quiet minute. Repairs are counted for each unit (a service of
- * one controller) by the uid of its Service, so new objects and new names of slices do not begin the count again.
+ * How soon the work of other writers on our objects is repaired. A repair comes soon enough to be no outage, but not so
+ * soon that two writers chase each other. The first repair comes within a second. Each further one waits twice as long,
+ * up to 10 s for what is missing and 30 s for what is wrong, until the service has had a quiet minute. Repairs are
+ * counted for each unit and the uid of its Service. So new objects and new names of slices do not begin the count
+ * again.
  */
 import type { Now } from '../event.ts';
 import {
@@ -20,28 +19,28 @@ import type { ControllerState } from '../state.ts';
 import { addWork } from './workqueue.ts';
 
 /**
- * Time until the deletion of a Service or namespace is seen that took the object along, and for a change in several
- * steps.
+ * Within this time the deletion of the Service or namespace is seen that took the object along. A change in several
+ * steps is complete by then.
  */
 export const REPAIR_MS = 900;
 const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 300_000 };
 const QUIET_MS = 60_000;
-/** The most that is noted of one unit between two repairs. Further damage is repaired but not told. */
+/** The most writers that are noted for a unit between two repairs. Damage of further ones is repaired but not told. */
 const WRITERS_MAX = 10;
 
 const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
 
-/** What somebody else has done to an object that the unit keeps right. */
+/** A change that another writer made to an object of the unit. */
 export interface Deed {
   readonly damage: Damage;
-  /** Gives the writer, as `writerOf` does. Who stands by asks for none. */
+  /** Gives the writer as `writerOf` does. A standby never calls it. */
   readonly writer: () => string;
   /** For the log. */
   readonly message: string;
 }
 
 /**
- * How long a controller waits before it looks at an object that somebody else has touched, where nothing is counted.
+ * How long a controller waits before it looks at an object that another writer has touched, where no fight is counted.
  */
 export function firstRepairMs({ objectBatchPeriodMs }: Controller): number {
   return Math.max(REPAIR_MS, objectBatchPeriodMs);
@@ -57,7 +56,7 @@ export function noteDamage(
 ): void {
   const { service, controller } = unit;
   if (state.isShadow) {
-    // Whoever writes does so in its place: what is stored has changed, and nothing of it is undone.
+    // A standby writes nothing back. The unit is planned again, because what is stored has changed.
     addWork(controller.queue, unit.item, laneOf(damage), now.nowMs);
     return;
   }
@@ -81,7 +80,7 @@ export function noteDamage(
   addWork(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
 }
 
-/** A missing object is an outage. A wrong one can wait behind fresh changes. */
+/** A missing object is an outage. An object that is wrong can wait behind fresh changes. */
 function laneOf(damage: Damage): 'fresh' | 'chore' {
   return damage === 'missing' ? 'fresh' : 'chore';
 }
@@ -101,8 +100,8 @@ function repairMs({ controller }: Unit, damage: Damage, repairs: number): number
 }
 
 /**
- * A sync of the unit begins and repairs all damage so far. The damage counts only now, because the Service is still
- * there.
+ * Counts the damage that the sync which begins now will repair. It was not counted before, because the Service might
+ * have been deleted.
  */
 export function beginRepair(state: ControllerState, unit: Unit, now: Now): void {
   const { fight, service } = unit;
@@ -122,7 +121,9 @@ export function beginRepair(state: ControllerState, unit: Unit, now: Now): void 
   fight.writers = null;
 }
 
-/** The objects went with their namespace, their Service or what they mirror: nobody has fought. */
+/**
+ * The objects went together with their namespace, their Service, or the Endpoints that they mirror: nobody has fought.
+ */
 export function forgetFight(unit: Unit): void {
   unit.fight = null;
 }

@@ -1,15 +1,15 @@
 /**
- * Fresh work goes before chores (start-up, resync, sweep): a change must not wait behind thousands of unchanged
- * services. Chores keep a share, because after a restart they hold the stale addresses (docs/spec/protocols.md
+ * Fresh work goes before chores (start, resync, clean-up): a change must not wait behind thousands of unchanged
+ * services. Chores keep a share, because after a restart the stale addresses are among them (docs/spec/protocols.md
  * "Slots").
  */
 
 export type WorkLane = 'fresh' | 'chore';
 
 export interface LaneShare {
-  /** While both lanes wait, one chore follows after this many fresh ones. */
+  /** While both lanes wait, one chore follows after this many fresh items. */
   readonly freshPerChore: number;
-  /** How many fresh ones were taken since the last chore, while a chore waited. */
+  /** Fresh items taken since the last chore while a chore waited. */
   freshInARow: number;
 }
 
@@ -20,13 +20,13 @@ export function createLaneShare(freshPerChore: number): LaneShare {
   return { freshPerChore, freshInARow: 0 };
 }
 
-/** Whose turn it is; null when neither lane waits. The caller follows with `noteLane` when it has used the turn. */
+/** Whose turn it is; null when neither lane waits. A caller that uses the turn calls `noteLane` next. */
 export function pickLane(share: LaneShare, freshWaits: boolean, choreWaits: boolean): WorkLane | null {
   if (!freshWaits) return choreWaits ? 'chore' : null;
   return choreWaits && share.freshInARow >= share.freshPerChore ? 'chore' : 'fresh';
 }
 
-/** `choreWaits`: a chore waited when `taken` was taken. */
+/** Notes a turn that was used. `choreWaits`: a chore waited at that moment. */
 export function noteLane(share: LaneShare, taken: WorkLane, choreWaits: boolean): void {
   if (taken === 'chore' || !choreWaits) share.freshInARow = 0;
   else share.freshInARow++;

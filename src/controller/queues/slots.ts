@@ -1,4 +1,7 @@
-/** How many syncs run at once, and which (docs/spec/protocols.md "Slots"). A slot is held from take to done. */
+/**
+ * How many syncs run at once, and which come next (docs/spec/protocols.md "Slots"). A unit holds its slot from
+ * `takeWork` to `doneWork`.
+ */
 import { createLaneShare, type LaneShare } from './lane-share.ts';
 
 export interface Slots {
@@ -8,7 +11,7 @@ export interface Slots {
   readonly choreMax: number;
   /** The most that one namespace may hold while another waits: half, rounded up, so that no slot stays empty. */
   readonly namespaceMax: number;
-  /** Whose turn it is when both lanes wait. With a single slot they alternate. */
+  /** Decides whose turn it is when both lanes wait. With a single slot they alternate. */
   readonly share: LaneShare;
   held: number;
   heldByChores: number;

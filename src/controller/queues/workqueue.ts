@@ -1,11 +1,10 @@
 /**
  * The work queue of one controller. It keeps the promises of upstream's workqueue (docs/spec/endpoints.md "The work
  * queue") and adds lanes, slots and fairness between namespaces.
- *
  * - Stingy: a key that is added several times before it is taken is taken once.
  * - Never twice at once: a key that is added while it is processing waits for `doneWork`.
- * - The earliest of several delays counts: the first event opens a window; there is no debounce.
- * - Nothing is dropped. The bound is the number of items, of which the caller makes one for each key.
+ * - Of several delays the earliest counts: the first event opens a window, and later ones do not prolong it.
+ * - Nothing is dropped. The bound is the number of items: the caller makes one for each key.
  *
  * One difference: upstream leaves a delay standing when the same key is added directly, and runs the key a second time.
  * Here taking a key ends all its delays, because a sync sees every change that came before it.
@@ -18,7 +17,7 @@ import { WORKQUEUE_BOUNDS } from '../../metrics/catalogue.ts';
 import { noteLane, pickLane, type WorkLane } from './lane-share.ts';
 import { createSlots, type Slots } from './slots.ts';
 
-/** A key's place in the queue. The caller keeps it, one for each key. Only the queue writes it. */
+/** The place of a key in the queue. The caller keeps one for each key. Only the queue writes it. */
 export interface WorkItem<K> {
   readonly key: K;
   readonly namespace: string;
@@ -27,9 +26,9 @@ export interface WorkItem<K> {
    * fraction or Infinity would take 16 bytes more.
    */
   changedMs: number;
-  /** The same for the last processing that has begun. */
+  /** As `changedMs`, for the processing that has begun last. */
   coveredMs: number;
-  /** When the key is due in that lane; Infinity = it is not. */
+  /** When the key is due in this lane; Infinity = it is not due. */
   freshDueMs: number;
   choreDueMs: number;
   /** The lane in which it waits for a slot; null = it does not wait. */
@@ -76,23 +75,23 @@ export interface WorkQueue<K> {
   readonly chore: Ring<K>;
   /** By namespace. A namespace without waiting or processing items is not kept. */
   readonly crowds: Map<string, Crowd<K>>;
-  /** Items with a due time that has not come, by the next one. */
+  /** Items with a due time that has not come. The next one is first. */
   readonly delayed: Heap<WorkItem<K>>;
   /** In the order of their start. */
   readonly processing: LinkedList<WorkItem<K>>;
   /** Sum of `startedMs` of those that are processing. */
   startedSumMs: number;
   shuttingDown: boolean;
-  /** Keys that began to wait for a slot. Adds of a waiting key do not count, nor do delays. */
+  /** Keys that began to wait for a slot. Adding a key that waits already does not count, nor does a delay. */
   addsTotal: number;
   retriesTotal: number;
-  /** From the due time, not from the start of a delay, until the key was taken. */
+  /** From the due time until the key was taken. A delay before the due time does not count. */
   readonly queueSeconds: Histogram;
   /** From taken to done. */
   readonly workSeconds: Histogram;
 }
 
-/** `concurrent`: the most keys that are processing at once, at least 1. */
+/** `concurrent`: the most keys that are processed at once, at least 1. */
 export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<K> {
   assert(Number.isInteger(concurrent) && concurrent >= 1, `work queue ${name}: ${concurrent} slots`);
   return {
@@ -112,7 +111,7 @@ export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<
   };
 }
 
-/** `key` is whatever the caller wants to find again; the queue never looks at it. */
+/** `key`: whatever the caller wants to get back. The queue never looks at it. */
 export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   return {
     key,
@@ -132,23 +131,23 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
   };
 }
 
-/** Something has changed: the key is put in line `delayMs` from now at the latest. Ignored after `shutDownWork`. */
+/** Something has changed: the key is due after `delayMs` at the latest. Ignored after `shutDownWork`. */
 export function addWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   item.changedMs = earlier(item.changedMs, Math.floor(nowMs));
   addCheck(queue, item, lane, nowMs, delayMs);
 }
 
-/** As `addWork`, but nothing has changed. */
+/** As `addWork`, for a look at a key of which nothing has changed. */
 export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane, nowMs: number, delayMs = 0): void {
   if (queue.shuttingDown) return;
   const dueMs = nowMs + Math.max(0, delayMs);
-  // Infinity stands for no wish to run, and what is not a number would spoil the order of the heap.
+  // Infinity in an item means that the key is not due. NaN would spoil the order of the heap.
   assert(Number.isFinite(dueMs), 'work queue: a key is added for no time');
   if (lane === 'fresh') {
     if (dueMs >= item.freshDueMs) return;
     item.freshDueMs = dueMs;
-    // This chore would run no sooner.
+    // The chore would run no sooner than this fresh work.
     if (item.choreDueMs >= dueMs) item.choreDueMs = Infinity;
   } else {
     if (dueMs >= item.choreDueMs || dueMs >= item.freshDueMs) return;
@@ -157,7 +156,10 @@ export function addCheck<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLa
   place(queue, item, nowMs);
 }
 
-/** The processing came to nothing: what it was to cover is still open. Counted as a retry. */
+/**
+ * Puts the key back after a processing that failed: the changes that it was to cover are still open. Counted as a
+ * retry.
+ */
 export function retryWork<K>(
   queue: WorkQueue<K>,
   item: WorkItem<K>,
@@ -169,7 +171,7 @@ export function retryWork<K>(
   putOffWork(queue, item, lane, nowMs, delayMs);
 }
 
-/** As `retryWork`, for a processing that was not tried and is not counted. */
+/** As `retryWork`, for a processing that was put off before any try. It is not counted. */
 export function putOffWork<K>(
   queue: WorkQueue<K>,
   item: WorkItem<K>,
@@ -182,7 +184,7 @@ export function putOffWork<K>(
 }
 
 /**
- * The next key to run; null while none is due or no slot is free for it. Namespaces take turns within a lane. The
+ * Takes the next key to run; null while none is due or no slot is free for it. Namespaces take turns within a lane. The
  * caller gives every item back by `doneWork`.
  */
 export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | null {
@@ -198,7 +200,7 @@ export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | n
   const line =
     lineWithin(queue, queue[lane]) ??
     (otherWaits ? lineWithin(queue, queue[otherLane]) : null) ??
-    // Only one namespace waits for this slot, so it may have it.
+    // A namespace that is alone in waiting for this slot may have it, whatever its share.
     queue[lane].lines.first!;
   return start(queue, line.items.first!, choreWaits, nowMs);
 }
@@ -228,12 +230,15 @@ export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
   leaveLine(queue, item);
 }
 
-/** From now on nothing is added or taken. What is processing can still be done. */
+/** From now on nothing is added or taken. Keys that are processing can still be given back. */
 export function shutDownWork<K>(queue: WorkQueue<K>): void {
   queue.shuttingDown = true;
 }
 
-/** When the next delay ends; Infinity = none runs. `doneWork` wakes the keys that wait for a slot. */
+/**
+ * Monotonic ms at which the next delay ends; Infinity = there is none. A key that waits for a slot needs no time:
+ * `doneWork` frees one.
+ */
 export function nextWorkMs<K>(queue: WorkQueue<K>): number {
   return queue.shuttingDown ? Infinity : (heapFirst(queue.delayed)?.heapDueMs ?? Infinity);
 }
@@ -243,19 +248,19 @@ export function workDepth<K>(queue: WorkQueue<K>): number {
   return queue.fresh.depth + queue.chore.depth;
 }
 
-/** Sum of the ages of everything that is processing. */
+/** Sum of the seconds that all processing keys have taken so far. */
 export function unfinishedWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
   return Math.max(0, queue.processing.length * nowMs - queue.startedSumMs) / 1000;
 }
 
-/** Age of the key that has been processing the longest; 0 = there is none. */
+/** Seconds that the longest processing has taken so far; 0 = there is none. */
 export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): number {
   return queue.processing.first === null ? 0 : (nowMs - queue.processing.first.startedMs) / 1000;
 }
 
 /**
- * When the oldest unsettled change came: it waits, or the processing that covers it has not ended. -1 = there is none.
- * Looks only at keys that wait or are processing.
+ * When the oldest open change came. A change is open while its key waits, and until the processing that covers it has
+ * ended. -1 = there is none. Looks only at keys that wait or are processing.
  */
 export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
   let oldestMs = NO_CHANGE;
@@ -287,7 +292,8 @@ function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
 }
 
 /**
- * Puts an item where its due times say: in line, in the heap, or in both (a chore in line that is due as fresh later).
+ * Puts an item where its due times say: in line, in the heap, or in both. It is in both when it is in line as a chore
+ * and due later as fresh work.
  */
 function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   if (item.processing !== null) return;
@@ -328,8 +334,8 @@ function leaveLine<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
 }
 
 /**
- * The first namespace of a lane that may have a slot now. It looks at two: a namespace that holds its share holds at
- * least half of all slots, so while a slot is free there is at most one such.
+ * The first namespace of a lane that may have a slot now. At most two are looked at: a namespace that has used up its
+ * share holds at least half of all slots, so while a slot is free there is at most one such.
  */
 function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
   const { first } = ring.lines;
@@ -342,7 +348,7 @@ function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, n
   assert(lane !== null && crowd !== null && item.processing === null, 'work queue: a key is taken that does not wait');
   const { slots } = queue;
   observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
-  // It is counted first, so that the namespace is not forgotten between its line and its slot.
+  // Counted before the item leaves its line, so that the namespace is not forgotten in between.
   crowd.processing++;
   item.coveredMs = item.changedMs;
   forgetWork(queue, item);

@@ -1,36 +1,36 @@
 /**
  * The brake. A list that would take away most of what is published may be the answer of a broken proxy, or of another
- * cluster behind the same address. What it misses is removed only after second lists of pods and Services, both asked
- * for later, say the same.
- *
- * Only what a list misses is held. An object that it tells otherwise, such as a pod that is not ready, is taken as it
- * comes: holding it would need a second copy of the cache, and an answer that names most pods is seldom wrong.
- *
- * Meanwhile watches go on and new objects are taken. A held removal names what its list had and the list's version:
- * what has changed since has a later version, and stays.
+ * cluster behind the same address. What such a list misses is removed only after second lists of pods and Services,
+ * both asked for later, miss it too. Only what a list misses is held back. An object that the list shows in another
+ * state, such as a pod that is not ready, is taken at once: holding it back would need a second copy of the cache, and
+ * a list that names most pods is seldom wrong. Meanwhile watches go on and new objects are taken. A held removal keeps
+ * the objects and the version of its list. An object that changed since then has a later version, and stays.
  */
 import { givesWay } from './history.ts';
 import type { Reflector, Removal } from './reflector.ts';
 import type { Log } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 
-/** Fewer endpoints than this are never held back. */
+/** With fewer lost endpoints than this nothing is held back. */
 const ENDPOINTS_LOST_MAX = 100;
 
 export interface Brake {
   /** `--confirm-mass-removal`. */
   readonly isOn: boolean;
-  /** What lists have missed and is not removed yet. */
+  /** Removals that lists have brought and that are not done yet. */
   readonly removals: Map<Reflector, Removal>;
-  /** Second lists that are not complete; null = nothing is to be confirmed. */
+  /** Second lists that are awaited; null = nothing has to be confirmed. */
   awaited: Set<Reflector> | null;
   /** Lists that have begun and are not complete. */
   readonly listing: Set<Reflector>;
-  /** Ready endpoints when the first of them began. What lists bring does not make up for what they take away. */
+  /**
+   * How many endpoints were ready when the first of these lists began. Endpoints that a list adds do not make up for
+   * those that it takes away.
+   */
   readyBefore: number;
 }
 
-/** What the brake is given beside its own state. */
+/** The outside of the brake. */
 export interface BrakeHands {
   readonly reflectors: () => readonly Reflector[];
   readonly countPublished: (missed: Missed) => Published;
@@ -38,7 +38,7 @@ export interface BrakeHands {
   readonly log: Log;
 }
 
-/** What lists have missed; undefined = nothing. */
+/** The objects that lists have missed; undefined = none. */
 export interface Missed {
   readonly pods: Removal | undefined;
   readonly services: Removal | undefined;
@@ -47,7 +47,7 @@ export interface Missed {
 /** A pod counts once for each service that selects it. */
 export interface Published {
   readonly ready: number;
-  /** The ready endpoints that would go with what lists have missed. */
+  /** How many ready endpoints would go with the missed objects. */
   readonly lost: number;
 }
 
@@ -55,12 +55,12 @@ export function createBrake(isOn: boolean): Brake {
   return { isOn, removals: new Map(), awaited: null, listing: new Set(), readyBefore: 0 };
 }
 
-/** The resources without which there are no endpoints. */
+/** Whether endpoints depend on the resource, so that its removals go through the brake. */
 export function isBraked({ isOn }: Brake, { resource }: Reflector): boolean {
   return isOn && (resource === 'pods' || resource === 'services');
 }
 
-/** A list begins: it decides anew what the one before has missed. */
+/** A list begins. It will say anew what is missing, so a removal of the list before is dropped. */
 export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Reflector): void {
   if (!isBraked(brake, reflector)) return;
   brake.removals.delete(reflector);
@@ -69,8 +69,8 @@ export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Refle
 }
 
 /**
- * What to do at the end of a list of pods or Services, whose removal is among those of the brake: remove all of these,
- * or wait for the other list, or list again those that are awaited.
+ * Decides what to do at the end of a list of pods or Services: do all held removals, wait for the other list, or list
+ * the awaited resources once more.
  */
 export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
   const { metrics, log } = hands;
@@ -79,7 +79,7 @@ export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflec
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';
   if (brake.removals.size === 0 && brake.awaited === null) return 'remove';
   const counted = countPublished(brake, hands);
-  // Watches may have taken others away since.
+  // Watches may have taken away endpoints since.
   const ready = Math.min(counted.ready, brake.readyBefore);
   const { lost } = counted;
   const isMass = lost > ENDPOINTS_LOST_MAX && lost * 2 > ready;

@@ -1,11 +1,14 @@
-/** What a list that takes long tells in the log, so that who waits for the start sees for what, and that it goes on. */
+/**
+ * The log lines about a list that takes long. They tell whoever waits for the start what is being listed, and that it
+ * goes on.
+ */
 const LINE_EVERY_MS = 10_000;
 
 export interface ListProgress {
   readonly beganAtMs: number;
   /** How many objects have come so far. */
   objects: number;
-  /** The server has sent a part of it, so asking for it again is dear. */
+  /** The server has sent a part of the list, so asking again would be expensive. */
   isAnswered: boolean;
   /** Monotonic ms of the next line. */
   lineAtMs: number;

@@ -1,4 +1,4 @@
-/** What the log says of lost watches: that they are lost, why it lasts, and when they are back. */
+/** The log lines about lost watches: that they are lost, why they stay lost, and when they are back. */
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
@@ -7,40 +7,43 @@ import { roughDuration } from '../../lib/duration.ts';
 /** What is told of a reflector. */
 export interface Watch {
   readonly resource: string;
-  /** Monotonic ms; -1 = it runs, 0 = it was never there. */
+  /** Monotonic ms since when it has been lost; -1 = it runs, 0 = it has never run. */
   downSinceMs: number;
-  /** Monotonic ms when `tellBack` has to be called, at the latest. */
+  /** Monotonic ms by which `tellBack` must be called. */
   wakeAtMs: number;
 }
 
 /** The outages of all watches of this process. */
 export interface Outages {
   readonly losses: Map<Watch, Loss>;
-  /** Since the first of them was lost: monotonic ms. */
+  /** Monotonic ms when the first of them was lost. */
   sinceMs: number;
-  /** Watches that were lost and are back, since then. */
+  /** How many watches have been lost and are back since then. */
   back: number;
 }
 
-/** What was told of a watch that is lost. Monotonic ms. */
+/** A watch that is lost. Times in monotonic ms. */
 interface Loss {
   readonly sinceMs: number;
   toldAtMs: number;
   reason: string;
-  /** When it was opened again. */
+  /** When the watch was opened again. */
   backAtMs: number;
 }
 
-/** How often the line comes while the outage lasts for the same reason. */
+/** How often the same line is repeated while the outage has the same reason. */
 const TELL_EVERY_MS = 60_000;
-/** A server that has just started opens a watch and refuses it in its first event: such a watch was not back. */
+/**
+ * A watch must have run for so long before it counts as back. A server that has just started opens a watch and refuses
+ * it in its first event.
+ */
 const SETTLED_MS = 1000;
 
 export function createOutages(): Outages {
   return { losses: new Map(), sinceMs: -1, back: 0 };
 }
 
-/** Why a list or a watch is tried again, after `delayMs`. */
+/** Tells why a list or a watch will be tried again after `delayMs`. */
 export function tellRetry(
   log: Log,
   outages: Outages,
@@ -69,7 +72,7 @@ export function tellRetry(
   watch.downSinceMs = loss.sinceMs;
 }
 
-/** The watch runs. It is told when it has done so for a while. */
+/** Notes that the watch runs. It is told as back only after a while. */
 export function watchRuns(outages: Outages, watch: Watch, now: Now): void {
   watch.downSinceMs = -1;
   const loss = outages.losses.get(watch);
@@ -79,8 +82,8 @@ export function watchRuns(outages: Outages, watch: Watch, now: Now): void {
 }
 
 /**
- * Called as time goes by. A watch that was begun anew at once was no outage, and neither is the first one that comes
- * back.
+ * Tells what is due by time. A watch that was opened anew at once was no outage. The first opening after the start is
+ * none either.
  */
 export function tellBack(log: Log, outages: Outages, watch: Watch, now: Now): void {
   const { losses } = outages;

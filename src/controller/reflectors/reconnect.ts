@@ -1,21 +1,21 @@
 /**
- * The pause before a list or watch is tried again: client-go's constants (docs/spec/wire.md "Errors of lists and
- * watches") with two changes. A watch that ran well ends the pauses of an outage (`GOOD_WATCH_MS`). A cheap try has
- * short pauses (`CHEAP_CAP_MS`).
+ * The pause before a list or watch is tried again. The constants are client-go's (docs/spec/wire.md "Errors of lists
+ * and watches"), with two changes. A watch that ran well ends the pauses of an outage (`GOOD_WATCH_MS`). A cheap try
+ * has short pauses (`CHEAP_CAP_MS`).
  */
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 const FIRST_MS = 800;
 const CAP_MS = 30_000;
 /**
- * The longest pause after a try that costs the server next to nothing: a watch, or a list of which nothing has come. So
- * all is right within ten seconds of the end of an outage of minutes; by client-go's rule it would be up to sixty.
+ * The longest pause after a try that costs the server next to nothing: a watch, or a list of which nothing has come.
+ * With it all is right within ten seconds of the end of a long outage. By client-go's rule that would take up to sixty.
  */
 const CHEAP_CAP_MS = 4000;
-/** After so long without a failure the next one counts as the first. */
+/** After so long without a failure the next failure counts as the first. */
 const RESET_MS = 120_000;
 /**
- * A watch that ran for so long shows that the server was back: the pauses of the outage before are over. By client-go's
+ * A watch that ran for so long shows that the server is well, and ends the pauses of the outage before. By client-go's
  * rule alone, caches are a minute old after the third restart of a server within a few minutes.
  */
 const GOOD_WATCH_MS = 10_000;
@@ -30,16 +30,16 @@ export function createReconnect(): Reconnect {
 }
 
 /**
- * A watch has ended. After a good one the next failure counts as the first. An error within the watch does not come
- * here: the list that it asks for is dear.
+ * Notes that a watch has ended. After a good watch the next failure counts as the first. An error within a watch is not
+ * noted here: it leads to a list, which is expensive.
  */
 export function noteWatch(reconnect: Reconnect, ranMs: number): void {
   if (ranMs >= GOOD_WATCH_MS) reconnect.baseMs = FIRST_MS;
 }
 
 /**
- * A pause of [base, 2 base) milliseconds; the base doubles up to 30 s.
- * @param isCheap the failed try cost the server next to nothing: the pause is [4, 8) s at most
+ * Draws a pause from [base, 2 base) milliseconds. The base doubles with each failure, up to 30 s.
+ * @param isCheap the failed try cost the server next to nothing: the pause is at most [4, 8) s
  */
 export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, isCheap: boolean): number {
   if (nowMs - reconnect.lastMs > RESET_MS) reconnect.baseMs = FIRST_MS;

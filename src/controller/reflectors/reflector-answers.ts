@@ -1,7 +1,4 @@
-/**
- * Takes what comes of a reflector's requests: pages, streams and their pieces, refusals, and time in which nothing
- * comes.
- */
+/** Takes the answers to a reflector's requests: pages, streams and their chunks, refusals, and silence. */
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { tellBack, watchRuns } from './outages.ts';
@@ -42,18 +39,20 @@ import {
   watch,
 } from './reflector-requests.ts';
 
-/** Normally there are none. With more of them the list is taken in pages, each of which tells the version. */
+/**
+ * The bound of `aside`. Normally it is empty. With more objects the list is taken in pages, each of which tells the
+ * list's version.
+ */
 const SET_ASIDE_MAX = 1000;
 
-/** A stream that ends sooner and has brought nothing is an error (docs/spec/wire.md "Errors of lists and watches"). */
+/**
+ * A stream that ends sooner than this without an event is an error (docs/spec/wire.md "Errors of lists and watches").
+ */
 const SHORT_WATCH_MS = 1000;
 
 type Response = TransportEvent & { readonly type: 'response' };
 
-/**
- * Does what is due by time alone: the next request, a line about a list that takes long, the end of a stream without
- * life.
- */
+/** Does what is due by time alone: sends the next request, logs about a list that takes long, ends a silent stream. */
 export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
   tellBack(hands.outbox.log, hands.outages, reflector, now);
@@ -86,7 +85,10 @@ function sayProgress({ outbox }: ReflectorHands, reflector: Reflector, now: Now)
   });
 }
 
-/** Takes whatever came of the reflector's request: a page, the start, a piece or the end of a stream, or no answer. */
+/**
+ * Takes one transport event of the reflector's request: a page, the start, a chunk or the end of a stream, or a
+ * failure.
+ */
 export function onReflectorEvent(hands: ReflectorHands, reflector: Reflector, event: TransportEvent, now: Now): void {
   const { phase, resource } = reflector;
   assert('request' in phase && phase.request === event.id, `${resource}: an answer to no request of ${phase.name}`);
@@ -128,7 +130,7 @@ function onFailure(
   retry(hands, reflector, next, `${event.kind}: ${event.message}`, now);
 }
 
-/** Asks for the same page with fewer items. Returns false when that does not help. */
+/** Asks for the same page with fewer items. Returns false if that cannot help. */
 function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseOf<'paging'>): boolean {
   const { resource, pageItems } = reflector;
   phase.list.progress.isAnswered = true;
@@ -144,7 +146,7 @@ function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseO
   return true;
 }
 
-/** Takes the version of each list before anything of it is taken. Returns whether history went back. */
+/** Looks at the version of a list before any object of it is taken. Returns whether history went back. */
 function checkHistory(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -186,7 +188,7 @@ function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceV
   return resourceVersion;
 }
 
-/** The same request may be answered another time. */
+/** Whether the same request may get another answer later. */
 function isPassing(status: number): boolean {
   return status === 429 || status >= 500 || status === 401 || status === 403;
 }
@@ -226,7 +228,10 @@ function onPage(
   if (noteListed(hands, reflector, underWay, now)) watch(hands, reflector);
 }
 
-/** One bad object of a list is left out. Its cached state stays, because it is not known to be gone. */
+/**
+ * Takes the objects of a page. An object that cannot be read is left out. Its cached state stays, because it may still
+ * exist.
+ */
 function applyListed(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -258,7 +263,7 @@ function apply(
   progress.isAnswered = true;
 }
 
-/** An object of a WatchList. Only the end of the list tells whether it replaces a newer one that is cached. */
+/** Takes an object of a WatchList. Whether it replaces a newer cached one is known only at the end of the list. */
 function applyInitial(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -271,7 +276,7 @@ function applyInitial(
   const version = record.resourceVersion;
   if (compareResourceVersions(version, target.cachedVersion(record)) >= 0) {
     apply(reflector, underWay, record, source, version, now);
-    // The list may never end, and the object stays in the cache.
+    // The list may never end, but the object stays in the cache: its version counts as reached.
     noteTold(reflector, version);
     return;
   }
@@ -281,12 +286,12 @@ function applyInitial(
   giveUpWatchList(hands, reflector, underWay, reason, now);
 }
 
-/** A source is a view into the bytes that it came in. */
+/** A source is a view into the bytes of its chunk, so it is copied. */
 function copyOf(source: ObjectSource): ObjectSource {
   return source.encoding === 'protobuf' ? { ...source, bytes: source.bytes.slice() } : source;
 }
 
-/** The end of a WatchList, whose version is now known. */
+/** Takes the end of a WatchList. Only now its version is known. */
 function onInitialEnd(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -295,7 +300,7 @@ function onInitialEnd(
   now: Now,
 ): void {
   if (checkHistory(hands, reflector, underWay.reachedBefore, listVersion, now)) {
-    // Objects that looked the same were not taken.
+    // History went back, and objects that looked unchanged were not taken: everything is listed again.
     list(hands, reflector, now);
     return;
   }
@@ -306,7 +311,10 @@ function onInitialEnd(
   noteListed(hands, reflector, underWay, now);
 }
 
-/** The end of a list. Returns whether its watch is to go on: not if another list must confirm it first. */
+/**
+ * Takes the end of a list. Returns whether its watch follows. It does not where another list has to confirm this one
+ * first.
+ */
 function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
   const { marks, isIncomplete } = underWay;
   reflector.inPages = false;
@@ -368,7 +376,7 @@ function onRefused(
     return;
   }
   if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
-    // A server without WatchList answers 422; other layers say it in their own way.
+    // A server without WatchList answers 422. Other layers answer with other statuses.
     hands.outbox.log('info', 1, 'No WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
@@ -391,7 +399,7 @@ function onChunk(
     reader.push(bytes);
     for (let frame = reader.next(); frame !== null; frame = reader.next()) {
       onFrame(hands, reflector, frame, now);
-      // The stream was given up, for example because the frame was an error.
+      // A frame has ended the stream, for example because it was an error.
       if (!isOn(reflector, request)) return;
       noteFrame(life, now.nowMs);
       reflector.undecodableInARow = 0;
@@ -401,9 +409,9 @@ function onChunk(
     countUndecodable(hands, reflector, 'stream', error);
     reflector.undecodableInARow++;
     const isWatchList = listOf(reflector) !== null;
-    // The same bytes would come again from the same version. The second time a list goes around them.
+    // The same version would bring the same bytes. From the second time on a list goes around them.
     const next = isWatchList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
-    // Pages leave just that object out; a stream would stop at it again.
+    // A list in pages leaves out just that object. A stream would stop at it again.
     if (reflector.undecodableInARow > 1 || isWatchList) reflector.inPages = true;
     retry(hands, reflector, next, error.message, now);
   }
@@ -413,14 +421,16 @@ function isOn({ phase }: Reflector, request: number): boolean {
   return 'request' in phase && phase.request === request;
 }
 
-/** The end of a WatchList may stand among the frames. What follows it is watched. */
+/** Takes one frame. The end of a WatchList may be among them: frames after it belong to the watch. */
 function onFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchFrame, now: Now): void {
   const { phase } = reflector;
   if (phase.name === 'initial') onInitialFrame(hands, reflector, phase, frame, now);
   else onWatchFrame(hands, reflector, frame, now);
 }
 
-/** Objects come in any order, so only the bookmark at the end tells from where a watch may go on. */
+/**
+ * Takes a frame of a WatchList. Its objects come in any order, so a watch can go on only from the bookmark at the end.
+ */
 function onInitialFrame(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -442,7 +452,7 @@ function onInitialFrame(
         onInitialEnd(hands, reflector, phase, versionOf({ kind: reflector.resource, ...meta }), now);
         return;
       }
-      // There is no other bookmark before the end: whoever sends one does not know WatchList.
+      // A WatchList has no other bookmark before its end. A server that sends one does not know WatchList.
       const reason = 'a bookmark before the end that does not say that it is the end';
       giveUpWatchList(hands, reflector, phase.list, reason, now);
       return;
@@ -477,8 +487,8 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
 }
 
 /**
- * Goes on from the same version after a 429 in a stream. Lists again after 410, 500, 504 and all others
- * (docs/spec/wire.md "Errors of lists and watches").
+ * Takes an error within a stream. After a 429 the watch goes on from the same version. After 410, 500, 504 and all
+ * others everything is listed again (docs/spec/wire.md "Errors of lists and watches").
  */
 function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
   const next = status.code === 429 && listOf(reflector) === null ? 'watch' : 'list';
@@ -493,7 +503,7 @@ function onEnded(
   now: Now,
 ): void {
   if (name === 'initial') {
-    // The server's time was too short for all objects in one stream, and would be again.
+    // The server's time limit was too short for all objects in one stream, and would be again.
     if (isPastItsTime(life, now.nowMs)) reflector.inPages = true;
     retry(hands, reflector, 'list', error ?? 'the stream ended before its initial events', now);
     return;
@@ -504,12 +514,12 @@ function onEnded(
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
-    // The ordinary end: the server's time limit, a slow reader, a server that shuts down.
+    // An ordinary end: the server's time limit, a reader that was too slow, or a server that shuts down.
     goOn(hands, reflector, now);
   }
 }
 
-/** Ends a stream without life. That is no alarm: a proxy may forget a connection on which nothing happens. */
+/** Ends a silent stream. This is no alarm: a proxy may forget a connection on which nothing happens. */
 function endStream(
   hands: ReflectorHands,
   reflector: Reflector,

@@ -1,11 +1,11 @@
-/** What concerns several reflectors: a history that went back, and lists that others have to confirm. */
+/** What concerns several reflectors at once: a history that went back, and lists that other lists have to confirm. */
 import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
 import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
 import { check, listAgain, noteRestart, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
 
-/** What all reflectors that share the brake are given. */
+/** Makes the hands of all reflectors that share the brake. */
 export function reflectorHands(
   own: Pick<ReflectorHands, 'outbox' | 'prng' | 'metrics'>,
   brake: Brake,
@@ -21,9 +21,7 @@ export function reflectorHands(
   return hands;
 }
 
-/**
- * Removes what the list has missed, unless the brake has it confirmed first. Returns whether nothing is listed again.
- */
+/** Removes what the list has missed, unless the brake wants it confirmed first. Returns whether no list follows. */
 function removeMissed(
   brake: Brake,
   brakeHands: BrakeHands,
@@ -53,7 +51,7 @@ function removeMissed(
   }
 }
 
-/** An own write, sent at `sentAtMs`, has shown that history went back: this reflector and all others list again. */
+/** An own write, sent at `sentAtMs`, has shown that history went back: all reflectors list again. */
 export function onWrittenInThePast(
   hands: ReflectorHands,
   reflectors: readonly Reflector[],
@@ -84,7 +82,7 @@ export function areWatchesUp(reflectors: readonly Reflector[]): boolean {
   return reflectors.every(({ synced, refused, downSinceMs }) => refused || (synced && downSinceMs < 0));
 }
 
-/** Ends all watches and goes on with new ones. What a stream has missed that fell silent unseen comes then. */
+/** Ends all watches and opens new ones. They bring what a silent stream may have missed. */
 export function openWatchesAgain(hands: ReflectorHands, reflectors: readonly Reflector[], now: Now): void {
   for (const reflector of reflectors) {
     if (reflector.phase.name !== 'watching') continue;

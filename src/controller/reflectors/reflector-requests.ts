@@ -1,4 +1,4 @@
-/** What a reflector asks the API server for: a list, a page, a watch, or a look at the version before a watch goes on. */
+/** The requests of a reflector: a list, a page, a watch, or a check of the version before a watch goes on. */
 import { retryAfterMs } from '../queues/backoff.ts';
 import { createListProgress } from './list-progress.ts';
 import { tellRetry } from './outages.ts';
@@ -14,8 +14,8 @@ import { nextFloat } from '../../lib/prng.ts';
 const PAGE_TIMEOUT_MS = 60_000;
 
 /**
- * How long a stream may take until its headers: some proxies hold them back until the first event. A WatchList begins
- * with events.
+ * How long the headers of a stream may take. Some proxies hold them back until the first event. A WatchList begins with
+ * events.
  */
 const WATCH_TIMEOUT_MS = 150_000;
 
@@ -32,7 +32,7 @@ export function stopReflector(hands: ReflectorHands, reflector: Reflector): void
   reflector.wakeAtMs = Infinity;
 }
 
-/** Lists at once, unless a list was asked for since `sinceMs` or is about to be. */
+/** Lists at once, unless a list was asked for after `sinceMs` or is about to be. */
 export function listAgain(hands: ReflectorHands, reflector: Reflector, sinceMs: number, now: Now): void {
   const { phase } = reflector;
   if (phase.name === 'idle' || (phase.name === 'waiting' && phase.next === 'list')) return;
@@ -45,7 +45,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   leave(hands, reflector);
   const underWay: ListUnderWay = {
     progress: createListProgress(now.nowMs),
-    // The cache is empty before the first list, so nothing in it can be gone.
+    // The cache is empty before the first list, so no object in it can be gone.
     marks: reflector.hasListed ? new Set() : null,
     isIncomplete: false,
     reachedBefore: reachedVersion(reflector),
@@ -62,7 +62,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   openStream(hands, reflector, underWay, query);
 }
 
-/** @param continueToken of the page before; '' = it is the first one */
+/** @param continueToken from the page before; '' = this is the first page */
 export function page(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, continueToken: string): void {
   const more = continueToken === '' ? '' : `&continue=${encodeURIComponent(continueToken)}`;
   const path = `${reflector.path}?limit=${reflector.pageItems}${more}${selection(reflector)}`;
@@ -84,8 +84,9 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 }
 
 /**
- * A broken watch goes on only if history has not gone back meanwhile, which a watch would not tell. An object that an
- * own delete took away may be there again then. The version of a list does not tell that either; the objects in it do.
+ * Asks for a list of one object before a broken watch goes on. Its version shows whether history went back, which a
+ * watch would not tell. If an own delete awaits its event, everything is listed instead: the object may exist again,
+ * and no version shows that.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.target.awaitsDeletions()) {
@@ -126,7 +127,7 @@ function selection({ selector }: Reflector): string {
   return selector === '' ? '' : `&labelSelector=${encodeURIComponent(selector)}`;
 }
 
-/** Opens a new stream at once, from where the last one was. */
+/** Opens a new stream at once, from the version that the last one reached. */
 export function goOn(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   noteRestart(hands, reflector, now);
   watch(hands, reflector);
@@ -137,7 +138,9 @@ export function noteRestart({ metrics }: ReflectorHands, reflector: Reflector, n
   metrics.watchRestarts(reflector.resource).inc();
 }
 
-/** What was listed so far stays in the cache, but a list in pages has to find it again. */
+/**
+ * Goes over from a WatchList to pages. What was listed so far stays in the cache, but the pages have to name it again.
+ */
 export function giveUpWatchList(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -158,7 +161,7 @@ export function giveUpWatchList(
 
 /**
  * Tries again after a pause.
- * @param retryAfterSeconds that the server asks for; -1 = it does not
+ * @param retryAfterSeconds the server's Retry-After; -1 = it gave none
  */
 export function retry(
   hands: ReflectorHands,
@@ -182,7 +185,7 @@ export function retry(
   tellRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
 }
 
-/** Cancels what the phase has asked for and has no answer to. */
+/** Cancels the request of the phase, if it is unanswered. */
 function leave({ outbox }: ReflectorHands, { phase }: Reflector): void {
   if ('request' in phase) outbox.cancel(phase.request);
 }
@@ -192,7 +195,10 @@ export function enter(reflector: Reflector, phase: Phase): void {
   scheduleWake(reflector);
 }
 
-/** The time is set anew only when it has come, so no frame costs a timer. */
+/**
+ * Asks for a wake when the stream's life may end. A new time is computed only when the old one has come, so a frame
+ * costs no timer.
+ */
 export function scheduleWake(reflector: Reflector): void {
   const { phase } = reflector;
   const lifeMs = isStream(phase) ? lifeEndsAtMs(phase.life, phase.name === 'initial') : Infinity;

@@ -1,11 +1,10 @@
 /**
- * A reflector keeps one cache equal to one resource of the API server. It lists (by WatchList streaming where the
- * server has it, else in pages), then watches, and recovers by the rules of docs/spec/wire.md "WatchList", "Errors of
- * lists and watches".
- *
- * Listed objects are applied as they arrive and marked. At the end of a list the unmarked ones that are not newer than
- * it are removed. So there is never a second copy of a cache, and never an emptied one. A list is consistent, so it
- * replaces what is cached up to its version, even by older objects (`history.ts`).
+ * A reflector keeps one cache equal to one resource of the API server. It lists, by WatchList streaming where the
+ * server has it and else in pages. Then it watches, and recovers by the rules of docs/spec/wire.md "WatchList", "Errors
+ * of lists and watches". Listed objects are applied as they arrive and are marked. At the end of a list the objects are
+ * removed that have no mark and are not newer than the list. So there is never a second copy of a cache, and never an
+ * empty one. A list is consistent, so it replaces whatever is cached up to its version, even by older objects
+ * (`history.ts`).
  */
 import { PAGE_ITEMS_MAX } from './page-size.ts';
 import type { Outages } from './outages.ts';
@@ -23,45 +22,45 @@ export interface Versioned {
   readonly resourceVersion: string;
 }
 
-/** What a reflector feeds. */
+/** The cache that a reflector fills. */
 export interface ReflectorTarget<R extends Versioned> {
   /** @throws DecodeError */
   project(source: ObjectSource): R;
   /** The version that is cached under the record's name; '' = nothing is cached. */
   cachedVersion(record: R): string;
   /**
-   * Takes an object unless the cached one is newer than `upTo`. Returns what the cache holds now; it serves as the
-   * mark.
+   * Takes an object unless the cached one is newer than `upTo`. Returns what the cache holds now. That value serves as
+   * the mark.
    */
   upsert(record: R, source: ObjectSource, upTo: string, now: Now): object;
   remove(record: R, now: Now): void;
-  /** Removes what is not marked and not newer than `resourceVersion`. */
+  /** Removes the objects that have no mark and are not newer than `resourceVersion`. */
   removeUnmarked(marks: ReadonlySet<object>, resourceVersion: string, now: Now): void;
-  /** A list is asked for: it will tell of all that has been told before. */
+  /** A list was asked for. It will tell everything that was told before. */
   listing(): void;
-  /** Whether an own delete was applied that neither the watch nor a list has told. */
+  /** Whether an own delete was applied that neither the watch nor a list has shown yet. */
   awaitsDeletions(): boolean;
-  /** History went back: whatever is cached gives way to the next list. */
+  /** History went back: every cached object gives way to the next list. */
   forgetVersions(now: Now): void;
   /** The first list is complete. */
   synced(now: Now): void;
 }
 
-/** What a reflector is given beside its own state. */
+/** The outside of a reflector. */
 export interface ReflectorHands {
   readonly outbox: Outbox<ReflectorPurpose>;
-  /** Draws pauses and the ends of streams. */
+  /** Draws the length of pauses, and when streams end. */
   readonly prng: Prng;
   readonly metrics: Pick<Instruments, 'watchRestarts' | 'historyResets' | 'decodeErrors'>;
   readonly outages: Outages;
-  /** The reflector's list is asked for. */
+  /** A list of the reflector was asked for. */
   listBegins(reflector: Reflector): void;
   /**
-   * The reflector's list is complete, and what it misses is to be removed (null = nothing is). Returns whether the
-   * watch is to go on: not if everything is listed once more first.
+   * A list of the reflector is complete, and `removal` is to be done (null = nothing is to be removed). Returns whether
+   * the watch follows. It does not where everything is listed once more first.
    */
   listEnds(reflector: Reflector, removal: Removal | null, now: Now): boolean;
-  /** The reflector's list has shown that history went back. */
+  /** A list of the reflector has shown that history went back. */
   wentBack(reflector: Reflector, now: Now): void;
 }
 
@@ -70,7 +69,7 @@ export interface ReflectorPurpose {
   readonly reflector: Reflector;
 }
 
-/** What is not marked and not newer than `upTo` is to be removed. */
+/** The objects without a mark that are not newer than `upTo` are to be removed. */
 export interface Removal {
   readonly marks: ReadonlySet<object>;
   readonly upTo: string;
@@ -79,11 +78,14 @@ export interface Removal {
 /** A list under way, in pages or as a WatchList. */
 export interface ListUnderWay {
   readonly progress: ListProgress;
-  /** What it has told so far; null = the cache was empty before, so nothing in it can be gone. */
+  /**
+   * The cached values of all objects that it has told so far; null = the cache was empty before, so no object in it can
+   * be gone.
+   */
   readonly marks: Set<object> | null;
-  /** An object could not be read, so nothing is removed at its end. */
+  /** An object could not be read, so nothing is removed at the end. */
   isIncomplete: boolean;
-  /** The version that had been reached when the list was asked for. */
+  /** The version that was reached when the list was asked for. */
   readonly reachedBefore: string;
 }
 
@@ -93,19 +95,19 @@ interface SetAside {
   readonly source: ObjectSource;
 }
 
-/** What a reflector does now, with what it needs for that and for nothing else. */
+/** What a reflector is doing, with the data that only this phase needs. */
 export type Phase =
   | { readonly name: 'idle' }
-  /** It waits until `wakeAtMs`. A watch then begins with a look at the version. */
+  /** A pause until `wakeAtMs`. A watch then begins with a check of the version. */
   | { readonly name: 'waiting'; readonly next: 'list' | 'watch' }
-  /** A page was asked for; '' = the first one. */
+  /** A page was asked for. `continueToken` '' = the first one. */
   | {
       readonly name: 'paging';
       readonly request: number;
       readonly list: ListUnderWay;
       readonly continueToken: string;
     }
-  /** A stream was asked for. `list`: a WatchList, else an ordinary watch. */
+  /** A stream was asked for. `list`: it is a WatchList, else an ordinary watch. */
   | {
       readonly name: 'opening';
       readonly request: number;
@@ -119,7 +121,7 @@ export type Phase =
       readonly list: ListUnderWay;
       readonly life: StreamLife;
       readonly reader: WatchReader;
-      /** Objects that are older than their cached ones. The version that decides is told at the end. */
+      /** Listed objects that are older than the cached ones. The list's version decides, and comes at the end. */
       readonly aside: SetAside[];
     }
   | {
@@ -128,7 +130,7 @@ export type Phase =
       readonly life: StreamLife;
       readonly reader: WatchReader;
     }
-  /** A list of one object was asked for, because of its version, before a broken watch goes on. */
+  /** A list of one object was asked for, to learn its version before a broken watch goes on. */
   | { readonly name: 'checking'; readonly request: number; readonly reachedBefore: string };
 
 export type PhaseOf<Name extends Phase['name']> = Extract<Phase, { readonly name: Name }>;
@@ -141,39 +143,38 @@ export interface Reflector<R extends Versioned = Versioned> {
   readonly target: ReflectorTarget<R>;
   phase: Phase;
   /**
-   * Monotonic ms when something may be due by time alone: the next request, a line of the log, the end of a stream's
-   * life.
+   * Monotonic ms when something may be due by time alone: the next request, a log line, or the end of a silent stream.
    */
   wakeAtMs: number;
-  /** Where a watch goes on; '' = nowhere. */
+  /** The version from which a watch goes on; '' = everything has to be listed first. */
   resourceVersion: string;
   /**
-   * The newest version that the answer to a write or a read has told of an object, or a WatchList before its end; '' =
+   * The newest version of an object that an answer to a write or a read has told, or a WatchList before its end; '' =
    * none. The watch may never tell it.
    */
   answeredVersion: string;
-  /** When a list, or a check before a watch, was asked for last. Monotonic ms. */
+  /** Monotonic ms when a list, or a check before a watch, was last asked for. */
   askedAtMs: number;
-  /** Whether WatchList may be asked for. */
+  /** Whether WatchList may be used at all. */
   readonly watchList: boolean;
   /**
-   * A WatchList was refused or given up: pages are asked for until a list is complete. The next list begins with
-   * WatchList again, at the price of one refused request, so a server that has learned it is noticed.
+   * A WatchList was refused or given up: pages are used until a list is complete. The next list begins with WatchList
+   * again. That costs one refused request, and notices a server that has learned WatchList.
    */
   inPages: boolean;
   /** How many items the next page asks for. */
   pageItems: number;
   /** A list has begun at least once. */
   hasListed: boolean;
-  /** The last stream ended at an undecodable frame before anything new was read from it. */
+  /** Streams in a row that ended at an undecodable frame before anything new was read. */
   undecodableInARow: number;
   /** A list was complete. */
   synced: boolean;
-  /** The last list was answered 403 or 404. This may last until somebody changes roles, or the server. */
+  /** The last list was answered with 403 or 404. This may last until somebody changes roles or the server. */
   refused: boolean;
-  /** Why the last list or watch has failed; '' = it has not. */
+  /** Why the last list or watch failed; '' = it did not. */
   failure: string;
-  /** When the watch was lost; -1 = it runs. Starts at 0: never had. */
+  /** Monotonic ms since when the watch has been lost; -1 = it runs, 0 = it has never run. */
   downSinceMs: number;
   readonly reconnect: Reconnect;
 }
@@ -213,7 +214,7 @@ export function listOf({ phase }: Reflector): ListUnderWay | null {
   return 'list' in phase ? phase.list : null;
 }
 
-/** A stream runs. */
+/** Whether the phase is an open stream. */
 export function isStream(phase: Phase): phase is PhaseOf<'initial' | 'watching'> {
   return phase.name === 'initial' || phase.name === 'watching';
 }

@@ -1,4 +1,4 @@
-/** How the controllers are now, for a person: read from their state when somebody asks, and read only. */
+/** What the debug page shows. It is read from the controllers' state when somebody asks, and changes nothing. */
 import { type JournalEntry, journalEntries } from './journal.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
@@ -23,21 +23,21 @@ export interface DebugView {
   readonly shards: readonly ShardView[];
   readonly writes: WritesView;
   readonly watches: readonly WatchView[];
-  /** At most `ROWS_MAX`, those that have failed most often first. */
+  /** At most `ROWS_MAX` of them. Those with the most failures come first. */
   readonly stuck: readonly StuckView[];
   readonly stuckTotal: number;
-  /** Over the changes that the journal holds, the newest `JOURNAL_MAX` of them. */
+  /** Of the newest `JOURNAL_MAX` changes in the journal. */
   readonly stages: readonly StageView[];
-  /** Services with the most changes among these, at most `ROWS_MAX`. */
+  /** The services with the most of these changes, at most `ROWS_MAX`. */
   readonly busiest: readonly BusyView[];
-  /** The newest changes, at most `CHANGES_MAX`; of the one Service that was asked for, if one was. */
+  /** The newest changes, at most `CHANGES_MAX`. If one Service was asked for, only its changes. */
   readonly changes: readonly JournalEntry[];
 }
 
 export interface QueueView {
   readonly controller: string;
   readonly running: boolean;
-  /** Keys that wait for a slot, by lane, and those that wait for a time. */
+  /** Keys that wait for a slot, by lane. `delayed`: those that wait for a time. */
   readonly fresh: number;
   readonly chore: number;
   readonly delayed: number;
@@ -102,7 +102,7 @@ const ROWS_MAX = 50;
 const JOURNAL_MAX = 4096;
 const CHANGES_MAX = 50;
 
-/** @param service `namespace/name` whose changes are asked for; '' = those of all */
+/** @param service `namespace/name`: only its changes are shown; '' = all changes are */
 export function debugView(state: ControllerState, now: Now, service: string): DebugView {
   const { controllers, journal } = state;
   const entries = journalEntries(journal, JOURNAL_MAX);
@@ -190,7 +190,7 @@ function stuckOf({ name, stuck }: Controller): StuckView[] {
   }));
 }
 
-/** In the order in which a change meets them. */
+/** In the order in which a change passes them. */
 const STAGES = {
   watch_in: 'watchInMs',
   queue: 'queueMs',

@@ -1,10 +1,9 @@
 /**
- * What becomes of an event before it is sent: the rules and limits of client-go's correlator (docs/spec/endpoints.md
- * "Events").
- *
- * 1. Many messages for one reason on one object become one event with a prefixed message.
- * 2. An event seen before is counted up instead of created again.
- * 3. Each object has a small budget for the events of each component. What exceeds it is counted but not sent.
+ * What becomes of an Event object before it is sent: the rules and limits of client-go's correlator
+ * (docs/spec/endpoints.md "Events").
+ * 1. Many messages with one reason on one object become one Event object with a prefixed message.
+ * 2. An Event object that was sent before is counted up instead of made anew.
+ * 3. Each object has a small budget for the Event objects of each component. Those beyond it are counted but not sent.
  */
 import { createLru, lruGet, lruSet, type Lru } from '../../lib/lru.ts';
 import { createTokenBucket, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
@@ -12,7 +11,7 @@ import { createTokenBucket, tryTakeToken, type TokenBucket } from '../writes/rat
 export interface InvolvedObject {
   readonly kind: string;
   readonly apiVersion: string;
-  /** Empty = none; the event is then recorded in namespace `default`. */
+  /** '' = none. The Event object is then recorded in namespace `default`. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -33,12 +32,12 @@ export interface Observation {
   /** Name of the Event object. */
   readonly name: string;
   readonly firstWallMs: number;
-  /** How often it happened, including what was not sent. */
+  /** How often it has happened. Those that were not sent count too. */
   count: number;
 }
 
 export interface Correlated {
-  /** Same key = same Event object. */
+  /** The same key means the same Event object. */
   readonly key: string;
   readonly message: string;
   readonly observation: Observation;
@@ -54,12 +53,12 @@ export interface EventCorrelator {
   readonly similar: Lru<string, Similar>;
   readonly observations: Lru<string, Observation>;
   readonly budgets: Lru<string, TokenBucket>;
-  /** For names of Event objects made in the same millisecond. */
+  /** Tells apart the names of Event objects that are made in the same millisecond. */
   named: number;
 }
 
 const CACHE_ENTRIES_MAX = 4096;
-/** From so many different messages on, within the interval, they are combined. */
+/** If so many different messages come within the interval, they are combined. */
 const SIMILAR_MAX = 10;
 const SIMILAR_INTERVAL_MS = 600_000;
 const COMBINED_PREFIX = '(combined from similar events): ';
@@ -77,7 +76,7 @@ export function createEventCorrelator(): EventCorrelator {
   };
 }
 
-/** Null = the event is over the budget of its object and is not to be sent. */
+/** null = the Event object is over the budget of its object, and is not sent. */
 export function correlate(
   correlator: EventCorrelator,
   event: EventInput,
@@ -116,7 +115,7 @@ function isOneOfMany(correlator: EventCorrelator, similarKey: string, message: s
   similar.messages.add(message);
   similar.lastMs = nowMs;
   if (similar.messages.size < SIMILAR_MAX) return false;
-  // The set stays one short of the limit, so that one more different message is enough to stay combined.
+  // The set stays one below the limit, so that one more different message keeps the messages combined.
   similar.messages.delete(similar.messages.keys().next().value!);
   return true;
 }

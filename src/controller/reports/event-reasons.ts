@@ -1,16 +1,18 @@
-/** The events that the controllers record about a Service or its Endpoints, as data. */
+/** The Event objects that the controllers record about a Service or its Endpoints, as data. */
 
 export interface EventReason {
   readonly type: 'Warning' | 'Normal';
-  /** The object that it is recorded on; default: the one that the events of its controller are about. */
+  /** The kind of object that it is recorded on. Default: the one that its controller's Event objects are about. */
   readonly about?: 'Service' | 'Endpoints';
-  /** `service`: `<namespace>/<name>`; `detail`: one line, what went wrong unless the reason says otherwise. */
+  /**
+   * `service`: `<namespace>/<name>`. `detail`: one line that says what went wrong, unless the reason says otherwise.
+   */
   readonly message: (service: string, detail: string) => string;
 }
 
 /**
  * The first two of Endpoints and the first five of slices are upstream's, word for word (docs/spec/endpoints.md
- * "Events", docs/spec/endpointslice.md "Events"). A plain conflict is no event here.
+ * "Events", docs/spec/endpointslice.md "Events"). A plain conflict is not recorded here.
  */
 export const EVENT_REASONS = {
   FailedToCreateEndpoint: {
@@ -32,23 +34,23 @@ export const EVENT_REASONS = {
     type: 'Normal',
     message: (_service, detail) => `Topology Aware Hints has been enabled, addressType: ${detail}`,
   },
-  /** `detail`: the whole text, `, addressType: <t>` at its end included. */
+  /** `detail`: the whole text, with `, addressType: <t>` at its end. */
   TopologyAwareHintsDisabled: { type: 'Warning', message: (_service, detail) => detail },
-  /** Recorded on the Endpoints object, as the next one. `detail`: the whole text. */
+  /** This one and the next are recorded on the Endpoints object. `detail`: the whole text. */
   InvalidIPAddress: { type: 'Warning', message: (_service, detail) => detail },
   /** `detail`: the whole text. */
   TooManyAddressesToMirror: { type: 'Warning', message: (_service, detail) => detail },
-  /** Upstream cuts at 1,000 addresses in silence. */
+  /** Upstream truncates at 1,000 addresses without saying so. */
   EndpointsTruncated: {
     type: 'Warning',
     message: (service, detail) => `Endpoints ${service} are incomplete: ${detail}`,
   },
-  /** Upstream drops the key here. */
+  /** Upstream drops the key at this point. */
   EndpointsStuck: {
     type: 'Warning',
     message: (service, detail) => `Endpoints ${service} cannot be brought up to date: ${detail}`,
   },
-  /** Upstream gives up after 15 tries, here and in the next one. */
+  /** Upstream drops the key after 15 tries. The same holds for the next reason. */
   EndpointSlicesStuck: {
     type: 'Warning',
     message: (service, detail) => `EndpointSlices of service ${service} cannot be brought up to date: ${detail}`,
@@ -63,7 +65,7 @@ export const EVENT_REASONS = {
     type: 'Warning',
     message: (service, detail) => `A pod of service ${service} was left out of its EndpointSlices: ${detail}`,
   },
-  /** A pod's address is left out, so that it does not spoil the whole object. */
+  /** A pod's address is left out. Otherwise the whole object would be refused. */
   EndpointAddressSkipped: {
     type: 'Warning',
     message: (service, detail) => `An address of service ${service} was left out: ${detail}`,

@@ -1,7 +1,7 @@
 /**
- * Sends events to the API server, one at a time, on a token budget of its own. So a storm of events never delays a
- * write of endpoints (upstream shares one budget). Events are best effort: the queue and the number of tries are
- * bounded.
+ * Sends Event objects to the API server, one at a time, with a token bucket of its own. So a storm of Event objects
+ * never delays a write of endpoints. (Upstream shares one bucket.) An Event object may be lost: the queue and the
+ * number of tries are bounded.
  */
 import { assert } from '../../lib/assert.ts';
 import { nextFloat, type Prng } from '../../lib/prng.ts';
@@ -17,14 +17,14 @@ import {
 } from './event-correlator.ts';
 import { createTokenBucket, nextTokenMs, pauseTokens, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
 
-/** An event that is to be sent. What repeats it before it is sent is counted in it. */
+/** An Event object that is to be sent. A repetition that comes before is counted in it. */
 interface PendingEvent {
   readonly key: string;
   readonly event: EventInput;
   readonly observation: Observation;
   message: string;
   lastWallMs: number;
-  /** `create` also when the server has lost the event meanwhile. */
+  /** `create` also after the server has expired the Event object. */
   verb: 'create' | 'patch';
   tries: number;
   notBeforeMs: number;
@@ -35,18 +35,18 @@ export interface EventRecorder {
   readonly correlator: EventCorrelator;
   readonly bucket: TokenBucket;
   readonly queue: RingBuffer<PendingEvent>;
-  /** Events of the queue that can still take more counts, by key. */
+  /** Event objects of the queue that can still count repetitions, by key. */
   readonly unsent: Map<string, PendingEvent>;
-  /** The first event of the queue has been sent and waits for its answer. */
+  /** Whether the first Event object of the queue has been sent and waits for its answer. */
   inFlight: boolean;
   sentTotal: number;
-  /** Events over the budget of their object. */
+  /** Event objects over the budget of their object. */
   suppressedTotal: number;
-  /** The queue was full. */
+  /** Event objects that met a full queue. */
   droppedTotal: number;
-  /** Events that the server refused, or that were tried too often. */
+  /** Event objects that the server refused, or that were tried too often. */
   failedTotal: number;
-  /** When the log has said that events are refused: monotonic ms; -Infinity = never. */
+  /** Monotonic ms at which the log last said that Event objects are refused; -Infinity = never. */
   refusalToldAtMs: number;
 }
 
@@ -57,7 +57,7 @@ export interface EventRequest {
   readonly body: Uint8Array;
 }
 
-/** The answer to an event request. `status` 0 = none came. */
+/** The answer to the request. `status` 0 = no answer came. */
 export interface EventReply {
   readonly status: number;
   /** -1 = none. */
@@ -74,7 +74,7 @@ const MESSAGE_BYTES_MAX = 1024;
 
 const encoder = new TextEncoder();
 
-/** `queueMax`: the most events waiting to be sent (client-go: 1,000). Beyond it new ones are dropped and counted. */
+/** `queueMax`: the most Event objects that wait to be sent (client-go: 1,000). Further ones are dropped and counted. */
 export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder {
   return {
     prng,
@@ -92,8 +92,8 @@ export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder
 }
 
 /**
- * Queues an event, or counts it in one that still waits, by client-go's aggregation and spam limits (docs/spec/wire.md
- * "Event objects").
+ * Queues an Event object, or counts it in one that still waits, by client-go's limits (docs/spec/wire.md "Event
+ * objects").
  */
 export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
   const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
@@ -122,7 +122,7 @@ export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: n
   else recorder.droppedTotal++;
 }
 
-/** The next request to send, or null. Its answer must be given to `onEventReply` before the next call. */
+/** The next request to send; null = none. The caller gives its answer to `onEventReply` before the next call. */
 export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventRequest | null {
   if (nowMs < nextEventMs(recorder)) return null;
   const pending = ringFirst(recorder.queue);
@@ -132,7 +132,10 @@ export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventR
   return request(pending);
 }
 
-/** An event is tried again after 429, 5xx and no answer, up to twelve times. It is given up after any other refusal. */
+/**
+ * Takes the answer. An Event object is tried again after 429, 5xx and no answer, up to twelve times. Any other refusal
+ * ends it.
+ */
 export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: number): void {
   const pending = ringFirst(recorder.queue);
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');
@@ -140,7 +143,7 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: 
   const { status, retryAfterSeconds } = reply;
   if (retryAfterSeconds > 0) pauseTokens(recorder.bucket, nowMs + retryAfterMs(retryAfterSeconds));
   if (status === 404 && pending.verb === 'patch') {
-    // Events expire after an hour: the count goes on in a new object of the same name.
+    // Event objects expire after an hour. The count goes on in a new one of the same name.
     pending.verb = 'create';
     return;
   }
@@ -157,11 +160,14 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: 
     ringShift(recorder.queue);
     return;
   }
-  // The first wait is random, so that not all clients come back at once when the server does.
+  // The first wait is random, so that not all clients return at once when the server does.
   pending.notBeforeMs = nowMs + (pending.tries === 1 ? RETRY_MS * nextFloat(recorder.prng) : RETRY_MS);
 }
 
-/** When `nextEventRequest` has something to send; Infinity = not before another event or an answer. */
+/**
+ * Monotonic ms at which `nextEventRequest` has something to send; Infinity = only after another Event object or an
+ * answer.
+ */
 export function nextEventMs(recorder: EventRecorder): number {
   const pending = ringFirst(recorder.queue);
   if (pending === undefined || recorder.inFlight) return Infinity;
@@ -212,7 +218,7 @@ function withoutEmpty(object: EventInput['involvedObject']): Record<string, stri
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== ''));
 }
 
-/** A 422 can quote a whole object: the message is cut at a character, with dots at its end. */
+/** Cuts a message that is too long at a character, and ends it with dots. A 422 can quote a whole object. */
 function cut(message: string): string {
   const bytes = new Uint8Array(MESSAGE_BYTES_MAX);
   if (encoder.encodeInto(message, bytes).read === message.length) return message;

@@ -1,4 +1,4 @@
-/** Events on their way to the API server, and what becomes of its answers. */
+/** Requests for Event objects, and their answers. */
 import type { Now } from '../event.ts';
 import { nextEventMs, nextEventRequest, onEventReply, type EventRecorder } from './event-recorder.ts';
 import type { Outbox } from '../outbox.ts';
@@ -13,7 +13,10 @@ export interface EventPurpose {
 const EVENT_TIMEOUT_MS = 10_000;
 const TELL_EVERY_MS = 3_600_000;
 
-/** Sends what may be sent now. Returns when there is more; Infinity = not before an event or an answer. */
+/**
+ * Sends the requests that may be sent now. Returns when the next one may; Infinity = only after another Event object or
+ * an answer.
+ */
 export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder, now: Now): number {
   for (let next = nextEventRequest(recorder, now.nowMs); next !== null; next = nextEventRequest(recorder, now.nowMs)) {
     outbox.send(
@@ -33,7 +36,7 @@ export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder
   return nextEventMs(recorder);
 }
 
-/** Events are best effort. That none can be recorded, as without the right to, is told once an hour. */
+/** Takes an answer. If Event objects are refused, for example for a missing right, the log says so once an hour. */
 export function takeEventAnswer(
   { log }: Pick<Outbox<EventPurpose>, 'log'>,
   recorder: EventRecorder,

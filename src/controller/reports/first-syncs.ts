@@ -1,5 +1,5 @@
 /**
- * The log line that an operator waits for when this process takes over: everything that was due from the first lists
+ * The log line that an operator waits for when this process takes over: everything that was due after the first lists
  * has been synced once.
  */
 import type { Now } from '../event.ts';
@@ -8,16 +8,16 @@ import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
 
 export interface FirstSyncs {
-  /** Units that were due and have neither been synced nor become stuck; null = the line was written. */
+  /** Units that were due and are neither synced nor stuck yet; null = the line was written. */
   due: Set<Unit> | null;
-  /** Every controller has its caches: nothing more becomes due. */
+  /** Every controller has filled its caches, so no further unit becomes due. */
   allDue: boolean;
-  /** A standby says nothing before it leads. */
+  /** A standby does not write the line before it leads. */
   standsBy: boolean;
   readonly stuck: Set<Unit>;
   /** Writes that were applied so far. */
   writes: number;
-  /** When the first lists were asked for, and the Services that they have told. */
+  /** When the first lists were asked for, and how many Services they told. */
   startedAtMs: number;
   services: number;
 }
@@ -26,16 +26,16 @@ export function createFirstSyncs(): FirstSyncs {
   return { due: new Set(), allDue: false, standsBy: false, stuck: new Set(), writes: 0, startedAtMs: 0, services: 0 };
 }
 
-/** What the first lists have brought, when every controller has begun with it. */
+/** The first lists, when every controller has begun with what they told. */
 export interface FirstLists {
   readonly services: number;
   /** When they were asked for. */
   readonly startedAt: Now;
-  /** Nothing is written yet. */
+  /** The process is a standby, so it writes nothing yet. */
   readonly standsBy: boolean;
 }
 
-/** Nothing more becomes due. */
+/** No further unit becomes due. */
 export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAt, standsBy }: FirstLists, now: Now): void {
   Object.assign(first, { allDue: true, services, startedAtMs: startedAt.nowMs, standsBy });
   tellIfDone(first, log, now);
@@ -50,20 +50,20 @@ export function noteFirstSync(
 ): void {
   if (first.due === null) return;
   first.writes += applied;
-  // What a standby has planned and not written is not synced.
+  // A plan whose writes a standby has not sent is no sync.
   if (failure !== null || (shadow !== null && shadow.writes.length > 0)) return;
   first.stuck.delete(unit);
   first.due.delete(unit);
   tellIfDone(first, log, now);
 }
 
-/** A standby leads now: what it has planned before is written first. */
+/** The standby leads now. What it has planned before is written first. */
 export function noteLeads(first: FirstSyncs, log: Log, now: Now): void {
   first.standsBy = false;
   tellIfDone(first, log, now);
 }
 
-/** The unit holds up the line no longer, and is counted in it. */
+/** A stuck unit no longer delays the line. It is counted in it. */
 export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now): void {
   if (first.due === null) return;
   first.stuck.add(unit);

@@ -1,4 +1,4 @@
-/** The gauges. They are read from the state of the controllers when somebody asks. */
+/** The gauges that are read from the state of the controllers when the metrics are asked for. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
 import { hasTakenOver } from '../leader/hand-over.ts';
@@ -13,7 +13,7 @@ import { readMetric, readSeries, type MetricStore } from '../../metrics/store.ts
 import { podCount } from '../../core/selector-index.ts';
 import { allNodes } from '../../core/node-table.ts';
 
-/** Registers what is read from the state each time the metrics are asked for. */
+/** Registers these gauges. */
 export function readState(store: MetricStore, state: ControllerState): void {
   exposeTokenBucket(
     store,

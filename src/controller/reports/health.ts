@@ -1,4 +1,4 @@
-/** What the health endpoints say, from the state alone. A controller with a dead watch is not ready. */
+/** The answers of the health endpoints, from the state alone. A controller with a dead watch is not ready. */
 import type { Now } from '../event.ts';
 import { leaderText } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
@@ -7,14 +7,14 @@ import { describeAge } from '../reflectors/stream-life.ts';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why it is not ready, or how it is. May be empty. */
+  /** Why it is not ready, or how it is. May be ''. */
   readonly message: string;
 }
 
-/** A watch that is being opened again is no news. One that stays away is. */
+/** A watch that is down for less than this, because it is being opened again, does not count. */
 const WATCH_DOWN_MS_MAX = 15_000;
 
-/** Ready: every cache was filled once, and every watch runs or was lost moments ago. */
+/** Ready: every cache was filled once, and every watch runs or has been down for a moment only. */
 export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
   const checks = state.reflectors.map((reflector): HealthCheck => {
     const name = `watch-${reflector.resource}`;
@@ -33,12 +33,12 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
   return [{ name: 'controller', ok: running, message: running ? standbyText(state) : state.phase }, ...checks];
 }
 
-/** How long after its Lease has run out a process may still believe that it leads, as upstream. */
+/** For so long after its Lease has run out a process may still believe that it leads, as upstream. */
 const LAPSED_MS_MAX = 20_000;
 
 /**
- * Alive: a process that answers is, unless it leads on a Lease that ran out long ago. It should have ceased to by itself,
- * so only a restart helps. A watch that is down is no reason: a restart would not bring it back.
+ * Alive: every process that answers is, except a leader whose Lease ran out long ago. Such a leader should have ended
+ * by itself, so only a restart helps. A watch that is down is no reason: a restart would not bring it back.
  */
 export function liveness({ leadership }: ControllerState, { nowMs }: Pick<Now, 'nowMs'>): HealthCheck[] {
   if (leadership === null) return [];
@@ -50,7 +50,7 @@ export function liveness({ leadership }: ControllerState, { nowMs }: Pick<Now, '
   return [{ name: 'leaderElection', ok, message }];
 }
 
-/** Standing by is no reason not to be ready. */
+/** A standby is ready. */
 function standbyText({ leadership, isShadow }: ControllerState): string {
   return leadership !== null && isShadow ? leaderText(leadership) : '';
 }

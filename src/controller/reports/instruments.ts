@@ -31,7 +31,7 @@ export interface ControllerInstruments {
   writeBytes(verb: Verb): Counter;
 }
 
-/** `host`: of the API server, as upstream's label has it. */
+/** `host`: the API server's, as in upstream's label. */
 export function createInstruments(store: MetricStore, host: string): Instruments {
   return {
     rateLimiter: memo((verb) => histogram(store, 'rest_client_rate_limiter_duration_seconds', { verb, host })),

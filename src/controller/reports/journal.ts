@@ -1,6 +1,6 @@
 /**
- * The last changes and where their time went: a ring of numbers that are written in place, so a change costs no memory
- * that stays. The reports tell it of each sync at its end. It steers nothing.
+ * The journal: the last changes, and where their time went. It is a ring of numbers that are overwritten in place, so a
+ * change leaves no memory behind. The reports note each sync at its end. Nothing depends on the journal.
  */
 import type { Now } from '../event.ts';
 import type { FailureClass } from '../queues/backoff.ts';
@@ -10,7 +10,7 @@ import type { Sync, Unit } from '../caches/service-state.ts';
 export interface Journal {
   /** Changes that it holds at most; 0 = it is off. */
   readonly size: number;
-  /** Changes that it was ever told of; the newest is at `(count - 1) % size`. */
+  /** How many changes have been noted. The newest is at `(count - 1) % size`. */
   count: number;
   /** `COLUMNS` for each change. */
   readonly numbers: Float64Array;
@@ -22,7 +22,7 @@ export interface Journal {
 
 export type JournalResult = FailureClass | 'written' | 'unchanged';
 
-/** One sync of one Service by one controller; milliseconds, -1 = there was no such stage. */
+/** One sync of one unit. Times in milliseconds; -1 = there was no such stage. */
 export interface JournalEntry {
   /** Grows by one with each change. */
   readonly id: number;
@@ -31,10 +31,10 @@ export interface JournalEntry {
   readonly controller: ControllerName;
   readonly result: JournalResult;
   readonly writes: number;
-  /** Monotonic, when the sync began, and wall-clock, when it ended. */
+  /** `startedAtMs`: monotonic, when the sync began. `endedWallMs`: wall clock, when it ended. */
   readonly startedAtMs: number;
   readonly endedWallMs: number;
-  /** From the pod's Ready transition, told in whole seconds, until it was seen. */
+  /** From the pod's Ready transition, which has whole seconds, until it was seen. */
   readonly watchInMs: number;
   /** From the first change seen until its turn, batch period included. */
   readonly queueMs: number;
@@ -64,8 +64,8 @@ export function createJournal(size: number): Journal {
 }
 
 /**
- * Takes a sync that has ended. A sync that nothing had changed for, and that changed nothing, is no change. Nor is one
- * of a process that stands by: the leader's journal has it.
+ * Notes a sync that has ended. It is no change if nothing had changed before it and it changed nothing. A standby notes
+ * nothing: the leader's journal has the change.
  */
 export function noteSync(journal: Journal, { controller, service }: Unit, sync: Sync, now: Now): void {
   const { size, numbers } = journal;
@@ -89,7 +89,7 @@ export function noteSync(journal: Journal, { controller, service }: Unit, sync: 
   numbers[from + 9] = now.nowMs - (changedAtMs < 0 ? startedAtMs : changedAtMs);
 }
 
-/** Newest first, at most `max` of those that are asked for. */
+/** The newest `max` changes among those that are wanted, newest first. */
 export function journalEntries(
   journal: Journal,
   max: number,

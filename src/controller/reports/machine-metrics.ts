@@ -1,4 +1,4 @@
-/** What the parts of the controller count for themselves, served under the names of the catalogue. */
+/** Metrics that parts of the controller count themselves, under the names of the catalogue. */
 import { attachHistogram, readMetric, type MetricStore } from '../../metrics/store.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { MetricName } from '../../metrics/catalogue.ts';

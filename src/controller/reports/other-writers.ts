@@ -1,6 +1,6 @@
 /**
- * Who else writes the objects that are kept here, counted by field manager and told once an hour while it lasts: one
- * line for each writer, however many services it concerns.
+ * Other writers of the objects that are kept here, counted by field manager. Each writer is told in one line an hour
+ * while it goes on, however many services it concerns.
  */
 import type { Now } from '../event.ts';
 import type { Instruments } from './instruments.ts';
@@ -12,25 +12,25 @@ import { roughDuration } from '../../lib/duration.ts';
 /** By name. */
 export type OtherWriters = Map<string, OtherWriter>;
 
-/** What the writer did since it was told of last. */
+/** What the writer has done since the last line about it. */
 interface OtherWriter {
   changes: number;
-  /** Monotonic ms of the first of them. */
+  /** Monotonic ms of the first of these changes. */
   sinceMs: number;
   /** Monotonic ms; -Infinity = never. */
   toldAtMs: number;
 }
 
 const OTHER = 'other';
-/** Names of field managers come from outside, so there is a bound: further ones are `other`. */
+/** Names of field managers come from outside, so their number is bounded. Further ones are counted as `other`. */
 const WRITERS_MAX = 10;
-/** One or two changes within an hour are somebody's correction, or the last writes of an earlier process. */
+/** One or two changes within an hour are a correction by hand, or the last writes of a process before. */
 const TOLD_FROM = 3;
 const TOLD_EVERY_MS = 3_600_000;
-/** Repairs of one service in a row. */
+/** So many repairs of one service in a row are a fight. */
 const FIGHT_REPAIRS = 3;
 
-/** Counts `changes` that somebody else has made of the unit's objects. */
+/** Counts `changes` that another writer has made to the unit's objects. */
 export function noteOtherWriter(
   writers: OtherWriters,
   { log, instruments }: { readonly log: Log; readonly instruments: Instruments },
@@ -63,8 +63,8 @@ export function noteOtherWriter(
 }
 
 /**
- * Most changes by nobody with a name are deletions that are no writer's: by the end of a namespace, or by the garbage
- * collector. Only a change that comes again after each repair is a writer's.
+ * Most changes without a known writer are deletes by the end of a namespace or by the garbage collector. Only a change
+ * that comes again after each repair is another writer's.
  */
 function isFight({ fight }: Unit): boolean {
   return fight !== null && Object.values(fight.rounds).some(({ count }) => count >= FIGHT_REPAIRS);

@@ -1,6 +1,6 @@
 /**
- * What a sync tells the outside: events on the Service, log lines, metrics. It changes nothing that planning reads:
- * without it the same is written.
+ * What is reported of a sync: Event objects, log lines, metrics. Planning reads nothing of it: without reports the same
+ * is written.
  */
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
@@ -22,30 +22,32 @@ import type { Log } from '../outbox.ts';
 import { problemsEqual, type Problem } from '../../core/problem.ts';
 import type { Facts, OutputKind, PlannedWrite } from '../../shard/protocol.ts';
 
-/** What a sync tells of. Nothing comes back. */
+/** The calls by which a sync is reported. None of them gives anything back. */
 export interface Reports {
-  /** Of the first lists: the unit is to be synced. */
+  /** After the first lists: the unit is to be synced. */
   due(unit: Unit): void;
   /** Every controller has begun with what was due. */
   allDue(lists: FirstLists, now: Now): void;
   /** A standby leads now. */
   leads(now: Now): void;
-  /** The unit was planned: its facts are new, `before` are those of the plan before (undefined = there was none). */
+  /**
+   * The unit was planned, and its facts are new. `before`: the facts of the plan before; undefined = there was none.
+   */
   planned(unit: Unit, before: Facts | undefined, now: Now): void;
   /** The unit is not planned any more. */
   unplanned(unit: Unit, before: Facts | undefined): void;
-  /** The planner tells of a problem when it arises, not with every plan while it lasts. */
+  /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
   /** A write was refused. `silent`: the failure settles itself, such as a conflict. */
   failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, silent: boolean, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
   /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */
   otherWriter(unit: Unit, writer: string, changes: number, now: Now): void;
-  /** The end of a sync. */
+  /** The sync has ended. */
   synced(unit: Unit, sync: Sync, now: Now): void;
 }
 
-/** Where it is told. */
+/** Where reports go. */
 export interface ReportHands {
   readonly log: Log;
   readonly instruments: Instruments;
@@ -53,7 +55,7 @@ export interface ReportHands {
   readonly journal: Journal;
 }
 
-/** For so long after a take-over another endpointd is no second writer. */
+/** For so long after a take-over, writes of another endpointd are those of the leader before. */
 const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
@@ -80,7 +82,7 @@ export function createReports(hands: ReportHands): Reports {
       noteFirstStuck(first, hands.log, unit, now);
     },
     otherWriter(unit, writer, changes, now) {
-      // The last writes of the leader before are still seen.
+      // These are the last writes of the leader before.
       if (writer === OWN_MANAGER && now.nowMs - ledAtMs < NEW_LEADER_MS) return;
       noteOtherWriter(otherWriters, hands, unit, writer, changes, now);
     },
@@ -110,7 +112,7 @@ function reportProblems(
 ): void {
   for (let i = 0; i < problems.length; i++) {
     const problem = problems[i]!;
-    // What spoils an address in two outputs at once is told once.
+    // A problem of two outputs is told once.
     if (problems.findIndex((other) => problemsEqual(other, problem)) < i) continue;
     hands.instruments.problems(problem.kind).inc();
     hands.log('warning', 0, 'Part of an object cannot be used', {
@@ -128,7 +130,7 @@ function reportProblems(
   }
 }
 
-/** `kind`: of the output whose event it is, if that one was planned. */
+/** `kind`: the output whose controller records the Event object, if it was planned. */
 const PROBLEM_EVENTS: Readonly<
   Record<Problem['kind'], { readonly reason: EventReasonName | null; readonly kind: OutputKind }>
 > = {
@@ -180,7 +182,10 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
   if (changedAtMs >= 0 && applied > 0) instruments.stage('total').observe((now.nowMs - changedAtMs) / 1000);
 }
 
-/** Records an event where upstream records it, but in the Service's namespace: upstream's of failed creates land in `default`. */
+/**
+ * Records an Event object on the object that upstream uses, but in the Service's namespace. Upstream records those of
+ * failed creates in `default`.
+ */
 function emit(hands: ReportHands, unit: Unit, reason: EventReasonName, detail: string, now: Now): void {
   const { controller, service } = unit;
   const { type, message, about = controller.eventsAbout }: EventReason = EVENT_REASONS[reason];

@@ -1,7 +1,7 @@
 /**
- * A span of time as a picture, in the format of Chrome's tracing, which Perfetto reads: what the main thread did in each
- * step, what came through each watch, batches at the shards, requests, and the changes of the journal. It looks at what
- * goes in and out of the machine, and steers nothing.
+ * A trace of a span of time in the format of Chrome's tracing, which Perfetto reads. It has the steps of the main
+ * thread, the events of each watch, the batches at the shards, the requests, and the changes of the journal. It only
+ * looks at what goes into and out of the machine.
  */
 import type { JournalEntry } from './journal.ts';
 import type { Effect } from '../effect.ts';
@@ -11,18 +11,18 @@ import type { HttpRequest } from '../../ports/transport.ts';
 
 export interface Trace {
   readonly eventsMax: number;
-  /** Monotonic, as all times that come in. */
+  /** Monotonic, as all times that are passed in. */
   readonly fromMs: number;
   readonly events: TraceEvent[];
   /** Requests without an answer, and streams that are open, by id. */
   readonly requests: Map<number, { readonly request: HttpRequest; readonly sentAtMs: number }>;
   /** Batches without an answer, by shard and number. */
   readonly batches: Map<string, number>;
-  /** Events that found no room. */
+  /** Events that were dropped, because the trace was full. */
   dropped: number;
 }
 
-/** As Chrome's trace event format has it: microseconds since the start of the trace. */
+/** In Chrome's format: microseconds since the start of the trace. */
 export interface TraceEvent {
   readonly name: string;
   readonly cat: string;
@@ -44,7 +44,7 @@ export function createTrace(eventsMax: number, fromMs: number): Trace {
   return { eventsMax, fromMs, events: [], requests: new Map(), batches: new Map(), dropped: 0 };
 }
 
-/** Takes a step: what woke the machine, and what it has asked of the world. */
+/** Takes one step: the events that came in, and the effects that came out. */
 export function noteStep(
   trace: Trace,
   events: readonly Event[],
@@ -113,7 +113,7 @@ function noteEffect(trace: Trace, effect: Effect, atMs: number): void {
   else if (effect.type === 'shard.post') trace.batches.set(`shard ${effect.shard} batch ${effect.batch}`, atMs);
 }
 
-/** Such as `endpoints` of any path; of a stream as what it is. */
+/** The resource of a path, such as `endpoints`, or `watch endpoints` for a stream. */
 function resourceOf({ path, stream }: HttpRequest): string {
   const parts = path.split('?')[0]!.split('/');
   const namespaced = parts.indexOf('namespaces');
@@ -127,7 +127,7 @@ function laneOf({ lane }: HttpRequest): string {
 
 /**
  * The whole trace as JSON.
- * @param changes of the journal; those that have ended before the trace began are left out
+ * @param changes from the journal. Those that ended before the trace began are left out.
  */
 export function traceJson(trace: Trace, changes: readonly JournalEntry[]): string {
   const whole: Trace = { ...trace, events: [...trace.events] };
@@ -140,7 +140,7 @@ export function traceJson(trace: Trace, changes: readonly JournalEntry[]): strin
   return `${JSON.stringify({ traceEvents: events, displayTimeUnit: 'ms', otherData })}\n`;
 }
 
-/** One sync with its stages, as far as they follow each other. */
+/** Draws one sync with those of its stages that follow each other. */
 function noteChange(trace: Trace, change: JournalEntry): void {
   const { id, namespace, name, controller, result, writes, startedAtMs } = change;
   const seenAtMs = startedAtMs - Math.max(0, change.queueMs);
@@ -171,7 +171,7 @@ function span(
   toMs: number,
   rest: Pick<TraceEvent, 'name' | 'args'>,
 ): void {
-  // Both or none.
+  // Both ends of a span are drawn, or neither.
   if (trace.events.length + 2 > trace.eventsMax) {
     trace.dropped += 2;
     return;

@@ -4,25 +4,25 @@ import { DecodeError } from '../../kube/protobuf.ts';
 import type { ObjectBytes } from '../../shard/protocol.ts';
 
 /**
- * The name where managedFields do not tell: after a deletion, after a write that took no field, or where there are
- * none.
+ * Where managedFields do not tell the writer: after a deletion, after a write that changed no field's owner, or where
+ * there are none.
  */
 export const UNKNOWN_WRITER = 'unknown';
 /** Admission has changed our own write. */
 export const ADMISSION = 'admission';
 
-/** Of every endpointd. */
+/** The field manager of every endpointd. */
 export const OWN_MANAGER = 'endpointd';
 /** How much the clocks of API servers and of this machine may differ. */
 const SKEW_SECONDS = 2;
-/** An own name that is older is of the past: what was written just now has taken no field from it. */
+/** Older entries with the own name are from an earlier write. The write of this moment has taken over no field. */
 const FRESH_SECONDS = 60;
 
 /**
- * Who has made a state of an object that is known to be no write of this process. The own name is that of another
- * endpointd, and is believed only where it stands for a write that this process did not make.
- * @param content null = it was deleted, or nothing of it is at hand
- * @param wroteAtSeconds when this process wrote it last; 0 = never
+ * Who has made a state of an object that is known not to be this process's own. The name `endpointd` then means another
+ * endpointd. It is believed only if it belongs to a write that this process did not make.
+ * @param content null = the object was deleted, or no content is at hand
+ * @param wroteAtSeconds when this process wrote the object last; 0 = never
  */
 export function writerOf(content: ObjectBytes | null, wroteAtSeconds: number, wallMs: number): string {
   if (content === null) return UNKNOWN_WRITER;
@@ -33,7 +33,7 @@ export function writerOf(content: ObjectBytes | null, wroteAtSeconds: number, wa
   return name === OWN_MANAGER && !isNews ? UNKNOWN_WRITER : name;
 }
 
-/** Who has written last, several where it was in the same second. `newest`: seconds since the epoch. */
+/** The last writers: several if they wrote in the same second. `newest`: that second since the epoch. */
 export function lastWriters(content: ObjectBytes): { readonly newest: number; readonly names: readonly string[] } {
   const managers = managersOf(content);
   const newest = Math.max(0, ...managers.map(({ time }) => time));

@@ -1,9 +1,8 @@
 /**
- * What a planner has been told of one service, and what it has still to be told. Nothing else assigns these fields.
- *
- * The view never believes that the planner knows what it does not. A loss, a lost reply and content that nobody keeps
- * leave an output `unknown` or `uncertain`, and its plan waits for a read (docs/spec/protocols.md "What a planner
- * knows"). This file decides what follows from a state; those who see what happens tell it.
+ * What a planner has been told of one service, and what it has still to be told. Only this file assigns these fields.
+ * The view never takes a planner to know more than it does. If a reply is lost, or content is not kept, an output
+ * becomes `uncertain` or `unknown`, and its plan waits for a read (docs/spec/protocols.md "What a planner knows"). The
+ * callers tell what has happened. This file decides what follows from it.
  */
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 import { assert } from '../../lib/assert.ts';
@@ -20,71 +19,69 @@ import {
 
 export interface PlannerView extends Readonly<Record<OutputKind, ObjectsTold>> {
   readonly inputs: InputsTold;
-  /** What became of planned writes, for the next entry; null = nothing. */
+  /** The outcomes of planned writes that the next entry tells; null = none. */
   readonly acks: readonly Ack[] | null;
-  /** Outputs that wait to be planned with the next entry. Never one of `planning`. */
+  /** Outputs that the next entry is to plan. None of them is in `planning`. */
   readonly asked: readonly OutputKind[];
-  /** Outputs of entries without an answer. */
+  /** Outputs that entries without an answer are to plan. */
   readonly planning: readonly OutputKind[];
 }
 
 /**
  * What the planner has of the Service and its pods.
- *
- * - `none`: it does not know the service, or will have forgotten it before it reads the next entry.
- * - `outdated`: it knows the service, but by other pods: the next entry is a full snapshot.
+ * - `none`: it does not know the service, or will forget it before it reads the next entry.
+ * - `outdated`: it knows the service with other pods, so the next entry is a full snapshot.
  */
 export type InputsTold = 'none' | 'outdated' | InputsVersion;
 
-/** It has this version, and not what has changed since. */
+/** The planner has this version, and not what has changed since. */
 export interface InputsVersion {
-  /** At least 1, and one more with each entry. */
+  /** Begins at 1 and grows by one with each entry. */
   readonly version: number;
   readonly specChanged: boolean;
-  /** By name; null = none. */
+  /** Pods that have changed since, by name; null = none. */
   readonly changedPods: ReadonlySet<string> | null;
 }
 
 /**
  * What the planner knows of the objects of one output.
- *
- * - `told`: what the server is known to hold.
- * - `News`: the same, once the planner is told the news.
- * - `unknown`: less than what the server is known to hold, because content was not kept.
- * - `uncertain`: the server may hold what nobody has told, because a reply was lost.
- *
- * A read leads out of the last two. The content of an object that is the only one of its output leads out of `unknown`
- * too.
+ * - `told`: everything that is known of the server.
+ * - `News`: the same, as soon as it is told the news.
+ * - `unknown`: less than is known of the server, because content was not kept.
+ * - `uncertain`: the server may hold something that it has not told, because a reply was lost.
+ * A read ends the last two. `unknown` also ends with the content of an object that is the only one of its output.
  */
 export type ObjectsTold = 'told' | 'unknown' | 'uncertain' | News;
 
-/** Not told yet. */
+/** What the planner has still to be told of the objects. */
 export interface News {
-  /** These are all slices that there are, so the planner forgets what it held. */
+  /** These are all slices that exist, so the planner forgets those that it knew. */
   readonly listed: boolean;
-  /** The newest of each object. It is a map only for several or none: most services have one slice. */
+  /** The newest state of each object. A map only for none or several: most services have one slice. */
   readonly objects: Observed | ReadonlyMap<string, Observed>;
 }
 
-/** What a planner has been told that concerns all of its services. */
+/** What a planner has been told that concerns all services of its shard. */
 export interface ShardView {
-  /** Keys of services that the planner shall forget, before anything else is told of them. Bounded by the services. */
+  /**
+   * Keys of services that the planner is to forget before it is told anything else of them. Bounded by the services.
+   */
   readonly toForget: ReadonlySet<string>;
-  /** The CPU shares that the planner has; undefined = it was told neither shares nor that there are none. */
+  /** The CPU shares that the planner has (null = it was told that there are none); undefined = it was told nothing. */
   readonly shares: CpuShares | null | undefined;
-  /** Nodes whose zone the planner has not been told, or not as it is now; none unless mirrored endpoints have zones. */
+  /** Nodes whose zone the planner does not have, or not the present one. Empty unless mirrored endpoints have zones. */
   readonly nodesToTell: ReadonlySet<string>;
 }
 
-/** The part of a batch entry that comes from here. Who builds the entry looks up spec and pods. */
+/** The part of a batch entry that the view decides. The caller adds spec and pods. */
 export interface EntryNews extends Pick<BatchEntry, 'outputs' | 'base' | 'version' | 'acks' | 'relisted' | 'observed'> {
-  /** The spec goes with it. It always does with a full snapshot. */
+  /** Whether the spec is part of the entry. It always is in a full snapshot. */
   readonly specChanged: boolean;
   /** 'all' = a full snapshot. */
   readonly changedPods: ReadonlySet<string> | 'all';
 }
 
-/** The same fields, to be changed inside this module. To others they are read-only. */
+/** The same fields, writable in this module. For all others they are read-only. */
 type Own<T> = { -readonly [K in keyof T]: T[K] };
 
 const NO_OUTPUTS: readonly OutputKind[] = [];
@@ -104,53 +101,53 @@ export function createPlannerView(): PlannerView {
   };
 }
 
-/** Whether the planner knows the service at all, so that it must be told when to forget it. */
+/** Whether the planner knows the service, so that it must be told to forget it. */
 export function isInPlanner({ inputs }: PlannerView): boolean {
   return inputs !== 'none';
 }
 
-/** Whether the next entry is a full snapshot. Then no pod has to be noted as changed. */
+/** Whether the next entry is a full snapshot. Then changed pods need not be noted. */
 export function isSnapshotDue({ inputs }: PlannerView): boolean {
   return typeof inputs === 'string';
 }
 
-/** Whether only the server can tell what the planner has to know of the output's objects. */
+/** Whether the planner lacks objects of the output that only the server can tell. */
 export function needsRead(view: PlannerView, kind: OutputKind): boolean {
   const told = view[kind];
   return told === 'unknown' || told === 'uncertain';
 }
 
-/** A pod that the service selects, or did, has changed. */
+/** Notes a changed pod that the service selects or selected. */
 export function noteChangedPod({ inputs }: PlannerView, name: string): void {
   if (typeof inputs === 'string') return;
   const own: Own<InputsVersion> = inputs;
   own.changedPods = ((own.changedPods as Set<string> | null) ?? new Set()).add(name);
 }
 
-/** The Service has changed, and selects the same pods. */
+/** Notes that the Service has changed but selects the same pods. */
 export function noteChangedSpec({ inputs }: PlannerView): void {
   if (typeof inputs === 'string') return;
   const own: Own<InputsVersion> = inputs;
   own.specChanged = true;
 }
 
-/** The Service selects other pods, or is gone. */
+/** Notes that the Service selects other pods, or is gone. */
 export function outdateInputs(view: PlannerView): void {
   const own: Own<PlannerView> = view;
   if (isInPlanner(view)) own.inputs = 'outdated';
 }
 
-/** The server holds another object, or none (`content` null), which is no planner's doing. */
+/** Notes a state of an object that no planner has planned; `content` null = the object does not exist. */
 export function noteObserved(view: PlannerView, kind: OutputKind, name: string, content: ObjectBytes | null): void {
   const told = view[kind];
-  // A read will tell all there is.
+  // A read is due, and will tell everything.
   if (told === 'uncertain' || (told === 'unknown' && !isSingle(kind))) return;
   const observed: Observed = { output: kind, name, content };
   if (typeof told === 'string') setTold(view, kind, { listed: false, objects: observed });
   else setTold(view, kind, { ...told, objects: withObject(told.objects, observed) });
 }
 
-/** The server was asked, and this is all that it holds. Nothing is unknown or uncertain any more. */
+/** Notes the answer of the server: these are all of its objects. Nothing is unknown or uncertain any more. */
 export function noteRead(view: PlannerView, kind: OutputKind, objects: readonly Omit<Observed, 'output'>[]): void {
   assert(!isSingle(kind) || objects.length === 1, 'what was read of Endpoints is the object, or that there is none');
   const [first] = objects;
@@ -163,25 +160,25 @@ export function noteRead(view: PlannerView, kind: OutputKind, objects: readonly 
   setTold(view, kind, { listed: true, objects: byName });
 }
 
-/** The server may hold something that nobody has told: the next plan begins with a read. */
+/** Notes that the server may hold something that it has not told. The next plan begins with a read. */
 export function noteUncertain(view: PlannerView, kind: OutputKind): void {
   setTold(view, kind, 'uncertain');
 }
 
-/** What the server holds was told, but its content was not kept: the next plan begins with a read. */
+/** Notes that a state of the server was told whose content was not kept. The next plan begins with a read. */
 export function noteUnkept(view: PlannerView, kind: OutputKind): void {
   giveUp(view, kind, true);
 }
 
 /**
- * A planned write has its outcome. Its planner is told with the next entry. If that planner is gone, its successor
- * learns of the objects by a read.
+ * Notes the outcome of a planned write. The planner is told with the next entry. If that planner is lost meanwhile, its
+ * successor learns of the objects by a read.
  * @param exists whether the output has objects now
  */
 export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, ack: Ack, exists: boolean): void {
   const told = view[kind];
   if (ack.result === 'applied' && typeof told === 'object') forgetNews(view, kind, told, name);
-  // A planner plans nothing from an object of whose write it knows no outcome.
+  // A planner plans nothing from an object while the outcome of a write to it is unknown.
   if (ack.result === 'unknown') noteUncertain(view, kind);
   if (!isInPlanner(view)) {
     loseObjects(view, kind, exists);
@@ -192,7 +189,7 @@ export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, a
   else (own.acks as Ack[]).push(ack);
 }
 
-/** An object was removed by a write that no planner has planned. */
+/** Notes that a write which no planner has planned removed an object. */
 export function noteRemoved(view: PlannerView, kind: OutputKind, name: string): void {
   const told = view[kind];
   if (isInPlanner(view)) noteObserved(view, kind, name, null);
@@ -201,15 +198,15 @@ export function noteRemoved(view: PlannerView, kind: OutputKind, name: string): 
 }
 
 /**
- * Nobody plans from these objects now. Their content is not kept, and is read should that change.
+ * Drops the content of objects that no unit plans from. If a unit plans from them again, they are read first.
  * @param exists whether the output has objects
  */
 export function dropNews(view: PlannerView, kind: OutputKind, exists: boolean): void {
-  // A planner that knows the service believes in what it held of them.
+  // A planner that knows the service keeps what it was told of them.
   if (view[kind] !== 'told') giveUp(view, kind, exists || isInPlanner(view));
 }
 
-/** The unit of the output wants its plan. What the planner has to know of its objects was read where needed. */
+/** Asks for a plan of the output. Its objects have been read where that was needed. */
 export function askFor(view: PlannerView, kind: OutputKind): void {
   const { asked, planning } = view;
   assert(!asked.includes(kind) && !planning.includes(kind), `${kind} are asked for twice`);
@@ -217,14 +214,14 @@ export function askFor(view: PlannerView, kind: OutputKind): void {
   own.asked = [...asked, kind];
 }
 
-/** The plans are not wanted any more, or not yet. */
+/** Takes back what was asked for: the plans are not wanted any more, or not yet. */
 export function takeBack(view: PlannerView, kinds: readonly OutputKind[]): void {
   const own: Own<PlannerView> = view;
   own.asked = without(view.asked, kinds);
 }
 
 /**
- * What the next entry has to tell.
+ * What the next entry tells.
  * @param silent outputs whose objects the planner is not told of now, because it waits for acks of writes to them
  */
 export function nextNews(view: PlannerView, silent: readonly OutputKind[]): EntryNews {
@@ -244,8 +241,8 @@ export function nextNews(view: PlannerView, silent: readonly OutputKind[]): Entr
 }
 
 /**
- * The entry with these news leaves: the planner has what it carries.
- * @param silent as it was for the news
+ * Notes that the entry with these news leaves. From now on the planner counts as told.
+ * @param silent as given to `nextNews`
  */
 export function noteSent(
   view: PlannerView,
@@ -265,14 +262,14 @@ export function noteSent(
   }
 }
 
-/** The entry that was to plan these outputs was answered, or is lost. */
+/** Notes that an entry which was to plan these outputs was answered or lost. */
 export function noteAnswered(view: PlannerView, kinds: readonly OutputKind[]): void {
   const own: Own<PlannerView> = view;
   own.planning = without(view.planning, kinds);
 }
 
 /**
- * The planner's state of the service is lost: a full snapshot is next. News that are all there is outlive it.
+ * Notes that the planner has lost the service. The next entry is a full snapshot. News that name all objects stay.
  * @param exists whether an output has objects
  */
 export function noteLost(view: PlannerView, exists: (kind: OutputKind) => boolean): void {
@@ -282,19 +279,19 @@ export function noteLost(view: PlannerView, exists: (kind: OutputKind) => boolea
   for (const kind of OUTPUT_KINDS) loseObjects(view, kind, exists(kind));
 }
 
-/** The planner has nothing of the output's objects. */
+/** The planner has lost the objects of the output. */
 function loseObjects(view: PlannerView, kind: OutputKind, exists: boolean): void {
   const told = view[kind];
   const isWhole = typeof told === 'object' && (told.listed || isSingle(kind));
   if (!isWhole) giveUp(view, kind, exists);
 }
 
-/** The objects' content is not at hand. Where there may be objects, only a read tells. */
+/** The content of the objects is not at hand. If there may be objects, only a read can tell it. */
 function giveUp(view: PlannerView, kind: OutputKind, exists: boolean): void {
   if (view[kind] !== 'uncertain') setTold(view, kind, exists ? 'unknown' : 'told');
 }
 
-/** An answer has told the planner's own write, which is newer than what was observed. */
+/** Drops news that are older than a write of the planner's own which was answered. */
 function forgetNews(view: PlannerView, kind: OutputKind, { listed, objects }: News, name: string): void {
   assert(!listed || !isInPlanner(view), `${name} was written before the planner was told of the list`);
   if (objects instanceof Map) {
@@ -320,8 +317,8 @@ export function createShardView(): ShardView {
 }
 
 /**
- * Nothing is planned of the service any more. Its planner is told to forget it, and its objects are read should that
- * change.
+ * The service is not planned any more. Its planner is told to forget it. If it is planned again, its objects are read
+ * first.
  * @param exists whether an output has objects
  */
 export function forgetService(
@@ -335,8 +332,8 @@ export function forgetService(
 }
 
 /**
- * What the planner has of the service is not what it was told, or is not known: it begins anew with a full snapshot.
- * News that are all there is outlive it.
+ * What the planner has of the service is wrong or unknown. It is told to forget it and gets a full snapshot. News that
+ * name all objects stay.
  * @param exists whether an output has objects
  */
 export function dismissService(
@@ -349,12 +346,12 @@ export function dismissService(
   noteLost(view, exists);
 }
 
-/** The node is new, gone, or elsewhere. */
+/** Notes a node that is new, gone, or in another zone. */
 export function noteMovedNode({ nodesToTell }: ShardView, node: string): void {
   (nodesToTell as Set<string>).add(node);
 }
 
-/** Takes the keys of up to `max` services for a batch that tells what to forget. */
+/** Takes up to `max` keys for a batch that tells the planner what to forget. */
 export function takeForgotten({ toForget }: ShardView, max: number): string[] {
   const keys: string[] = [];
   for (const key of toForget) {
@@ -366,8 +363,8 @@ export function takeForgotten({ toForget }: ShardView, max: number): string[] {
 }
 
 /**
- * What the batch that leaves now tells of all services; undefined = what the planner has. `zone` gives the zone of a
- * node; '' = none.
+ * What the batch that leaves now tells of all services; undefined = what the planner has already. `zone` gives the zone
+ * of a node; '' = none.
  */
 export function takeShared(
   shard: ShardView,
@@ -384,8 +381,8 @@ export function takeShared(
 }
 
 /**
- * The planner is lost with all that it had; what it had of each service is for `noteLost`.
- * @param nodes all whose zones it has to know
+ * Notes that the planner is lost. `noteLost` does the same for each service.
+ * @param nodes all nodes whose zones it has to be told
  */
 export function noteShardLost(shard: ShardView, nodes: Iterable<string>): void {
   const own: Own<ShardView> = shard;
@@ -394,7 +391,7 @@ export function noteShardLost(shard: ShardView, nodes: Iterable<string>): void {
   own.nodesToTell = new Set(nodes);
 }
 
-/** Whether the output is one object. All others are any number of slices. */
+/** Whether the output is a single object. All others are any number of slices. */
 function isSingle(kind: OutputKind): boolean {
   return kind === 'endpoints';
 }

@@ -1,4 +1,4 @@
-/** Reads the objects that a controller writes, where only the server knows what it holds. */
+/** Reads the objects of a controller where only the server can tell what it holds. */
 import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
 import { noteRead } from './planner-view.ts';
@@ -28,7 +28,7 @@ export interface ReadPurpose {
   readonly unit: Unit;
 }
 
-/** What reads are given beside the unit that reads. */
+/** The outside of reads. */
 export interface ReadHands {
   readonly outbox: Outbox<ReadPurpose>;
   readonly interner: Interner;
@@ -36,29 +36,29 @@ export interface ReadHands {
   readonly objects: ReadObjects;
 }
 
-/** The cache of what the controllers write, as far as a read concerns it. */
+/** The cache of written objects, as far as a read needs it. */
 export interface ReadObjects {
-  /** What the server holds of the object; null = it does not exist. Returns its content. */
+  /** Takes what the server holds of the object; null = it does not exist. Returns its content. */
   settle(object: ObjectState, record: OutputRecord | null, source: ObjectSource | null, now: Now): ObjectBytes | null;
-  /** The slice of that name, whoever has it. */
+  /** The slice of that name, whichever unit it belongs to. */
   find(namespace: string, name: string): ObjectState | undefined;
-  /** The slice is the unit's, as a list of that version tells. */
+  /** Gives the slice to the unit, because a list of that version shows it as the unit's. */
   claim(unit: Unit, record: OutputRecord, listVersion: string, now: Now): ObjectState;
   /**
-   * The list of the slice's unit is answered: its watch events are not held any more.
-   * @param listVersion what is not newer is known already; '' = the list could not be taken
+   * Ends the holding of the slice's watch events, because the list is answered.
+   * @param listVersion an event that is not newer says nothing new; '' = the list could not be read
    */
   release(slice: ObjectState, listVersion: string, now: Now): void;
 }
 
-/** Asks for the whole Endpoints object. Its watch events are held meanwhile. */
+/** Reads the whole Endpoints object. Its watch events are held meanwhile. */
 export function readEndpoints(hands: ReadHands, unit: Unit): void {
   const { service } = unit;
   service.endpoints.inFlight++;
   read(hands, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
 }
 
-/** Takes the answer. Returns why it is no answer. */
+/** Takes the answer. Returns why it cannot be used; null = it can. */
 export function takeEndpointsRead(
   hands: ReadHands,
   object: ObjectState,
@@ -92,7 +92,7 @@ function takeEndpointsObject(
   noteRead(object.service.view, 'endpoints', [{ name: object.name, content }]);
 }
 
-/** Asks for all slices of the unit by their labels. Their watch events are held meanwhile. */
+/** Lists all slices of the unit by their labels. Their watch events are held meanwhile. */
 export function readSlices(hands: ReadHands, unit: Unit): void {
   const { service, controller } = unit;
   assert(!unit.reading, `slices of ${service.name} are listed twice at once`);
@@ -102,7 +102,7 @@ export function readSlices(hands: ReadHands, unit: Unit): void {
   read(hands, { for: 'read-slices', unit }, path);
 }
 
-/** Takes the answer. Slices that it does not name do not exist. Returns why it is no answer. */
+/** Takes the answer. Slices that it does not name do not exist. Returns why it cannot be used; null = it can. */
 export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEvent, now: Now): Failure | null {
   assert(unit.reading, `an answer to no list of slices of ${unit.service.name}`);
   let failure: Failure | null = null;
@@ -124,7 +124,7 @@ export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEve
 }
 
 function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): string {
-  // All of it is read before any is taken: if one slice cannot be read, everything stays as it was.
+  // All slices are read before the first is taken: if one cannot be read, everything stays as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, hands.interner) }))
     .filter(({ record }) => !hasMovedSince(hands, unit, record, list.resourceVersion));
@@ -140,7 +140,7 @@ function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): strin
   return list.resourceVersion;
 }
 
-/** The watch was faster and has shown the slice as another unit's. */
+/** Whether the watch was faster and has shown the slice as another unit's. */
 function hasMovedSince(hands: ReadHands, unit: Unit, { namespace, name }: OutputRecord, listVersion: string): boolean {
   const found = hands.objects.find(namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;

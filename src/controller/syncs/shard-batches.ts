@@ -1,7 +1,7 @@
 /**
- * Batches to the shards. Entries are built when a batch leaves, so that they carry the latest news. At most two batches
- * of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time, until
- * the one that kills it is found (docs/spec/protocols.md "Poison").
+ * Batches to the shards. An entry is built when its batch leaves, so that it carries the latest news. At most two
+ * batches of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time,
+ * until the service that ends the thread is found (docs/spec/protocols.md "Poison").
  */
 import type { Now } from '../event.ts';
 import { allServices, hasObjects } from '../caches/services.ts';
@@ -37,7 +37,7 @@ import type { BatchEntry, OutputKind, ServiceResult } from '../../shard/protocol
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
-/** When a thread dies a second time with the same service, the service is to blame. */
+/** A service is to blame when planning it has ended its thread so many times. */
 const DEATHS_MAX = 2;
 
 export function createShardState(): ShardState {
@@ -50,7 +50,7 @@ export function createShardState(): ShardState {
   };
 }
 
-/** Lines a unit up for its shard's next batch. Units of one service share an entry. */
+/** Lines a unit up for the next batch of its shard. Units of one service share an entry. */
 export function queuePlan(state: ControllerState, { service, controller }: Unit): void {
   const shard = state.shards[service.shard]!;
   if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
@@ -64,11 +64,11 @@ export function unitsOf(service: ServiceState, outputs: readonly OutputKind[]): 
 
 export interface RefusedPlan {
   readonly unit: Unit;
-  /** null = it starts over: while it waited it ceased to be ours to plan, or its objects have to be read first. */
+  /** null = it starts over: it is not planned any more, or its objects have to be read first. */
   readonly failure: Failure | null;
 }
 
-/** Sends what is lined up, as far as the shards take it. Returns what no batch can carry. */
+/** Sends what is lined up, as far as the shards take it. Returns the units that no batch can carry. */
 export function flushShards(state: ControllerState, now: Now): readonly RefusedPlan[] {
   let refused: RefusedPlan[] | null = null;
   for (let index = 0; index < state.shards.length; index++) {
@@ -87,7 +87,7 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
   while (shard.view.toForget.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
-  // One at a time, and the first that may go. If none may, none holds up the others.
+  // Suspects go one at a time. The first that may go goes, and if none may, they hold up no other service.
   const suspect = shard.suspects.findIndex((service) => !mustWait(service));
   if (suspect >= 0) {
     if (shard.inFlight.size === 0) postBatch(state, index, shard.suspects.splice(suspect, 1), refused, now);
@@ -96,7 +96,7 @@ function flushShard(state: ControllerState, index: number, shard: ShardState, re
   while (shard.queued.length > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX && !aloneInFlight(shard)) {
     const before = shard.queued.length;
     shard.queued = postBatch(state, index, shard.queued, refused, now);
-    // All that is left waits for answers.
+    // All services that are left wait for answers.
     if (shard.queued.length === before) return;
   }
 }
@@ -107,15 +107,15 @@ function aloneInFlight(shard: ShardState): boolean {
 }
 
 /**
- * Whether the service's entry must wait. A full snapshot does not go out while a write of the service is under way, or
- * a plan that will lead to one: the planner could not tell what an ack belongs to (docs/spec/protocols.md "What a
- * planner knows").
+ * Whether the entry of the service must wait. A full snapshot waits while a write of the service is under way, or a
+ * plan that may lead to one. Otherwise the planner could not tell to which objects an ack belongs
+ * (docs/spec/protocols.md "What a planner knows").
  */
 function mustWait({ view, units }: ServiceState): boolean {
   return isSnapshotDue(view) && (view.planning.length > 0 || units.some(awaitsAcks));
 }
 
-/** Posts as many of the services as fit in a batch and returns the rest. */
+/** Posts as many of the services as fit in a batch. Returns the others. */
 function postBatch(
   state: ControllerState,
   index: number,
@@ -153,7 +153,7 @@ function postBatch(
       continue;
     }
     if (entries.length > 0 && bytes + entryBytes > maxBatchBytes) {
-      // The batch is full, and those that follow keep their order.
+      // The batch is full. The services that follow keep their order.
       bytes = Infinity;
       left.push(service);
       continue;
@@ -230,10 +230,11 @@ function memberOf(state: ControllerState, pod: PodRecord): Member {
 }
 
 /**
- * News of a unit's objects wait while it syncs, except for entries that plan from these objects: a planner is told
- * nothing about an object while it waits for the ack of a write to it. One unit writes the Endpoints object, or others
- * read it. The writer may still have to end. A reader begins with a full snapshot, which waits until nothing of the
- * writer's is under way.
+ * The outputs whose news must wait. A planner is told nothing of an object while it waits for the ack of a write to it.
+ * So news of a unit's objects wait while the unit syncs. An entry that plans from these objects is told of them all the
+ * same. For slices, such an entry belongs to the unit that writes them. The Endpoints object may be read by another
+ * unit while its writer still ends. But a reader begins with a full snapshot, and that waits until nothing of the
+ * writer is under way.
  */
 function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
   const isToldOf = (kind: OutputKind): boolean =>
@@ -243,13 +244,16 @@ function silentOutputs({ view: { asked }, units }: ServiceState): readonly Outpu
     .map(({ controller }) => controller.kind);
 }
 
-/** Nothing is planned of the service any more. The planner forgets it, and its objects are read should that change. */
+/**
+ * Nothing of the service is planned any more. The planner forgets it. If it is planned again, its objects are read
+ * first.
+ */
 export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
   const { view } = state.shards[service.shard]!;
   forgetService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
 }
 
-/** What the planner has of the service is lost, or of no use: a full snapshot is next. */
+/** What the planner has of the service is lost or useless: the next entry is a full snapshot. */
 export function beginAnew(state: ControllerState, service: ServiceState): void {
   const { view } = state.shards[service.shard]!;
   dismissService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
@@ -259,7 +263,7 @@ export interface PlannedService extends Asked {
   readonly result: ServiceResult;
 }
 
-/** Takes the results of a batch; none when the batch is not awaited any more. */
+/** Takes the results of a batch. None if the batch is not awaited any more. */
 export function onShardPlanned(
   state: ControllerState,
   index: number,
@@ -268,7 +272,7 @@ export function onShardPlanned(
   now: Now,
 ): readonly PlannedService[] {
   const inFlight = state.shards[index]!.inFlight.get(batch);
-  // An answer that crossed the loss of its shard.
+  // The answer was under way when its shard was lost.
   if (inFlight === undefined) return [];
   const { entries } = inFlight;
   state.shards[index]!.inFlight.delete(batch);
@@ -284,7 +288,7 @@ export function onShardPlanned(
   });
 }
 
-/** The batch as a whole could not be read. */
+/** The result of each service when the batch itself could not be read. */
 function failedResult(service: ServiceState, error: string): ServiceResult {
   return {
     service: keyOf(service),
@@ -297,15 +301,13 @@ function failedResult(service: ServiceState, error: string): ServiceResult {
 }
 
 export interface LostPlans {
-  /**
-   * Services that are planned again from the start: the objects are read where needed, then a full snapshot goes out.
-   */
+  /** Units that start over: their objects are read where needed, then a full snapshot goes out. */
   readonly again: readonly Unit[];
-  /** Died twice: quarantined. */
+  /** Units whose service has ended its thread so often that it is quarantined. */
   readonly poisoned: readonly { readonly unit: Unit; readonly failure: Failure }[];
 }
 
-/** All state of the shard is gone. Returns what was lined up or under way. */
+/** Takes the loss of a shard with all its state. Returns what was lined up or under way. */
 export function onShardLost(
   state: ControllerState,
   index: number,
@@ -351,7 +353,9 @@ export function onShardLost(
   return { again, poisoned };
 }
 
-/** Ends a shard that has not answered a batch within the deadline. Returns when to look again; Infinity = not. */
+/**
+ * Ends a shard that has not answered a batch within its deadline. Returns when to look again; Infinity = not at all.
+ */
 export function checkShardDeadlines(state: ControllerState, now: Now): number {
   let nextMs = Infinity;
   for (let index = 0; index < state.shards.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. It holds a slot of
- * its controller's work queue from `startSync` to `finish`. Every path ends in `finish`.
+ * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. The sync holds a
+ * slot of its controller's work queue from `startSync` to `finish`. Every path ends in `finish`.
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
@@ -42,18 +42,18 @@ import type { Ack, OutputKind, Plan, PlannedWrite, ServiceResult } from '../../s
 
 /** Slices are merged, step by step, in a service that has been quiet for this long. */
 const COMPACT_AFTER_MS = 10_000;
-/** After so many failures in a row a service is announced as stuck, if its class does not say so at once. */
+/** After so many failures in a row a service is called stuck, unless the class of its error says so at once. */
 const STUCK_FAILURES = 6;
 /**
- * A service that changes is tried again at once, even while it backs off. But it is not tried sooner than this after a
- * failure that costs others something: a thread, or a token for a write that will be refused. Nor is it tried before
- * the server's Retry-After.
+ * A service that changes is tried again at once, even while it backs off. Two things are waited for all the same: the
+ * server's Retry-After, and this time after a failure that costs others something. Such a failure costs a thread, or a
+ * token for a write that will be refused.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 const NO_BODY = new Uint8Array(0);
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
-/** Takes a unit that its queue has handed out. It is planned, cleaned up, forgotten, or put off while it must wait. */
+/** Takes a unit that its queue has handed out. The unit is planned or cleaned up, or put off if it must wait. */
 export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
   const { controller } = unit;
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
@@ -94,13 +94,13 @@ function shadowOf({ controller, service, changedAtMs }: Unit): Shadow {
 }
 
 /**
- * Plans the unit, after a look at its objects where only the server knows what it holds. A plan that starts over begins
+ * Plans the unit. Objects are read first where only the server can tell what it holds. A plan that starts over begins
  * here too.
  */
 export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
   const sync = unit.sync!;
   if (!isWanted(unit)) {
-    // Whatever made it so has queued it.
+    // The change that made it so has queued the unit again.
     finish(state, unit, now);
     return;
   }
@@ -126,14 +126,14 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const { endpoints } = service;
   const before = endpoints.record;
   const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
-  // The watch will bring no news of what is known already.
+  // The watch will tell this version too, but it is known by then: its readers are told now.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews) {
     tellReaders(state, service, unit, now);
     noteLeftovers(state, service, now);
   }
   endpoints.inFlight--;
-  // The answer to another read may be older still.
+  // Another read may be under way, whose answer may be older still.
   if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
@@ -154,7 +154,7 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   else finish(state, unit, now);
 }
 
-/** Takes the planner's answer, for each unit that had asked. */
+/** Takes the answer of the planner for each unit that had asked. */
 export function onPlanned(
   state: ControllerState,
   service: ServiceState,
@@ -164,13 +164,14 @@ export function onPlanned(
 ): void {
   const units = unitsOf(service, asked);
   const { error, needFull, plans, failures, problems } = result;
-  // The planner has dropped the service, or what it has of it is not what it was told.
+  // The planner has dropped the service, or has another state of it than it was told.
   if (needFull || error !== null) beginAnew(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
   for (const { sync } of units) sync?.shadow?.problems.push(...problems);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
   const waiting = new Set(units);
-  // Slices before the Endpoints object: most proxies follow slices (docs/spec/protocols.md "Order of writes").
+  // Slices go before the Endpoints object, because most proxies follow slices (docs/spec/protocols.md "Order of
+  // writes").
   for (const plan of plans) {
     const { kind } = plan.facts;
     const unit = unitOf(kind);
@@ -183,13 +184,13 @@ export function onPlanned(
     fail(state, unit, { class: 'invalid', message, retryAfterMs: -1 }, now);
   }
   for (const unit of waiting) {
-    // Nothing was planned of the whole service.
+    // The planner has planned nothing of the service.
     if (error === null) beginPlan(state, unit, now);
     else fail(state, unit, { class: 'invalid', message: `planning failed: ${error}`, retryAfterMs: -1 }, now);
   }
 }
 
-/** Queues the writes of phase 1. Those of later phases wait until all before are applied. */
+/** Queues the writes of phase 1. The writes of a later phase wait until all before them are applied. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
@@ -238,7 +239,7 @@ function openWrite(
   queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
-/** Queues the writes of the next phase, or takes back all that is left once a write has failed. */
+/** Queues the writes of the next phase. After a failure it takes back all that are left. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
   const { failure } = unit.sync!;
   const { later } = stage;
@@ -255,7 +256,7 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
   noteOutcome(service.view, kind, name, ack, hasObjects(service, kind));
 }
 
-/** Takes the answer to a write, or that it was withdrawn. */
+/** Takes the answer to a write, or notes that the write was withdrawn. */
 export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
   const { unit, object, write } = queued;
   const { service, sync } = unit;
@@ -275,15 +276,16 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (undone) {
     undoneWrite(state, object, now);
   } else if (outcome.result === 'applied') {
-    // Nothing is left to know after a delete.
+    // A delete leaves no object to look at.
     ownWrite(state, object, outcome.applied, write.body, now);
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   if (outcome.applied !== null && !undone) compareLabels(state, object, write.body, outcome.applied, now);
-  // Its echo is no news. No Service without a selector was known to have Endpoints before.
+  // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
+  // selector, and they did not know of the object.
   if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
-  // The namespace goes away, and takes the objects with it.
+  // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(object);
   if (outcome.isOutrun) noteOutrun(state, object);
@@ -299,8 +301,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
 }
 
 /**
- * Notes the version of an applied write. If it is of the past, history went back, and only a list tells what else is
- * different there.
+ * Notes the version of an applied write. If it is below one that was reached before, history went back, and only a list
+ * tells what else has changed.
  */
 function noteApplied(
   state: ControllerState,
@@ -323,7 +325,7 @@ function soonest(a: Failure | null, b: Failure): Failure {
   return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
 }
 
-/** The planner is told what became of the write, even if another planner had asked for it. */
+/** Tells the planner what became of the write, even if a planner before it had planned it. */
 function ack(unit: Unit, { id, name }: PlannedWrite, { result, applied }: WriteOutcome): void {
   const { service, controller } = unit;
   const { kind } = controller;
@@ -335,13 +337,16 @@ function ack(unit: Unit, { id, name }: PlannedWrite, { result, applied }: WriteO
 
 const NOTHING_APPLIED = { uid: '', resourceVersion: '' };
 
-/** Ends a sync that got no further. */
+/** Ends a sync that cannot go on. */
 export function fail(state: ControllerState, unit: Unit, failure: Failure, now: Now): void {
   unit.sync!.failure = failure;
   finish(state, unit, now);
 }
 
-/** Gives the slot back. A failed sync is tried again by the back-off of its class, and never dropped. */
+/**
+ * Ends a sync and gives its slot back. A failed unit is tried again after the back-off of its class. It is never
+ * dropped.
+ */
 export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   const sync = unit.sync!;
@@ -392,15 +397,13 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
 }
 
-/**
- * There is nothing to plan for the unit, or no more. What it has written is cleaned up or left alone, as upstream does.
- */
+/** The unit has nothing to plan. The objects that it has written are cleaned up or left alone, as upstream does. */
 function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   forgetFacts(state, unit);
   forgetFight(unit);
   if (!service.units.some(isWanted)) forgetInPlanner(state, service);
-  // The planner is not told of slices that are gone either.
+  // The planner does not know the service, so it needs no news of its slices.
   if (!isInPlanner(service.view)) forgetSlices(state, unit);
   const fate = fateOfObjects(unit);
   switch (controller.writes) {
@@ -424,7 +427,7 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   }
 }
 
-/** Deletes what nobody plans any more. No planner waits for an ack of it. */
+/** Deletes objects that no unit plans any more. No planner waits for an ack of these deletes. */
 function remove(state: ControllerState, unit: Unit, records: readonly OutputRecord[], now: Now): void {
   const stage: StageOf<'deleting'> = { name: 'deleting', open: 0 };
   unit.sync!.stage = stage;
@@ -439,14 +442,12 @@ function recordsOf({ slices }: Unit): OutputRecord[] {
   return [...(slices?.values() ?? [])].flatMap(({ record }) => record ?? []);
 }
 
-/** What others have made stays. */
+/** The record of the Endpoints object, if this controller wrote it; else null: objects of others stay. */
 function ownRecordOf({ endpoints: { record } }: ServiceState): OutputRecord[] {
   return record !== null && isOwnEndpoints(record) ? [record] : [];
 }
 
-/**
- * Takes an Endpoints object without a Service. It is deleted only if upstream's label marks it as this controller's.
- */
+/** Takes an Endpoints object without a Service. It is deleted only if it carries upstream's managed-by label. */
 function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
@@ -475,13 +476,13 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
   });
 }
 
-/** Takes the server's word on whether the Service of an orphan exists. The orphan is deleted only if it does not. */
+/** Takes the server's answer whether the Service of an orphan exists. The orphan is deleted only if it does not. */
 export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
   const isAnswer = event.type === 'response' && isApiAnswer(event.contentType, event.body);
   if (isAnswer && event.status === 200) {
-    // There is a Service: the cache will show it and queue it.
+    // The Service exists. The cache will show it and queue the unit.
     finish(state, unit, now);
   } else if (isAnswer && isNotFound(event.contentType, event.status, event.body)) {
     if (service.record !== null || record === null) {
@@ -494,23 +495,23 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/** It has lost its reason while it waited, or a shadow has planned it. */
+/** Whether a write that waits is not to be sent: it is not wanted any more, or this process is a shadow. */
 export function isMoot(queued: QueuedWrite): boolean {
   return queued.unit.sync?.shadow != null || hasLostReason(queued);
 }
 
-/** Whether a deletion that waits for its token has lost its reason: the objects are planned again, or are to stay. */
+/** Whether a delete that waits is not wanted any more: its objects are planned again, or are to stay. */
 function hasLostReason({ unit, write }: QueuedWrite): boolean {
   return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
 }
 
-/** Withdraws what was planned but not sent, and will not be. */
+/** Withdraws a write that will not be sent. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
   if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
   onWriteDone(state, queued, NOT_SENT, now);
 }
 
-/** Withdraws all that waits, at the end of a drain. */
+/** Withdraws all writes that wait, at the end of a drain. */
 export function withdrawAll(state: ControllerState, now: Now): void {
   for (const queued of takeBackWrites(state.writes)) withdraw(state, queued, now);
 }

@@ -1,7 +1,7 @@
 /**
- * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`), as a virtual schedule: it keeps the
- * time at which the bucket would be full again, not a count that has to be topped up. So `tryTakeToken` succeeds at
- * exactly the time that `nextTokenMs` gives, without rounding.
+ * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`). It is a virtual schedule: it keeps the
+ * time at which the bucket would be full again, and no count. So `tryTakeToken` succeeds at exactly the time that
+ * `nextTokenMs` gives, without rounding.
  */
 
 export interface TokenBucket {
@@ -10,7 +10,7 @@ export interface TokenBucket {
   readonly burst: number;
   /** When the bucket is full again. */
   fullAtMs: number;
-  /** No token is given before this time: the server has said Retry-After. */
+  /** No token is given before this time, because of a Retry-After. */
   pausedUntilMs: number;
 }
 
@@ -30,23 +30,23 @@ export function tryTakeToken(bucket: TokenBucket, nowMs: number): boolean {
   return true;
 }
 
-/** The earliest time at which a token can be taken; a time in the past when there is one now. */
+/** The earliest time at which a token can be taken. It is in the past when there is a token now. */
 export function nextTokenMs(bucket: TokenBucket): number {
   return Math.max(bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs, bucket.pausedUntilMs);
 }
 
-/** Tokens in the bucket, fractions included, regardless of a pause. */
+/** Tokens in the bucket, with fractions. A pause does not count. */
 export function tokensAt(bucket: TokenBucket, nowMs: number): number {
   if (bucket.intervalMs === 0 || bucket.fullAtMs <= nowMs) return bucket.burst;
   return bucket.burst - (bucket.fullAtMs - nowMs) / bucket.intervalMs;
 }
 
-/** How much of the bucket is used, 0 to 1: the metric endpoint_controller_rate_limiter_use. */
+/** The used share of the bucket, 0 to 1: the metric endpoint_controller_rate_limiter_use. */
 export function tokenUse(bucket: TokenBucket, nowMs: number): number {
   return Math.min(1, Math.max(0, 1 - tokensAt(bucket, nowMs) / bucket.burst));
 }
 
-/** The server has said Retry-After: no token before `untilMs`. A pause is never shortened. */
+/** Gives no token before `untilMs`, because of a Retry-After. A pause is never shortened. */
 export function pauseTokens(bucket: TokenBucket, untilMs: number): void {
   bucket.pausedUntilMs = Math.max(bucket.pausedUntilMs, untilMs);
 }

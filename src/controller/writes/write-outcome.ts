@@ -11,25 +11,25 @@ import type { Interner } from '../../lib/interner.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import type { Ack, PlannedWrite } from '../../shard/protocol.ts';
 
-/** What an answer to a write means. */
+/** The meaning of an answer to a write. */
 export interface WriteOutcome {
   readonly result: Ack['result'];
-  /** The object after an applied write; null = there is none (not applied, or a delete). */
+  /** The object after the write; null = there is none, because the write was not applied or was a delete. */
   readonly applied: OutputRecord | null;
-  /** The server may hold something that nobody has told us. */
+  /** The server may hold something that it has not told. */
   readonly uncertain: boolean;
-  /** 409: somebody else has written the object since. */
+  /** 409: another writer has changed the object since. */
   readonly isOutrun: boolean;
-  /** It is a success, but not to be read. */
+  /** The write succeeded, but its answer cannot be read. */
   readonly isUndecodable: boolean;
   readonly failure: Failure | null;
-  /** The failure is no news for an operator, so there is no event. */
+  /** The failure settles itself, so it is not told in an Event object. */
   readonly silent: boolean;
 }
 
 /**
- * The answer to a delete has no version. If a list was asked for meanwhile, the answer may be of the history before
- * that list, in which the object was there again; or the list has seen the object before the delete was done.
+ * A delete whose answer proves nothing, because it has no version and a list was asked for meanwhile. The delete may
+ * have been done before a restore from a backup that brought the object back, or the list may be older than the delete.
  */
 const OVERTAKEN: WriteOutcome = {
   result: 'unknown',
@@ -50,7 +50,7 @@ const APPLIED: WriteOutcome = {
   silent: true,
 };
 
-/** Of a write that was withdrawn. */
+/** The outcome of a write that was withdrawn. */
 export const NOT_SENT: WriteOutcome = { ...APPLIED, result: 'not-sent' };
 
 /**
@@ -81,7 +81,7 @@ export function outcomeOf(
     }
   }
   const { failure, uncertain, silent } = classify(event, write.verb === 'create');
-  // A create that finds its name taken has done nothing. If the object is not ours it must not be tried again.
+  // A create whose name is taken has changed nothing. If the object is not ours, the create must not be repeated.
   const isOutrun = event.type === 'response' && event.status === 409;
   const isTaken = write.verb === 'create' && isOutrun;
   const result = uncertain && !isTaken ? 'unknown' : 'refused';
@@ -89,14 +89,14 @@ export function outcomeOf(
 }
 
 interface Verdict {
-  /** null = nothing is wrong with the service: it is a create in a namespace that goes away. */
+  /** null = the service is fine: the namespace of the create is being deleted. */
   readonly failure: Failure | null;
-  /** The write may have been applied, or the object is not what we think. It is read before the next plan. */
+  /** The write may have been applied, or the object is not as it was known. It is read before the next plan. */
   readonly uncertain: boolean;
   readonly silent: boolean;
 }
 
-/** What an answer that is no success means for a sync. */
+/** What an answer other than a success means for a sync. */
 export function classify(event: TransportEvent, isCreate = false): Verdict {
   if (event.type === 'failure') {
     const { kind, message } = event;
@@ -113,10 +113,10 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
   });
   switch (event.status) {
     case 409:
-      // Somebody was faster, or our view of the object is behind. The GET that follows tells.
+      // Another writer was faster, or the known version is old. The read before the next plan will show it.
       return failed('conflict', true, true);
     case 404:
-      // The namespace of a create is missing, or the object of an update.
+      // For a create the namespace does not exist, for an update the object.
       return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
     case 403:
       if (isCreate && isNamespaceTerminating(status)) return { failure: null, uncertain: false, silent: true };
@@ -134,7 +134,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       return failed('server', false, false);
     default:
       if (event.status >= 500 && isTooLarge(status)) return failed('invalid', false, false);
-      // A 503 comes before anything is done. A bare 500 or a 504 may come after.
+      // A 503 comes before anything is done. A bare 500 or a 504 may come afterwards.
       return failed('server', event.status !== 503, false);
   }
 }

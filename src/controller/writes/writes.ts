@@ -1,7 +1,7 @@
 /**
  * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what
- * each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The concurrent syncs
- * bound the queue.
+ * each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The number of concurrent
+ * syncs bounds the queue.
  */
 import type { Now } from '../event.ts';
 import { reachedVersion, type Reached } from '../reflectors/history.ts';
@@ -35,13 +35,13 @@ export interface QueuedWrite {
   readonly write: PlannedWrite;
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
-  /** -1 = it waits. */
+  /** Monotonic ms; -1 = it was not sent yet. */
   sentAtMs: number;
-  /** The version of the resource that had been reached when it was sent. */
+  /** The version that its resource had reached when the write was sent. */
   reachedBefore: string;
 }
 
-/** Writes that wait, how many are under way, and what holds them back. */
+/** The writes that wait, how many are under way, and what holds them back. */
 export interface Writes {
   fresh: QueuedWrite[];
   chore: QueuedWrite[];
@@ -57,19 +57,19 @@ export interface WritePurpose {
   readonly queued: QueuedWrite;
 }
 
-/** What writes are given beside their own state. */
+/** The outside of writes. */
 export interface WriteHands {
   readonly outbox: Outbox<WritePurpose>;
   readonly interner: Interner;
   readonly metrics: Pick<Instruments, 'rateLimiter' | 'conflicts' | 'decodeErrors'>;
   /** `--max-writes-in-flight`. */
   readonly inFlightMax: number;
-  /** The write has lost its reason while it waited, or a shadow has planned it: it is not sent, but withdrawn. */
+  /** The write is not wanted any more, or this process is a shadow: it is withdrawn and not sent. */
   isMoot(queued: QueuedWrite): boolean;
   withdraw(queued: QueuedWrite, now: Now): void;
-  /** What has been reached of the resource of the object; undefined = nobody watches it. */
+  /** The versions that the object's resource has reached; undefined = nothing watches that resource. */
   reachedOf(object: ObjectState): Reached | undefined;
-  /** What keeps a write from being sent, or done, when another process may write. */
+  /** The time after which a write must not be sent or done, because another process may be the leader. */
   fence(): { readonly notAfter?: Deadline; readonly query: string };
 }
 
@@ -90,8 +90,8 @@ export function queueWrite(writes: Writes, queued: QueuedWrite): void {
 }
 
 /**
- * Sends what the bucket, the bound and the API server allow. Returns when the next write may go; Infinity = none waits
- * for a time. A write that is `isMoot` by then goes to `withdraw` instead.
+ * Sends the writes that the token bucket, the bound and the API server allow. Returns when the next one may be sent;
+ * Infinity = none waits for a time. A write that has become moot goes to `withdraw` instead.
  */
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
@@ -147,7 +147,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   );
 }
 
-/** The path: creates go to the collection, all others to the object. */
+/** The path of the request: the collection for a create, else the object. */
 function pathOf({ unit, object, write }: QueuedWrite): string {
   const { namespace } = unit.service;
   if (object.unit === null) {
@@ -162,7 +162,7 @@ function deleteOptions(write: PlannedWrite): Uint8Array {
   return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }), 'utf8');
 }
 
-/** Takes the answer to a write: counts it, pauses all writes where the server asks for that, and says what it means. */
+/** Takes the answer to a write. Counts it, pauses all writes if the server asks for that, and says what it means. */
 export function onWriteAnswered(
   writes: Writes,
   hands: WriteHands,
@@ -195,7 +195,7 @@ export function onWriteAnswered(
   return outcome;
 }
 
-/** A list was asked for since it was sent. */
+/** Whether a list of the resource was asked for after the write was sent. */
 function isOvertaken(hands: WriteHands, { object, sentAtMs }: QueuedWrite): boolean {
   return (hands.reachedOf(object)?.askedAtMs ?? -Infinity) >= sentAtMs;
 }
