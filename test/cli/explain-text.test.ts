@@ -355,6 +355,23 @@ test('an address that is not mirrored says by which rule', () => {
   );
 });
 
+test('what Endpoints list now is told beside what they should', () => {
+  const pods = ['a', 'b', 'c'].map((name) => makePod(name));
+  const at = (name: string): object => ({ ip: '10.0.0.1', targetRef: { kind: 'Pod', name } });
+  const object = { metadata: { name: 'web' }, subsets: [{ addresses: [at('a')], notReadyAddresses: [at('b')] }] };
+  const endpoints = { record: null, object } as unknown as Seen['endpoints'];
+  const seen: Seen = { service: makeService(), pods, zones: new Map(), shares: null, endpoints, slices: [] };
+  const { pods: explained } = explainService(seen, EXPLAIN_CONFIG);
+  assert.deepEqual(
+    explained.map(({ pod, endpoints: { listed } }) => [pod, listed]),
+    [
+      ['ns/a', 'ready'],
+      ['ns/b', 'not-ready'],
+      ['ns/c', 'left-out'],
+    ],
+  );
+});
+
 test('names and labels of strangers cannot steer a terminal', () => {
   const pod = makePod('p', { labels: { app: '\u001B[2J\u202E' }, phase: 'Run\u009Bning', nodeName: '\u0007' });
   const service = makeService();

@@ -322,7 +322,14 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     for (const name of ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring']) {
       assert.ok(lines.includes(`workqueue_depth{name="${name}"} 0`), name);
     }
-    assert.ok(lines.some((line) => line.startsWith('endpoint_slice_controller_rate_limiter_use ')));
-    assert.ok(lines.some((line) => line.startsWith('endpoint_slice_mirroring_controller_rate_limiter_use ')));
+  });
+
+  it('tell under upstream’s names how much of the one token bucket is used', () => {
+    const sim = slicesMorning();
+    edit(sim, `${SERVICES}/web`, { labels: { version: '2' } });
+    sim.run(10);
+    const used = metric(sim, 'endpoint_slice_controller_rate_limiter_use');
+    assert.ok(used > 0 && used <= 1, String(used));
+    assert.equal(metric(sim, 'endpoint_slice_mirroring_controller_rate_limiter_use'), used);
   });
 });

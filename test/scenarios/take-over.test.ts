@@ -16,7 +16,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
-import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { createNode, edit, ENDPOINTS, SERVICES } from '../support/sim-objects.ts';
 import { eventsOf, metric } from '../support/sim-reports.ts';
 import { seeds } from '../support/runs.ts';
 import { NO_FAULTS } from '../../src/apiserver/faults.ts';
@@ -130,6 +130,27 @@ describe('while the manager writes, endpointd', () => {
     assert.deepEqual(new Set(lines(endpointd, WAITS).slice(1)), new Set([`${WAITS}: nothing is due, so it waits on`]));
   });
 
+  it('says when its own caches are not up to date', () => {
+    const { manager, endpointd } = world();
+    endpointd.refuse = ({ path }) => (path.includes('/pods') ? 503 : 0);
+    endpointd.cutWatches();
+    manager.run(125_000);
+    const told = lines(endpointd, WAITS);
+    assert.equal(told.at(-1), `${WAITS}: its caches are not up to date`);
+  });
+
+  it('forgets what was due for a Service that is deleted', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(10_000);
+    assert.ok(metric(endpointd, 'endpointd_take_over_longest_due_seconds') > 9);
+    manager.request('DELETE', `${SERVICES}/web`);
+    manager.run(60_000);
+    assert.equal(metric(endpointd, 'endpointd_take_over_longest_due_seconds'), 0);
+    assert.equal(hasBegun(endpointd), false);
+  });
+
   it('warns when the manager leaves some controllers on, and says which', () => {
     const { manager, endpointd } = world();
     setReady(manager, 'api', false);
@@ -207,6 +228,9 @@ describe('endpointd begins', () => {
     assert.deepEqual(endpointsTable(manager), NOT_READY);
     assert.equal(lease(manager).annotations['endpointd/took-over-from'], MANAGER);
     assert.equal(hasBegun(endpointd), true);
+    const decided = endpointd.logLines.find(({ message }) => message.startsWith('Takes over'));
+    const { manager: from, controller, service, dueFor } = decided!.fields;
+    assert.deepEqual([from, controller, service, dueFor], [MANAGER, 'endpointslice', 'default/web', '33s']);
     assert.deepEqual(
       eventsOf(manager).filter((line) => line.startsWith('Lease')),
       [
