@@ -211,7 +211,9 @@ function cells({ wrongSoon, rightMs }: Outcome): string {
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 const names = Object.keys(CONTROLLERS);
-console.log(`| trouble | ${names.map((name) => `${name}: wrong after ${SOON_MS / 1000} s | all right after`).join(' | ')} |`);
+console.log(
+  `| trouble | ${names.map((name) => `${name}: wrong after ${SOON_MS / 1000} s | all right after`).join(' | ')} |`,
+);
 console.log(`| --- |${' --- | --- |'.repeat(names.length)}`);
 for (const trouble of TROUBLES.filter(({ name }) => name.includes(values.only))) {
   const outcomes = await Promise.all(Object.values(CONTROLLERS).map((start) => play(trouble, start)));
