@@ -38,11 +38,28 @@ export async function closedLoop<T>(
   await Promise.all(Array.from({ length: flight }, lane));
 }
 
+export interface Flip<T> {
+  readonly pod: T;
+  readonly ready: boolean;
+}
+
 /**
- * Ready pods turn unready one after the other, at `rate` a second, and each ready again half a second's worth of other pods
- * later: at the end all are as before.
- * @param count even
+ * Ready pods turn unready one after the other, and each ready again `lag` other pods later, sooner where pods are few: at the
+ * end all are as before.
+ * @param count even; one half turns pods unready
  */
+export function flipPlan<T>(pods: readonly T[], count: number, lag: number): Flip<T>[] {
+  const half = count / 2;
+  const behind = Math.max(1, Math.min(half >>> 1, pods.length >>> 1, lag));
+  const plan: Flip<T>[] = [];
+  for (let i = 0; i < half + behind; i++) {
+    if (i < half) plan.push({ pod: pods[i % pods.length]!, ready: false });
+    if (i >= behind) plan.push({ pod: pods[(i - behind) % pods.length]!, ready: true });
+  }
+  return plan;
+}
+
+/** Flips at a rate that is kept, whatever becomes of them. */
 export async function flips(
   stage: Stage,
   pods: readonly PodModel[],
@@ -50,14 +67,7 @@ export async function flips(
   rate: number,
   isolated = false,
 ): Promise<void> {
-  const lag = Math.max(1, Math.min(Math.floor(count / 4), Math.round(rate * FLIP_BACK_SECONDS)));
-  // Unready ones at even places, and `lag` pairs later the same ones back.
-  const plan: { readonly pod: PodModel; readonly ready: boolean }[] = [];
-  const half = count / 2;
-  for (let i = 0; i < half + lag; i++) {
-    if (i < half) plan.push({ pod: pods[i % pods.length]!, ready: false });
-    if (i >= lag) plan.push({ pod: pods[(i - lag) % pods.length]!, ready: true });
-  }
+  const plan = flipPlan(pods, count, Math.round(rate * FLIP_BACK_SECONDS));
   await openLoop(plan.length, rate, (i, dueMs) => stage.turn(plan[i]!.pod, plan[i]!.ready, dueMs, isolated));
 }
 

@@ -7,12 +7,12 @@ import type { KubeObject } from '../../src/kube/types.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { CLUSTER_EPOCH_SECONDS } from '../../src/workload/objects.ts';
 
-/** What the server adds to a created object; `revision` makes it one of a kind. */
-export function stored(object: KubeObject, revision: number): KubeObject {
+/** What the server adds to a created object; `revision` makes it one of a kind, `version` is that of its last change. */
+export function stored(object: KubeObject, revision: number, version = revision): KubeObject {
   const metadata = {
     ...object.metadata,
     uid: uidOf(revision),
-    resourceVersion: String(revision),
+    resourceVersion: String(version),
     creationTimestamp: formatTime(CLUSTER_EPOCH_SECONDS),
   };
   return { ...object, metadata };
@@ -30,8 +30,8 @@ export function storedPodSource(pod: KubeObject, revision: number): ObjectSource
 }
 
 /** The message alone. The project's codec leaves managedFields out, so they are put in here. */
-export function storedPodBytes(pod: KubeObject, revision: number): Uint8Array {
-  const object = stored(pod, revision);
+export function storedPodBytes(pod: KubeObject, revision: number, version = revision): Uint8Array {
+  const object = stored(pod, revision, version);
   const message = messageOf('v1', 'Pod')!;
   const part = (number: number, value: unknown): Buffer =>
     Buffer.from(encodeMessage(message.byNumber[number]!.message!, value as object));
@@ -57,7 +57,7 @@ function storedSource(kind: string, object: KubeObject, revision: number): Objec
   return { encoding: 'protobuf', kind, apiVersion: 'v1', bytes };
 }
 
-function uidOf(revision: number): string {
+export function uidOf(revision: number): string {
   const prng = createPrng(revision);
   const hex = Array.from({ length: 4 }, () => nextUint32(prng).toString(16).padStart(8, '0')).join('');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;

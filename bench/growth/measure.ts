@@ -1,0 +1,170 @@
+/** One point of growth: a controller as a process on a replay of the cluster, its start, and flips one at a time. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { kubeconfigFor } from '../../src/node/apiserver-http.ts';
+import { percentile } from '../../src/lib/percentile.ts';
+import { startController } from '../../src/testbed/controller-process.ts';
+import { kubeBinaries } from '../../test/e2e/binaries.ts';
+import { startControllerManager } from '../../test/e2e/cluster.ts';
+import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
+import type { Point } from './axes.ts';
+import type { GrowthRun } from './flatness.ts';
+import type { FlipResult } from './flipper.ts';
+import type { Order, Report } from './replay-process.ts';
+
+export interface GrowthPeer {
+  readonly name: string;
+  readonly start: (kubeconfigPath: string, directory: string) => Promise<RunningPeer>;
+}
+
+interface RunningPeer {
+  readonly pid: number;
+  /** Rejects when it ends by itself. */
+  readonly failed: Promise<never>;
+  readonly stop: () => Promise<unknown>;
+}
+
+const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
+const QPS = 5000;
+const REPLAY = fileURLToPath(new URL('replay-process.ts', import.meta.url));
+/** As many kinds as the two controllers watch. */
+const WATCHED = ['pods', 'services', 'nodes', 'endpointslices'];
+const SHOWN_MS_MAX = 600_000;
+const REST_MS = 500;
+const REST_SHARE = 0.05;
+const REST_MS_MAX = 120_000;
+
+export function endpointd(program: URL): GrowthPeer {
+  const flags = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
+  return {
+    name: 'endpointd',
+    start: (kubeconfigPath) => startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program),
+  };
+}
+
+export const MANAGER: GrowthPeer = {
+  name: 'kube-controller-manager',
+  start: async (kubeconfigPath, directory) => {
+    const binaries = await kubeBinaries();
+    const manager = await startControllerManager({ kubeconfigPath, directory, binaries }, CONTROLLERS, {
+      qps: QPS,
+      burst: QPS,
+    });
+    const failed = manager.ended.then((status): never => {
+      throw new Error(`kube-controller-manager has ended with status ${status}, see ${manager.logPath}`);
+    });
+    failed.catch(() => undefined);
+    return { pid: manager.pid, failed, stop: () => manager.stop() };
+  },
+};
+
+/** @param flips even; half as many are made before those that are measured */
+export async function measurePoint(peer: GrowthPeer, point: Point, flips: number): Promise<GrowthRun> {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-growth-'));
+  const replay = startReplay();
+  let running: RunningPeer | null = null;
+  try {
+    const { url } = await replay.ask('serving', { kind: 'serve', shape: point.shape });
+    const kubeconfigPath = join(directory, 'kubeconfig');
+    writeFileSync(kubeconfigPath, kubeconfigFor(url, ''));
+    running = await peer.start(kubeconfigPath, directory);
+    const flip = async (count: number, seed: number): Promise<FlipResult> =>
+      (await Promise.race([replay.ask('flipped', { kind: 'flip', count, seed }), running!.failed])).result;
+    await Promise.race([replay.shown(), running.failed]);
+    // The first is answered when what was shown has been taken in.
+    const first = await flip(2, 1);
+    await rests(running.pid);
+    const startCpu = cpuSecondsOf(running.pid);
+    const warm = await flip(2 * Math.ceil(flips / 4), 2);
+    await rests(running.pid);
+    const before = cpuSecondsOf(running.pid);
+    const result = await flip(flips, 3);
+    const after = usageOf(running.pid);
+    return {
+      ...point,
+      peer: peer.name,
+      cpuAFlip: ((after.cpuSeconds - before) / result.flips) * 1000,
+      bytesAFlip: result.bytes / result.flips,
+      writesAFlip: result.writes / result.flips,
+      p50: percentile(result.samples.slices, 0.5),
+      p99: percentile(result.samples.slices, 0.99),
+      startCpu,
+      peakMB: after.peakBytes / 1e6,
+      steadyMB: after.residentBytes / 1e6,
+      wrong: [...new Set([first, warm, result].flatMap(({ wrong }) => wrong))],
+    };
+  } finally {
+    await running?.stop();
+    await replay.stop();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+interface Replay {
+  readonly ask: <K extends Report['kind']>(answer: K, order: Order) => Promise<Extract<Report, { kind: K }>>;
+  /** Until the controller was shown all of the cluster. */
+  readonly shown: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+function startReplay(): Replay {
+  const child: ChildProcess = fork(REPLAY, { stdio: 'inherit' });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const broken = ended.then((): never => {
+    throw new Error('the replay of the cluster has ended');
+  });
+  broken.catch(() => undefined);
+  const hear = <T>(take: (report: Report) => T | undefined): Promise<T> => {
+    const heard = new Promise<T>((resolve) => {
+      const listen = (report: Report): void => {
+        const found = take(report);
+        if (found === undefined) return;
+        child.off('message', listen);
+        resolve(found);
+      };
+      child.on('message', listen);
+    });
+    return Promise.race([heard, broken]);
+  };
+  const shown = hear((report) => (report.kind === 'shown' && isAll(report.resources) ? report : undefined));
+  shown.catch(() => undefined);
+  return {
+    ask: (answer, order) => {
+      const heard = hear((report) => (isA(report, answer) ? report : undefined));
+      child.send(order);
+      return heard;
+    },
+    shown: async () => {
+      const late = sleep(SHOWN_MS_MAX, null, { ref: false });
+      if ((await Promise.race([shown, late])) !== null) return;
+      throw new Error(`the controller has not asked for all of the cluster in ${SHOWN_MS_MAX} ms`);
+    },
+    stop: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+function isA<K extends Report['kind']>(report: Report, kind: K): report is Extract<Report, { kind: K }> {
+  return report.kind === kind;
+}
+
+function isAll(resources: readonly string[]): boolean {
+  return WATCHED.every((each) => resources.includes(each));
+}
+
+/** Until it uses hardly any of a core. */
+async function rests(pid: number): Promise<void> {
+  let before = cpuSecondsOf(pid);
+  for (let ms = 0; ms < REST_MS_MAX; ms += REST_MS) {
+    await sleep(REST_MS);
+    const now = cpuSecondsOf(pid);
+    if (now - before < (REST_SHARE * REST_MS) / 1000) return;
+    before = now;
+  }
+}

@@ -1,0 +1,168 @@
+/** What growth costs, as tables and as a page. */
+import { renderPage, type Section } from '../../src/page/page.ts';
+import type { LinePlot, Series } from '../../src/page/plot.ts';
+import { median } from '../support/statistics.ts';
+import { AXES, AXIS, shapeText, type AxisName, type Point } from './axes.ts';
+import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
+
+export interface Growth {
+  readonly format: 1;
+  readonly command: string;
+  readonly commit: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  /** At each point. */
+  readonly flips: number;
+  readonly runs: readonly GrowthRun[];
+  readonly notRun: readonly Point[];
+}
+
+export interface GrowthTable {
+  readonly title: string;
+  readonly note: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const COLUMNS = [
+  'controller',
+  '',
+  'CPU a flip, ms',
+  'beyond its bytes',
+  'written a flip, kB',
+  'writes a flip',
+  'p50, ms',
+  'p99, ms',
+  'CPU of the start, s',
+  'peak, MB',
+  'at the end, MB',
+];
+
+/** One for each axis: medians over the rounds. */
+export function growthTables({ runs }: Growth): GrowthTable[] {
+  const flatness = flatnessOf(merged(runs).filter(({ peer }) => peer === 'endpointd'));
+  return AXES.flatMap((axis) => {
+    const of = merged(runs).filter((run) => run.axis === axis);
+    if (of.length === 0) return [];
+    const found = flatness.find((each) => each.axis === axis);
+    const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}: ${what}`));
+    const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
+    return [{ title: AXIS[axis].title, note, columns: COLUMNS, rows: rowsOf(of, runs) }];
+  });
+}
+
+function verdictText({ flat, worst, grows }: Flatness): string {
+  const verdict = flat ? 'flat' : 'NOT flat';
+  return `${verdict} over a factor of ${grows}: at the worst point a flip costs ${percent(worst)} beyond what its bytes explain; the mark is ${FLAT_SHARE * 100} %`;
+}
+
+function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {
+  return of.map((run) => {
+    const cost = byteCost(right(merged(all)).filter(({ peer }) => peer === run.peer));
+    return [
+      run.peer,
+      String(run.at),
+      run.cpuAFlip.toFixed(2),
+      percent(excessOf(run, cost)),
+      (run.bytesAFlip / 1000).toFixed(1),
+      run.writesAFlip.toFixed(2),
+      run.p50.toFixed(1),
+      run.p99.toFixed(1),
+      run.startCpu.toFixed(1),
+      run.peakMB.toFixed(0),
+      run.steadyMB.toFixed(0),
+    ];
+  });
+}
+
+/** One run for each point and peer: the median of each figure. */
+function merged(runs: readonly GrowthRun[]): GrowthRun[] {
+  const groups = Map.groupBy(runs, ({ axis, at, peer }) => `${axis} ${at} ${peer}`);
+  return [...groups.values()].map(mergedOf);
+}
+
+const MERGED = ['cpuAFlip', 'bytesAFlip', 'writesAFlip', 'p50', 'p99', 'startCpu', 'peakMB', 'steadyMB'] as const;
+
+/** Runs that were right have the say, if there are any. */
+function mergedOf(same: readonly GrowthRun[]): GrowthRun {
+  const counted = right(same).length > 0 ? right(same) : same;
+  const medians = MERGED.map((figure) => [figure, median(counted.map((run) => run[figure]))] as const);
+  return Object.assign({}, same[0]!, Object.fromEntries(medians), { wrong: same.flatMap(({ wrong }) => wrong) });
+}
+
+function right(runs: readonly GrowthRun[]): GrowthRun[] {
+  return runs.filter(({ wrong }) => wrong.length === 0);
+}
+
+function percent(share: number): string {
+  return `${share < 0 ? '' : '+'}${(share * 100).toFixed(0)} %`;
+}
+
+export function growthPage(growth: Growth): string {
+  const flatness = flatnessOf(merged(growth.runs).filter(({ peer }) => peer === 'endpointd'));
+  const flat = flatness.filter((each) => each.flat).length;
+  const wrong = growth.runs.some((run) => run.wrong.length > 0);
+  const { command, commit, machine, versions, startedAt, endedAt, flips } = growth;
+  const facts = { command, commit, when: `${startedAt} to ${endedAt}`, ...machine, ...versions, flips: String(flips) };
+  return renderPage({
+    title: 'What a change costs while the cluster grows',
+    headline: {
+      figure: `${flat} of ${flatness.length}`,
+      words: `axes are flat: a flip costs within ${FLAT_SHARE * 100} % of what its bytes explain`,
+      tone: wrong ? 'bad' : flat === flatness.length ? 'good' : 'unsure',
+    },
+    facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
+    notices: growth.notRun.map(({ shape }) => `Not run: ${shapeText(shape)}.`),
+    sections: growthTables(growth).map((table) => sectionOf(growth, table)),
+  });
+}
+
+function sectionOf(growth: Growth, table: GrowthTable): Section {
+  const { title, note } = table;
+  const axis = AXES.find((each) => AXIS[each].title === title)!;
+  const bad = note.includes('WRONG') || note.includes('NOT flat');
+  return { title, note, tone: bad ? 'bad' : 'plain', plots: growthPlots(growth, axis), table };
+}
+
+/** CPU, latency and memory along one axis; the first shows what the bytes alone explain too. */
+function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
+  const all = right(merged(runs));
+  const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);
+  const peers = [...new Set(of.map(({ peer }) => peer))];
+  const seriesOf = (yOf: (run: GrowthRun) => number, suffix = ''): Series[] =>
+    peers.map((peer) => ({
+      name: `${peer}${suffix}`,
+      points: of.filter((run) => run.peer === peer).map((run) => [run.at, yOf(run)] as const),
+    }));
+  const plot = (title: string, label: string, series: Series[], scale: 'linear' | 'log'): LinePlot => ({
+    kind: 'lines',
+    title,
+    x: { label: AXIS[axis].title, scale: 'log' },
+    y: { label, scale },
+    series,
+  });
+  const cost = byteCost(all.filter(({ peer }) => peer === 'endpointd'));
+  const explained: Series = {
+    name: 'by its bytes alone',
+    points: of
+      .filter(({ peer }) => peer === 'endpointd')
+      .map(({ at, bytesAFlip }) => [at, cost.ms + (cost.msAKilobyte * bytesAFlip) / 1000] as const),
+  };
+  return [
+    plot('CPU a flip', 'ms', [...seriesOf(({ cpuAFlip }) => cpuAFlip), explained], peers.length > 1 ? 'log' : 'linear'),
+    plot(
+      'from the change to the slice',
+      'ms',
+      [...seriesOf(({ p50 }) => p50, ', p50'), ...seriesOf(({ p99 }) => p99, ', p99')],
+      'log',
+    ),
+    plot(
+      'peak memory',
+      'MB',
+      seriesOf(({ peakMB }) => peakMB),
+      'log',
+    ),
+  ];
+}

@@ -1,0 +1,143 @@
+/** `bench -- growth`: what a change costs while the cluster grows. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { parseDuration } from '../../src/lib/duration.ts';
+import { machineOf, versionsOf } from '../peers/machine.ts';
+import { programOf } from '../peers/peers.ts';
+import { table } from '../support/table.ts';
+import { AXES, pointsOf, shapeText, type AxisName, type Point } from './axes.ts';
+import type { GrowthRun } from './flatness.ts';
+import { endpointd, MANAGER, measurePoint } from './measure.ts';
+import { growthPage, growthTables, type Growth } from './report.ts';
+
+const ROOT = new URL('../..', import.meta.url);
+
+const HELP = `npm run bench -- growth [pods] [size] [services] [nodes] [flags]
+Measures what a flip of a pod costs endpointd while one number of the cluster grows: a real process, on a replay of a cluster that
+nothing holds. Flips are made one at a time, so that a loaded machine changes no batch. Without a name: all four.
+
+  --pods-max=N       leave out points of more pods (1000000); one of 1,000,000 takes 5 GB and some two minutes
+  --flips=N          that are measured at each point (600)
+  --manager-max=N    kube-controller-manager beside it, at points of at most so many pods (0: not at all)
+  --rounds=N         all points so many times (1)
+  --for=DURATION     begin no point after that: 10m
+  --json=FILE        write all runs there, as data
+  --page=FILE        write the report there, as one HTML page
+  --help             this`;
+
+export interface GrowthOptions {
+  readonly axes: readonly AxisName[];
+  readonly podsMax: number;
+  readonly flips: number;
+  readonly managerMax: number;
+  readonly rounds: number;
+  readonly forMs: number;
+  readonly json: string | null;
+  readonly page: string | null;
+  readonly help: boolean;
+}
+
+/** @throws Error that says what is not allowed */
+export function parseGrowthFlags(args: readonly string[], tiny: boolean): GrowthOptions {
+  const text = { type: 'string' as const };
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'pods-max': text,
+      flips: text,
+      'manager-max': text,
+      rounds: text,
+      for: text,
+      json: text,
+      page: text,
+      help: { type: 'boolean' as const },
+    },
+  });
+  const number = (name: 'pods-max' | 'flips' | 'manager-max' | 'rounds', otherwise: number): number => {
+    const said = values[name];
+    if (said === undefined) return otherwise;
+    if (/^\d+$/.test(said)) return Number(said);
+    throw new Error(`--${name}: a number was expected, not ${JSON.stringify(said)}`);
+  };
+  const axes = positionals.map((said) => {
+    const axis = AXES.find((each) => each === said);
+    if (axis === undefined) throw new Error(`nothing called ${said} grows: there are ${AXES.join(', ')}`);
+    return axis;
+  });
+  const forMs = values.for === undefined ? Infinity : parseDuration(values.for);
+  if (forMs === null) throw new Error(`--for: a duration such as 10m was expected, not ${JSON.stringify(values.for)}`);
+  return {
+    axes: axes.length === 0 ? AXES : axes,
+    podsMax: number('pods-max', 1_000_000),
+    flips: 2 * Math.ceil(number('flips', tiny ? 8 : 600) / 2),
+    managerMax: number('manager-max', 0),
+    rounds: number('rounds', 1),
+    forMs,
+    json: values.json ?? null,
+    page: values.page ?? null,
+    help: values.help === true,
+  };
+}
+
+/** @param tiny where the flags say nothing about the size */
+export async function runGrowthBench(args: readonly string[], tiny: boolean): Promise<void> {
+  const options = parseGrowthFlags(args, tiny);
+  if (options.help) return console.log(HELP);
+  if (!tiny) execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+  const { points, leftOut } = pointsOf(options.axes, options.podsMax, tiny);
+  for (const { shape } of leftOut) say(`left out by --pods-max: ${shapeText(shape)}`);
+  const startedAt = new Date().toISOString();
+  const { runs, notRun } = await measureAll(points, options, tiny);
+  const growth: Growth = {
+    format: 1,
+    command: `npm run bench -- growth ${args.join(' ')}`.trim(),
+    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
+    machine: machineOf(),
+    versions: versionsOf(),
+    startedAt,
+    endedAt: new Date().toISOString(),
+    flips: options.flips,
+    runs,
+    notRun: [...leftOut, ...notRun],
+  };
+  for (const { title, note, columns, rows } of growthTables(growth)) {
+    console.log(`\n${title}\n${table(columns, rows)}\n${note}`);
+  }
+  if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(growth)}\n`);
+  if (options.page !== null) writeFileSync(options.page, growthPage(growth));
+  if (runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+}
+
+/** The small ones first: what takes long is what is left out where time is short. */
+async function measureAll(
+  points: readonly Point[],
+  { flips, managerMax, rounds, forMs }: GrowthOptions,
+  tiny: boolean,
+): Promise<{ runs: GrowthRun[]; notRun: Point[] }> {
+  const runs: GrowthRun[] = [];
+  const notRun: Point[] = [];
+  const fromMs = performance.now();
+  const peer = endpointd(programOf(tiny ? 'tiny' : 'full'));
+  for (let round = 0; round < rounds; round++) {
+    for (const point of points.toSorted((a, b) => a.shape.pods - b.shape.pods)) {
+      if (performance.now() - fromMs > forMs) {
+        notRun.push(point);
+        say(`no time is left for ${shapeText(point.shape)}`);
+        continue;
+      }
+      for (const each of point.shape.pods <= managerMax ? [peer, MANAGER] : [peer]) {
+        const run = await measurePoint(each, point, flips);
+        say(`${each.name}, ${shapeText(point.shape)}: ${run.cpuAFlip.toFixed(2)} ms CPU a flip`);
+        runs.push(run);
+      }
+    }
+  }
+  return { runs, notRun };
+}
+
+function say(text: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { pointsOf } from '../../bench/growth/axes.ts';
+import { flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
+import type { Growth } from '../../bench/growth/report.ts';
+import { parseGrowthFlags } from '../../bench/growth/run.ts';
+import { podFrame, podFrames } from '../../bench/growth/frames.ts';
+import {
+  endpointsAt,
+  nodeAt,
+  podOf,
+  podPartsAt,
+  podRevision,
+  serviceAt,
+  serviceCount,
+  slicesAt,
+  type Shape,
+} from '../../bench/growth/shape.ts';
+import { stored } from '../../bench/support/stored-pod.ts';
+import { bench } from './run-bench.ts';
+import { wrongObjects } from '../../src/judge/cluster-check.ts';
+
+function range<T>(length: number, at: (i: number) => T): T[] {
+  return Array.from({ length }, (_, i) => at(i));
+}
+
+describe('the cluster of the bench of growth', () => {
+  for (const shape of [
+    { pods: 60, podsPerService: 5, nodes: 7 },
+    { pods: 1200, podsPerService: 1200, nodes: 1 },
+  ] satisfies Shape[]) {
+    it(`holds what the controllers would write: ${shape.podsPerService} pods a service`, () => {
+      const services = range(serviceCount(shape), serviceAt);
+      const wrong = wrongObjects({
+        services,
+        nodes: range(shape.nodes, nodeAt),
+        pods: range(shape.pods, (i) => stored(podOf(podPartsAt(shape, i)), podRevision(i))),
+        endpoints: services.map((_, i) => endpointsAt(shape, i)),
+        slices: services.flatMap((_, i) => Array.from(slicesAt(shape, i))),
+      });
+      assert.deepEqual(wrong, []);
+    });
+  }
+
+  it('a frame made from the pattern is the frame of that pod, byte for byte', () => {
+    const shape = { pods: 1_000_000, podsPerService: 5, nodes: 50_000 };
+    const { length, put } = podFrames(shape);
+    for (const index of [0, 7, 123_456, 999_999]) {
+      const frame = Buffer.alloc(length + 3);
+      put(frame, 3, index);
+      const revision = podRevision(index);
+      assert.deepEqual(frame.subarray(3), podFrame('ADDED', podPartsAt(shape, index), revision, revision));
+    }
+  });
+});
+
+describe('the bench of growth, tiny', () => {
+  it('on a replayed cluster each flip has two writes, and all ends right', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+    const [json, page] = [join(directory, 'growth.json'), join(directory, 'growth.html')];
+    try {
+      const { status, out } = await bench('growth', 'size', `--json=${json}`, `--page=${page}`);
+      assert.equal(status, 0, out);
+      const { runs } = JSON.parse(readFileSync(json, 'utf8')) as Growth;
+      assert.deepEqual(
+        runs.map(({ at, writesAFlip, wrong }) => [at, writesAFlip, wrong]),
+        [
+          [5, 2, []],
+          [120, 2, []],
+        ],
+      );
+      // A slice of 100 endpoints and Endpoints of 120 addresses, beside five each.
+      assert.ok(runs[1]!.bytesAFlip > 8 * runs[0]!.bytesAFlip);
+      assert.match(out, /pods of a service, of 50,000 in all\n.*beyond its bytes/);
+      assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe('flatness', () => {
+  const run = (at: number, cpuAFlip: number, bytesAFlip = 3000, wrong: readonly string[] = []): GrowthRun => ({
+    axis: 'pods',
+    at,
+    shape: { pods: at, podsPerService: 5, nodes: 1 },
+    peer: 'endpointd',
+    cpuAFlip,
+    bytesAFlip,
+    writesAFlip: 2,
+    p50: 1,
+    p99: 2,
+    startCpu: 1,
+    peakMB: 100,
+    steadyMB: 100,
+    wrong,
+  });
+  const verdicts = (...runs: GrowthRun[]): boolean[] => flatnessOf(runs).map(({ flat }) => flat);
+
+  it('a flip that costs the same at each size is flat, one that costs more is not', () => {
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 0.95)), [true]);
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [false]);
+  });
+
+  it('what objects cost by their bytes does not count, what comes on top does', () => {
+    const bytes = [2e3, 2e4, 2e5, 2e5, 2e5];
+    const costs = [1.02, 1.2, 3, 3, 3];
+    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [true]);
+    costs[4] = 6;
+    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [false]);
+  });
+
+  it('a run that ended wrong has no say', () => {
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
+  });
+});
+
+describe('the flags of the bench of growth', () => {
+  it('points of more pods than are allowed are left out, and told', () => {
+    const { points, leftOut } = pointsOf(['pods'], 10_000, false);
+    assert.deepEqual(
+      points.map(({ at }) => at),
+      [1000, 10_000],
+    );
+    assert.deepEqual(
+      leftOut.map(({ at }) => at),
+      [100_000, 1_000_000],
+    );
+  });
+
+  it('what is not allowed is told with what is', () => {
+    assert.throws(() => parseGrowthFlags(['zones'], true), /nothing called zones grows: there are pods, size/);
+    assert.throws(() => parseGrowthFlags(['--flips=many'], true), /--flips: a number was expected, not "many"/);
+    assert.throws(() => parseGrowthFlags(['--for=long'], true), /--for: a duration such as 10m was expected/);
+  });
+});
