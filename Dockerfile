@@ -7,7 +7,9 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY workers workers
-RUN npm run prepack
+# Of the sources, as `endpointd version` tells it: what is built from has no .git.
+ARG COMMIT=
+RUN npm run prepack && echo "$COMMIT" > dist/commit
 # What runs needs neither the compiler nor the type declarations and source maps of its libraries (35 MB), nor their
 # native parts, which it never loads (some are for other runtimes).
 RUN npm prune --omit=dev --omit=optional --ignore-scripts \

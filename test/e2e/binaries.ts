@@ -14,8 +14,10 @@ export interface KubeBinaries {
   readonly kubectl: string;
 }
 
-const VERSION = { git: 'v1.36.3', major: '1', minor: '36' };
-export const KUBERNETES_VERSION = VERSION.git;
+export const KUBERNETES_VERSION = 'v1.36.3';
+/** Patch releases of older ones, by what `kubeBinaries` takes. */
+export const OLDER_RELEASES = { '1.33': 'v1.33.13', '1.34': 'v1.34.4', '1.35': 'v1.35.4' } as const;
+export type OlderRelease = keyof typeof OLDER_RELEASES;
 
 /** A go.mod and what is built from it. */
 interface GoModule {
@@ -26,11 +28,16 @@ interface GoModule {
   readonly packages: Readonly<Record<string, string>>;
   /** Of the build; default none. */
   readonly tags?: string;
+  /** Such as v1.36.3: what Kubernetes' own programs are to tell of themselves. */
+  readonly stamp?: string;
+  /** True = not what $KUBEBUILDER_ASSETS has. Default false. */
+  readonly isOlder?: boolean;
 }
 
 const KUBERNETES: GoModule = {
   directory: import.meta.dirname,
-  release: `Kubernetes ${VERSION.git}`,
+  release: `Kubernetes ${KUBERNETES_VERSION}`,
+  stamp: KUBERNETES_VERSION,
   packages: {
     etcd: 'go.etcd.io/etcd/server/v3',
     'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
@@ -38,6 +45,19 @@ const KUBERNETES: GoModule = {
     kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   },
 };
+/** Only what a cluster of that release needs; etcd and kubectl are the newest's. */
+function olderKubernetes(release: OlderRelease): GoModule {
+  return {
+    directory: join(import.meta.dirname, `kubernetes-${release}`),
+    release: `Kubernetes ${OLDER_RELEASES[release]}`,
+    stamp: OLDER_RELEASES[release],
+    isOlder: true,
+    packages: {
+      'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+      'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    },
+  };
+}
 /** Apart, so that it does not decide about the versions of the others: only one test needs it. */
 const ETCDUTL: GoModule = {
   directory: join(import.meta.dirname, 'etcdutl'),
@@ -56,6 +76,11 @@ const PROMTOOL: GoModule = {
   // The clients of all clouds, which are most of it, find targets: rules have none.
   tags: 'remove_all_sd',
 };
+const ACTIONLINT: GoModule = {
+  directory: join(import.meta.dirname, 'actionlint'),
+  release: 'actionlint v1.7.12',
+  packages: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
+};
 const BUILD_MINUTES_MAX = 30;
 const LOCK_POLL_MS = 500;
 
@@ -64,14 +89,17 @@ const run = promisify(execFile);
 /**
  * Finds the programs in $KUBEBUILDER_ASSETS, else in the user's cache directory, else builds them there from go.mod of
  * this directory (about five minutes from nothing, once).
+ * @param older whose kube-apiserver and kube-controller-manager are built from its own go.mod instead, never found in
+ *   $KUBEBUILDER_ASSETS; default the newest's
  * @throws Error that says what to install, when there is neither a binary nor Go
  */
-export async function kubeBinaries(): Promise<KubeBinaries> {
+export async function kubeBinaries(older?: OlderRelease): Promise<KubeBinaries> {
   const paths = await findOrBuild(KUBERNETES);
+  const own = older === undefined ? paths : await findOrBuild(olderKubernetes(older));
   return {
     etcd: paths.get('etcd')!,
-    kubeApiserver: paths.get('kube-apiserver')!,
-    kubeControllerManager: paths.get('kube-controller-manager')!,
+    kubeApiserver: own.get('kube-apiserver')!,
+    kubeControllerManager: own.get('kube-controller-manager')!,
     kubectl: paths.get('kubectl')!,
   };
 }
@@ -100,10 +128,18 @@ export async function promtoolBinary(): Promise<string> {
   return (await findOrBuild(PROMTOOL)).get('promtool')!;
 }
 
+/**
+ * The path of actionlint, found or built in the same way (some seconds).
+ * @throws Error that says what to install, when there is neither a binary nor Go
+ */
+export async function actionlintBinary(): Promise<string> {
+  return (await findOrBuild(ACTIONLINT)).get('actionlint')!;
+}
+
 /** Paths by the names of the programs. */
 async function findOrBuild(module: GoModule): Promise<Map<string, string>> {
   const cache = await cacheDirectory(module);
-  const assets = process.env['KUBEBUILDER_ASSETS'];
+  const assets = module.isOlder === true ? '' : process.env['KUBEBUILDER_ASSETS'];
   const directories = [...(assets === undefined || assets === '' ? [] : [assets]), cache];
   const paths = new Map<string, string>();
   const missing: string[] = [];
@@ -178,10 +214,16 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Without them kube-apiserver tells v0.0.0-master of itself. */
+function versionFlags(release: string): string {
+  const [major, minor] = release.slice(1).split('.');
+  const name = 'k8s.io/component-base/version.git';
+  return `-X ${name}Version=${release} -X ${name}Major=${major} -X ${name}Minor=${minor}`;
+}
+
 async function buildOne(module: GoModule, path: string, name: string): Promise<void> {
-  const { directory, release, packages, tags = '' } = module;
-  const stamp = 'k8s.io/component-base/version.git';
-  const flags = `-s -w -X ${stamp}Version=${VERSION.git} -X ${stamp}Major=${VERSION.major} -X ${stamp}Minor=${VERSION.minor}`;
+  const { directory, release, packages, tags = '', stamp = '', isOlder = false } = module;
+  const flags = `-s -w ${stamp === '' ? '' : versionFlags(stamp)}`;
   const part = `${path}.part`;
   try {
     await run('go', ['build', '-trimpath', '-tags', tags, '-ldflags', flags, '-o', part, packages[name]!], {
@@ -191,9 +233,10 @@ async function buildOne(module: GoModule, path: string, name: string): Promise<v
       maxBuffer: 16 * 1024 * 1024,
     });
   } catch (error) {
+    const programs = `${Object.keys(packages).join(', ')} of ${release}`;
+    const otherWay = isOlder ? '' : `, or set KUBEBUILDER_ASSETS to a directory with ${programs}`;
     throw new Error(
-      `${name} is missing and could not be built: install Go 1.26 or newer (https://go.dev/dl), or set ` +
-        `KUBEBUILDER_ASSETS to a directory with ${Object.keys(packages).join(', ')} of ${release} (` +
+      `${name} is missing and could not be built: install Go 1.26 or newer (https://go.dev/dl)${otherWay} (` +
         `${(error as Error).message.slice(0, 2000)})`,
       { cause: error },
     );

@@ -33,10 +33,21 @@ const GUARD = [
 
 const CLOCK_TICKS_PER_SECOND = 100;
 
-/** Output goes to the file at `logPath`. */
-export async function startChild(path: string, args: readonly string[], logPath: string): Promise<Child> {
+/**
+ * Output goes to the file at `logPath`.
+ * @param env beside that of this process
+ */
+export async function startChild(
+  path: string,
+  args: readonly string[],
+  logPath: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Child> {
   const log = openSync(logPath, 'a');
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'sh', path, ...args], { stdio: ['pipe', log, log, 'pipe'] });
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'sh', path, ...args], {
+    stdio: ['pipe', log, log, 'pipe'],
+    env: { ...process.env, ...env },
+  });
   closeSync(log);
   let running = true;
   const ended = new Promise<number>((resolve) => {

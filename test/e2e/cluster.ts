@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseMetrics, samplesOf, type Metrics } from '../../src/metrics/text.ts';
-import { kubeBinaries, type KubeBinaries } from './binaries.ts';
+import { kubeBinaries, type KubeBinaries, type OlderRelease } from './binaries.ts';
 import { startChild, type Child } from './child.ts';
 
 export interface ClusterOptions {
@@ -30,6 +30,10 @@ export interface ClusterOptions {
   readonly etcdFrom?: string;
   /** Such as 1.34: the server behaves as that release. Default its own. */
   readonly emulatedVersion?: string;
+  /** PEM: what kube-apiserver serves with. Its authority is in `cert`. Default a certificate that it makes itself. */
+  readonly serving?: { readonly cert: string; readonly key: string };
+  /** kube-apiserver and kube-controller-manager of that release. Default the newest. */
+  readonly release?: OlderRelease;
 }
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
@@ -79,7 +83,7 @@ const READY_PATHS: readonly string[] = [
 
 /** @throws Error when a program does not start, with the end of its log */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const binaries = await kubeBinaries();
+  const binaries = await kubeBinaries(options.release);
   const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
   const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
   await writeKeys(directory);
@@ -90,6 +94,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const kubeconfigPath = join(directory, 'kubeconfig');
   const auditLogPath = join(directory, 'audit.log');
   await writeFile(kubeconfigPath, kubeconfig(url, caFile));
+  if (options.serving !== undefined) await writeServing(join(directory, 'certs'), options.serving);
 
   if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
   const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
@@ -313,6 +318,16 @@ async function writeKeys(directory: string): Promise<void> {
   });
   await writeFile(join(directory, 'sa.key'), privateKey);
   await writeFile(join(directory, 'sa.pub'), publicKey);
+}
+
+/** Where kube-apiserver looks for what it serves with, now and then while it runs too. */
+export async function writeServing(
+  directory: string,
+  { cert, key }: Required<ClusterOptions>['serving'],
+): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'apiserver.key'), key);
+  await writeFile(join(directory, 'apiserver.crt'), cert);
 }
 
 /** Of the queues of all three controllers, whichever run. */

@@ -43,13 +43,15 @@ export interface EndpointdOptions {
   readonly logFifo?: boolean;
   /** False: as soon as it serves its metrics, ready or not. Default true. */
   readonly untilReady?: boolean;
+  /** Variables beside those of this process. Default none. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** @throws Error with the end of its log when it does not become ready */
 export async function startEndpointd(
   cluster: Pick<Cluster, 'directory' | 'kubeconfigPath'>,
   flags: readonly string[] = [],
-  { logFifo = false, untilReady = true }: EndpointdOptions = {},
+  { logFifo = false, untilReady = true, env = {} }: EndpointdOptions = {},
 ): Promise<Endpointd> {
   const logPath = join(cluster.directory, `endpointd-${started++}.log`);
   const fifoPath = `${logPath}.fifo`;
@@ -73,6 +75,7 @@ export async function startEndpointd(
       ...flags,
     ],
     logFifo ? fifoPath : logPath,
+    env,
   );
   const address = await foundInLog(/"http":"([^"]+)"/);
 

@@ -34,6 +34,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const KUBECONFIG = '/etc/kubernetes/endpointd.conf';
 /** Its own of many: tests run side by side. */
 const PORT = 20_000 + (process.pid % 20_000);
+/** What the release gives to the build. */
+const BUILD_ARGUMENTS: Readonly<Record<string, string>> = { COMMIT: '0123456789abcdef0123456789abcdef01234567' };
 const ELF = '\u007fELF';
 /** What the base image brings beside Node: the C library. Its directories are those of this machine. */
 const LIBRARIES = ['usr/lib', 'usr/lib64'];
@@ -88,10 +90,15 @@ describe('the image', () => {
     const own = rootOf(stage, stages);
     mkdirSync(own);
     let workdir = '/';
+    const given: Record<string, string> = {};
     for (const { word, rest } of stage.steps) {
+      if (word === 'ARG') {
+        const [name = '', otherwise = ''] = rest.split('=');
+        given[name] = BUILD_ARGUMENTS[name] ?? otherwise;
+      }
       if (word === 'WORKDIR') mkdirSync(join(own, (workdir = rest)), { recursive: true });
       if (word === 'COPY') copy(rest, join(own, workdir), stages);
-      if (word === 'RUN') await shell(rest, join(own, workdir));
+      if (word === 'RUN') await shell(rest, join(own, workdir), given);
     }
   }
 
@@ -118,9 +125,9 @@ describe('the image', () => {
   }
 
   /** With the Node of the base image's version, npm, and nothing of this checkout. */
-  async function shell(command: string, cwd: string): Promise<void> {
+  async function shell(command: string, cwd: string, given: Readonly<Record<string, string>>): Promise<void> {
     const path = [join(ROOT, 'node_modules/node/bin'), process.env['PATH']!.replace(/[^:]*node_modules[^:]*:?/g, '')];
-    const env = { ...process.env, PATH: path.join(delimiter), npm_config_prefer_offline: 'true' };
+    const env = { ...process.env, ...given, PATH: path.join(delimiter), npm_config_prefer_offline: 'true' };
     await run('/bin/sh', ['-c', command], { cwd, env, maxBuffer: 16 * 1024 * 1024 });
   }
 
@@ -148,6 +155,11 @@ describe('the image', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object };
     for (const name of Object.keys(dependencies)) statSync(join(root, 'app/node_modules', name));
     assert.deepEqual(globSync('app/node_modules/{typescript,oxlint,node}', { cwd: root }), []);
+  });
+
+  it('says which commit it is of', async () => {
+    const { stdout } = await run(process.execPath, [join(root, 'app/bin/endpointd.js'), 'version']);
+    assert.ok(stdout.includes(`\ncommit ${BUILD_ARGUMENTS['COMMIT']}\n`), stdout);
   });
 
   it('keeps a cluster right as its user, with nothing writable but /tmp', async () => {

@@ -1,6 +1,7 @@
 /**
- * endpointd on older API servers: the usual one behaves as an older release. The support matrix of README.md says which
- * were tried.
+ * endpointd on older API servers, beside kube-controller-manager: on the usual server, which behaves as an older release, or
+ * with KUBE_VERSION=1.34 on the real programs of that release, which are built when they are not cached (some ten minutes).
+ * The support matrix of README.md says which were tried.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -14,10 +15,11 @@ import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.t
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { MERGE_PATCH } from '../../src/workload/request.ts';
+import { OLDER_RELEASES, type OlderRelease } from './binaries.ts';
 import { clientOf } from './client.ts';
-import { startCluster, startControllerManager, type Cluster } from './cluster.ts';
+import { startCluster, startControllerManager, type Cluster, type ClusterOptions } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
-import { expectAllRight } from './whole-check.ts';
+import { expectAllRight, seenByAll } from './whole-check.ts';
 import { until } from './world.ts';
 
 const SEED = 20_261_122;
@@ -26,17 +28,28 @@ const AWAY_MS_MAX = 60_000;
 const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500'];
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
 
-const VERSIONS = ['1.34', '1.35'];
+const EMULATED = ['1.34', '1.35'];
 
-for (const version of VERSIONS) {
-  describe(`endpointd on a server that behaves as ${version}`, () => {
+/** By what is said of them. @throws Error for a KUBE_VERSION that is not to be had */
+function servers(real = process.env['KUBE_VERSION']): Readonly<Record<string, ClusterOptions>> {
+  if (real === undefined) {
+    return Object.fromEntries(EMULATED.map((one) => [`a server that behaves as ${one}`, { emulatedVersion: one }]));
+  }
+  const releases = Object.keys(OLDER_RELEASES);
+  if (!releases.includes(real)) throw new Error(`KUBE_VERSION=${real}: allowed are ${releases.join(', ')}`);
+  const release = real as OlderRelease;
+  return { [`the real programs of ${OLDER_RELEASES[release]}`]: { release } };
+}
+
+for (const [title, options] of Object.entries(servers())) {
+  describe(`endpointd on ${title}`, () => {
     const model = makeCluster(findProfile('tiny'), SEED);
     let cluster: Cluster;
     let client: ApiClient;
     let endpointd: Endpointd | undefined;
 
     before(async () => {
-      cluster = await startCluster({ emulatedVersion: version });
+      cluster = await startCluster(options);
       client = clientOf(cluster);
       await loadCluster(client, model, 8);
     });
@@ -72,6 +85,16 @@ for (const version of VERSIONS) {
       await expectAllRight(client);
     });
 
+    it('hands over to kube-controller-manager, which writes what any start writes', async () => {
+      await endpointd!.term();
+      const first = await writtenByManager('canary-1');
+      const second = await writtenByManager('canary-2');
+      assert.deepEqual(
+        first.filter((key) => !second.includes(key)),
+        [],
+      );
+    });
+
     it('gives Endpoints of before 1.33 their label, by one write of each', async () => {
       const { endpoints } = await readObjects(client);
       const labelled = endpoints.filter(({ metadata }) => metadata.labels?.[MANAGED_BY_LABEL] !== undefined);
@@ -87,7 +110,19 @@ for (const version of VERSIONS) {
       assert.equal(written, labelled.length);
     });
 
-    /** Of all objects that a controller writes. */
+    /** What it writes between its start and rest. */
+    async function writtenByManager(canary: string): Promise<string[]> {
+      const before = new Set(await versions());
+      const manager = await startControllerManager(cluster, CONTROLLERS, { qps: 500, burst: 500 });
+      await seenByAll(client, canary);
+      await expectAllRight(client);
+      await until(() => manager.idle());
+      await manager.stop();
+      const written = (await versions()).filter((text) => !before.has(text)).map(withoutVersion);
+      return written.filter((key) => !key.includes(`/${canary}`));
+    }
+
+    /** Of all objects that a controller writes: `<kind> <namespace>/<name> <version>`. */
     async function versions(): Promise<string[]> {
       const { endpoints, slices } = await readObjects(client);
       return [...endpoints, ...slices].map(({ kind, metadata }) => textOf(kind, metadata)).sort();
@@ -97,4 +132,8 @@ for (const version of VERSIONS) {
 
 function textOf(kind: string, { namespace, name, resourceVersion }: KubeObject['metadata']): string {
   return `${kind} ${namespace}/${name} ${resourceVersion}`;
+}
+
+function withoutVersion(text: string): string {
+  return text.slice(0, text.lastIndexOf(' '));
 }
