@@ -38,6 +38,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'bytes and CPU of a recording, and a million pseudonyms',
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
+  startup: {
+    what: 'CPU and memory of a start, until the first list request',
+    run: async (size) => (await import('./startup/run.ts')).runStartupBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),

@@ -1,0 +1,168 @@
+/**
+ * What a start costs: CPU and memory of the process at the moment when the API server sees its first list request, with the
+ * compile cache as the first start leaves it, without one, and beside a Node that does nothing. Linux only.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { programOf } from '../peers/peers.ts';
+import type { Size } from '../support/micro-bench.ts';
+import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
+import { median } from '../support/statistics.ts';
+import { table } from '../support/table.ts';
+
+const RUNS = { tiny: 1, full: 9 };
+const START_MS_MAX = 60_000;
+/** Of the controllers' lists, which begin as watches: questions about rights and authorities come before. */
+const LIST = /^\/api.*\/(?:pods|services|nodes|endpoints|endpointslices)\?/;
+const CPU_MS_MAX = 250;
+const RESIDENT_MB_MAX = 60;
+
+export interface Start {
+  readonly cpuMs: number;
+  readonly mainMs: number;
+  readonly residentMB: number;
+}
+
+interface Case {
+  readonly title: string;
+  /** The cache of before the run is kept; null = none is used. */
+  readonly cache: 'kept' | 'emptied' | null;
+  readonly flags: readonly string[];
+}
+
+const BARE = ['--leader-elect=false', '--secure-port=0'];
+
+/** Without a Lease no request about one comes before the lists. */
+const CASES: readonly Case[] = [
+  { title: 'warm compile cache', cache: 'kept', flags: BARE },
+  { title: 'its first start', cache: 'emptied', flags: BARE },
+  { title: 'no compile cache', cache: null, flags: BARE },
+  {
+    title: 'warm, with its port',
+    cache: 'kept',
+    flags: ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'],
+  },
+];
+
+export async function runStartupBench(size: Size): Promise<void> {
+  const main = fileURLToPath(programOf(size));
+  const rows = [rowOf('Node alone', await measure(RUNS[size], startNothing))];
+  const starts = new Map<string, Start>();
+  for (const each of size === 'full' ? CASES : CASES.slice(0, 1)) {
+    const start = await measureCase(main, each, RUNS[size]);
+    starts.set(each.title, start);
+    rows.push(rowOf(each.title, start));
+  }
+  console.log(`\n${table(['until the first list request', 'CPU ms', 'of it main', 'resident MB'], rows)}`);
+  const { cpuMs, residentMB } = starts.get(CASES[0]!.title)!;
+  const verdict = (reached: boolean): string => (reached ? 'reached' : 'not reached');
+  console.log(`mark: CPU <= ${CPU_MS_MAX} ms: ${cpuMs.toFixed(0)}: ${verdict(cpuMs <= CPU_MS_MAX)}`);
+  console.log(
+    `mark: resident <= ${RESIDENT_MB_MAX} MB: ${residentMB.toFixed(0)}: ${verdict(residentMB <= RESIDENT_MB_MAX)}`,
+  );
+}
+
+function rowOf(title: string, { cpuMs, mainMs, residentMB }: Start): string[] {
+  return [title, cpuMs.toFixed(0), mainMs.toFixed(0), residentMB.toFixed(1)];
+}
+
+async function measureCase(main: string, { cache, flags }: Case, runs: number): Promise<Start> {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-startup-'));
+  const env = cache === null ? { NODE_DISABLE_COMPILE_CACHE: '1' } : { NODE_COMPILE_CACHE: directory };
+  const once = async (): Promise<Start> => {
+    if (cache === 'emptied') rmSync(directory, { recursive: true, force: true });
+    return startController([main, 'run', ...flags], env);
+  };
+  try {
+    if (cache === 'kept') await once();
+    return await measure(runs, once);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Medians, each figure by itself. */
+async function measure(runs: number, once: () => Promise<Start>): Promise<Start> {
+  const all: Start[] = [];
+  for (let i = 0; i < runs; i++) all.push(await once());
+  return {
+    cpuMs: median(all.map(({ cpuMs }) => cpuMs)),
+    mainMs: median(all.map(({ mainMs }) => mainMs)),
+    residentMB: median(all.map(({ residentMB }) => residentMB)),
+  };
+}
+
+/** The server answers 404 until the first list comes, and that one never. */
+async function startController(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Start> {
+  let onList = (): void => undefined;
+  const listed = new Promise<void>((resolve) => (onList = resolve));
+  const server = createServer((request, response) => {
+    if (LIST.test(request.url ?? '')) onList();
+    else response.writeHead(404).end('{}');
+  });
+  const port = await listen(server);
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...args, `--master=http://127.0.0.1:${port}`], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  try {
+    return await readWhen(child, listed);
+  } finally {
+    // In order, so that the compile cache is written.
+    await ended(child, 'SIGTERM');
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function startNothing(): Promise<Start> {
+  const args = [...NODE_FLAGS, '--eval', 'process.stdout.write("here"); setInterval(() => undefined, 60_000);'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const here = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()));
+  try {
+    return await readWhen(child, here);
+  } finally {
+    await ended(child, 'SIGKILL');
+  }
+}
+
+async function readWhen(child: ChildProcess, moment: Promise<void>): Promise<Start> {
+  let timer: NodeJS.Timeout | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    child.once('exit', (code) => reject(new Error(`the process has ended with status ${code}`)));
+    timer = setTimeout(() => reject(new Error('no list was asked for')), START_MS_MAX);
+  });
+  failed.catch(() => undefined);
+  try {
+    await Promise.race([moment, failed]);
+  } finally {
+    clearTimeout(timer);
+  }
+  const pid = child.pid!;
+  const threads = threadSecondsOf(pid);
+  const cpuSeconds = [...threads.values()].reduce((sum, seconds) => sum + seconds, 0);
+  return {
+    cpuMs: cpuSeconds * 1000,
+    mainMs: (threads.get('node-MainThread') ?? 0) * 1000,
+    residentMB: usageOf(pid).residentBytes / 1e6,
+  };
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await exit;
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}

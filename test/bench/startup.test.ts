@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bench } from './run-bench.ts';
+
+test('the bench of a start tells what Node takes of it, and holds it to the marks', async () => {
+  const { status, out } = await bench('startup');
+  assert.equal(status, 0, out);
+  const figures = (title: string): number[] =>
+    (out.split('\n').find((line) => line.startsWith(title)) ?? '').match(/[\d.]+/g)!.map(Number);
+  const [node, warm] = [figures('Node alone'), figures('warm compile cache')];
+  // CPU ms, of it the main thread's, resident MB.
+  for (const [i, least] of node.entries()) assert.ok(warm[i]! > least && least > 0, out);
+  assert.match(out, /\nmark: CPU <= 250 ms: \d+: (?:not )?reached\n/);
+});
