@@ -1,5 +1,6 @@
 import { atRevision, type StoredRecord } from './record.ts';
 import type { Resource } from './resource.ts';
+import { assert } from '../lib/assert.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -66,6 +67,8 @@ export function removeRecord(store: Store, record: StoredRecord, revision: numbe
 
 /** Appends to the history and drops what is over its bounds. */
 export function remember(store: Store, event: StoreEvent, eventsMax: number, bytesMax: number): void {
+  const newest = store.history.at(-1)?.revision ?? store.droppedRevision;
+  assert(event.revision > newest, `store: a change at ${event.revision} comes after one at ${newest}`);
   store.history.push(event);
   store.historyBytes += event.record.sizeBytes;
   const stale = store.history[store.history.length - 1 - FRAMES_KEPT];
@@ -93,6 +96,7 @@ export function dropHistory(store: Store, revision: number): void {
 
 /** The changes after `revision`, which must not be before `droppedRevision`. */
 export function eventsAfter(store: Store, revision: number): readonly StoreEvent[] {
+  assert(revision >= store.droppedRevision, `store: the changes after ${revision} are dropped`);
   let low = store.historyStart;
   let high = store.history.length;
   while (low < high) {

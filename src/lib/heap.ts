@@ -1,4 +1,5 @@
 /** A binary heap whose items know their place, so that any of them can be removed or moved in O(log n). */
+import { assert } from './assert.ts';
 
 export interface HeapItem {
   /** Place in the heap; -1 = in none. Only the heap writes it. An item is in one heap at a time. */
@@ -27,6 +28,7 @@ export function heapPlace<T extends HeapItem>(heap: Heap<T>, item: T): void {
     heap.items.push(item);
   }
   const index = item.heapIndex;
+  assert(heap.items[index] === item, 'heap: the item is in another heap');
   siftUp(heap, item);
   if (item.heapIndex === index) siftDown(heap, item);
 }
@@ -35,6 +37,7 @@ export function heapPlace<T extends HeapItem>(heap: Heap<T>, item: T): void {
 export function heapRemove<T extends HeapItem>(heap: Heap<T>, item: T): void {
   const index = item.heapIndex;
   if (index === -1) return;
+  assert(heap.items[index] === item, 'heap: the item is in another heap');
   item.heapIndex = -1;
   const last = heap.items.pop()!;
   if (last === item) return;

@@ -14,6 +14,7 @@ import { roughDuration } from '../../lib/duration.ts';
 import { renewNow } from './elector.ts';
 import { handOverFields, ripeAtMs, stillWritten, waitsTooLong, WAITING, type HandOver } from './hand-over.ts';
 import type { Leadership } from './leadership.ts';
+import { assert } from '../../lib/assert.ts';
 
 const TELL_EVERY_MS = 60_000;
 /** Within this time a new watch has brought the events that an old one has missed. */
@@ -60,6 +61,7 @@ function readObjects(handOver: HandOver, unit: Unit, now: Now): void {
 
 function decide({ outbox }: ControllerState, handOver: HandOver, unit: Unit, now: Now): void {
   const { due, from } = handOver;
+  assert(due.has(unit), `the hand-over is decided by ${keyOf(unit.service)}, which is not due`);
   handOver.step = { name: 'decided', atMs: now.nowMs };
   outbox.log('info', 0, 'Takes over: what is due is not written by the manager any more', {
     ...handOverFields(handOver, now),

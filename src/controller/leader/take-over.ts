@@ -104,6 +104,7 @@ export function beginLeading(state: ControllerState, now: Now): void {
 }
 
 function beginWriting(state: ControllerState, leadership: Leadership, now: Now): void {
+  assert(state.isShadow && holdsLease(state), 'a process begins to write that writes already, or does not lead');
   state.isShadow = false;
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
   leadership.behind.clear();

@@ -211,6 +211,7 @@ export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: numbe
   assert(item.processing !== null && crowd !== null, `work queue ${queue.name}: done, but it was not processing`);
   remove(queue.processing, item);
   queue.startedSumMs = queue.processing.length === 0 ? 0 : queue.startedSumMs - item.startedMs;
+  assert(queue.slots.held > 0 && crowd.processing > 0, `work queue ${queue.name}: no slot is held`);
   queue.slots.held--;
   if (item.processing === 'chore') queue.slots.heldByChores--;
   observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
@@ -358,6 +359,7 @@ function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, n
     append(queue[lane].lines, line);
   }
   noteLane(slots.share, lane, choreWaits);
+  assert(slots.held < slots.count, `work queue ${queue.name}: all slots are held`);
   slots.held++;
   if (lane === 'chore') slots.heldByChores++;
   item.processing = lane;

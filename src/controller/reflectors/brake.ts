@@ -10,6 +10,7 @@ import { givesWay } from './history.ts';
 import type { Reflector, Removal } from './reflector.ts';
 import type { Log } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
+import { assert } from '../../lib/assert.ts';
 
 /** With fewer lost endpoints than this nothing is held back. */
 const ENDPOINTS_LOST_MAX = 100;
@@ -74,6 +75,7 @@ export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Refle
  */
 export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
   const { metrics, log } = hands;
+  assert(brake.listing.has(reflector), `${reflector.resource}: a list ends that has not begun`);
   brake.awaited?.delete(reflector);
   brake.listing.delete(reflector);
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';

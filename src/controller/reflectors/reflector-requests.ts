@@ -9,6 +9,7 @@ import { createStreamLife, lifeEndsAtMs } from './stream-life.ts';
 import { isStream, listOf, type ListUnderWay, type Phase, type Reflector, type ReflectorHands } from './reflector.ts';
 import type { HttpRequest } from '../../ports/transport.ts';
 import { ACCEPT } from '../../kube/media-type.ts';
+import { assert } from '../../lib/assert.ts';
 import { nextFloat } from '../../lib/prng.ts';
 
 const PAGE_TIMEOUT_MS = 60_000;
@@ -102,6 +103,7 @@ export function check(hands: ReflectorHands, reflector: Reflector, now: Now): vo
 }
 
 export function watch(hands: ReflectorHands, reflector: Reflector): void {
+  assert(reflector.resourceVersion !== '', `${reflector.resource}: a watch begins at no version`);
   openStream(hands, reflector, null, `resourceVersion=${reflector.resourceVersion}&allowWatchBookmarks=true`);
 }
 

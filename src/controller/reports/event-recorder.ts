@@ -127,6 +127,7 @@ export function nextEventRequest(recorder: EventRecorder, nowMs: number): EventR
   if (nowMs < nextEventMs(recorder)) return null;
   const pending = ringFirst(recorder.queue);
   if (pending === undefined || !tryTakeToken(recorder.bucket, nowMs)) return null;
+  assert(!recorder.inFlight, 'event recorder: one request at a time');
   recorder.inFlight = true;
   recorder.unsent.delete(pending.key);
   return request(pending);

@@ -6,6 +6,7 @@ import type { Now } from '../event.ts';
 import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
+import { assert } from '../../lib/assert.ts';
 
 export interface FirstSyncs {
   /** Units that were due and are neither synced nor stuck yet; null = the line was written. */
@@ -37,6 +38,7 @@ export interface FirstLists {
 
 /** No further unit becomes due. */
 export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAt, standsBy }: FirstLists, now: Now): void {
+  assert(!first.allDue, 'the first lists are complete once');
   Object.assign(first, { allDue: true, services, startedAtMs: startedAt.nowMs, standsBy });
   tellIfDone(first, log, now);
 }

@@ -51,7 +51,8 @@ export function createShardState(): ShardState {
 }
 
 /** Lines a unit up for the next batch of its shard. Units of one service share an entry. */
-export function queuePlan(state: ControllerState, { service, controller }: Unit): void {
+export function queuePlan(state: ControllerState, { service, controller, sync }: Unit): void {
+  assert(sync?.stage.name === 'planning', `${keyOf(service)} is lined up without a sync that plans`);
   const shard = state.shards[service.shard]!;
   if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
   askFor(service.view, controller.kind);

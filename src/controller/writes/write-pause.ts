@@ -9,6 +9,7 @@ import type { Log } from '../outbox.ts';
 import { encodingOrNull } from '../../kube/media-type.ts';
 import { readStatus } from '../../kube/status.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
+import { assert } from '../../lib/assert.ts';
 
 /** The longest pause that priority and fairness asks for. */
 const PAUSE_MS_MAX = 32_000;
@@ -36,6 +37,7 @@ export function nextWriteMs({ sinceMs, untilMs, trial }: WritePause): number {
 
 /** Notes each write that is sent. The first one after a pause is its trial. */
 export function noteWriteSent(pause: WritePause, write: object): void {
+  assert(pause.trial === null, 'a write is sent beside the trial of a pause');
   if (pause.sinceMs !== Infinity) pause.trial = write;
 }
 
