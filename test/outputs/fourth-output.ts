@@ -53,71 +53,8 @@ export const EDITS: readonly Edit[] = [
   },
 ];
 
-const PLANNER_OUTPUT = `
-import type { SlicesFacts } from '../core/slices/facts.ts';
-import { decodeBare, decodeObject, encodeBare, encodeObject } from '../kube/codec.ts';
-import { COPY_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../kube/names.ts';
-import type { KubeObject } from '../kube/types.ts';
-import type { PlannerOutput } from './planner-output.ts';
-import type { Observed, PlannedWrite } from './protocol.ts';
-import { slicesOutput, type SlicesState } from './slices-output.ts';
-
-export const copyOutput: PlannerOutput<SlicesState, SlicesFacts> = {
-  ...slicesOutput,
-  slices: {
-    forget: (state) => slicesOutput.slices!.forget(state),
-    observe: (state, key, observed, problems) => slicesOutput.slices!.observe(state, key, asSlices(observed), problems),
-  },
-  plan(state, input) {
-    const plan = slicesOutput.plan(state, input);
-    return { ...plan, writes: plan.writes.map(asCopy) };
-  },
-};
-
-function asCopy(write: PlannedWrite): PlannedWrite {
-  if (write.verb === 'delete') return write;
-  return { ...write, body: encodeObject(mark(decodeObject(write.body), COPY_MANAGED_BY_VALUE)) };
-}
-
-function asSlices(observed: Observed): Observed {
-  if (observed.content === null) return observed;
-  const object = decodeBare('discovery.k8s.io/v1', 'EndpointSlice', observed.content.bytes);
-  return { ...observed, content: { encoding: 'protobuf', bytes: encodeBare(mark(object, SLICE_MANAGED_BY_VALUE)) } };
-}
-
-function mark(object: KubeObject, value: string): KubeObject {
-  const { labels } = object.metadata;
-  return { ...object, metadata: { ...object.metadata, labels: { ...labels, [SLICE_MANAGED_BY_LABEL]: value } } };
-}
-`;
-
-const DEFINITION = `
-import { COPY_MANAGED_BY_VALUE } from '../../kube/names.ts';
-import type { Definition } from './definition.ts';
-import { endpointsliceDefinition } from './endpointslice.ts';
-
-export const copyDefinition: Definition<'copy'> = {
-  ...endpointsliceDefinition,
-  kind: 'copy',
-  name: 'endpointslice-copy',
-  queueName: 'endpoint_slice_copy',
-  tokenUse: null,
-  option: 'copies',
-  flagNames: ['endpointslice-copy-controller', 'endpointslicecopy'],
-  managedBy: COPY_MANAGED_BY_VALUE,
-  reads: ['copy'],
-  createReport: () => ({
-    sum: () => undefined,
-    planned: () => [],
-    applied: () => undefined,
-    synced: () => undefined,
-    fields: () => ({}),
-  }),
-};
-`;
-
-/** The files that are new. */
+/** The files that are new, by where they are put. */
 export const NEW_FILES: Readonly<Record<string, string>> = {
-  'src/shard/copy-output.ts': PLANNER_OUTPUT,
-  'src/controller/definitions/endpointslice-copy.ts': DEFINITION,
+  'src/shard/copy-output.ts': 'copy-output.ts.txt',
+  'src/controller/definitions/endpointslice-copy.ts': 'endpointslice-copy.ts.txt',
 };

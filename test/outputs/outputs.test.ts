@@ -28,7 +28,9 @@ describe('a fourth output', () => {
     directory = mkdtempSync(join(tmpdir(), 'endpointd-output-'));
     for (const path of COPIED) cpSync(join(ROOT, path), join(directory, path), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-    for (const [file, text] of Object.entries(NEW_FILES)) writeFileSync(join(directory, file), text);
+    for (const [file, text] of Object.entries(NEW_FILES)) {
+      cpSync(join(import.meta.dirname, text), join(directory, file));
+    }
     for (const { file, from, to } of EDITS) {
       const path = join(directory, file);
       const text = readFileSync(path, 'utf8');
