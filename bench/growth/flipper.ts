@@ -142,6 +142,7 @@ function turn({ streams, ports, shape }: Bench, index: number, ready: boolean): 
   const made: TimedChange = {
     dueMs: nowMs,
     isolated: false,
+    services: [],
     sentMs: nowMs,
     ackedMs: nowMs,
     resourceVersion: String(version),

@@ -2,12 +2,16 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { DebugView } from '../../src/controller/reports/debug-view.ts';
+import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { startControllerManager } from '../../test/e2e/cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
 import { ECHO, ENDPOINTD, MANAGER, type Peer, type PeerServer, type RunningPeer, type Settings } from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
+/** Changes that are read of what endpointd remembers; it may remember fewer. */
+const JOURNAL_MAX = 100_000;
 
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 const SOURCES = new URL('../../src/main.ts', import.meta.url);
@@ -51,7 +55,12 @@ async function startManager(
     throw new Error(`kube-controller-manager has ended with status ${status}, see ${manager.logPath}`);
   });
   failed.catch(() => undefined);
-  return { processes: { 'kube-controller-manager': manager.pid }, stop: () => manager.stop(), failed };
+  return {
+    processes: { 'kube-controller-manager': manager.pid },
+    stop: () => manager.stop(),
+    failed,
+    tell: async () => ({ metrics: parseMetrics(await manager.metricsText()), journal: [] }),
+  };
 }
 
 export function endpointdPeer(settings: Settings, controllers: readonly string[], name = ENDPOINTD): Peer {
@@ -78,6 +87,11 @@ async function startEndpointd(
   return {
     processes: { endpointd: controller.pid },
     failed: controller.failed,
+    tell: async () => {
+      const metrics = parseMetrics(await controller.get('/metrics'));
+      const view = JSON.parse(await controller.get(`/debug/endpointd?format=json&changes=${JOURNAL_MAX}`)) as DebugView;
+      return { metrics, journal: view.changes };
+    },
     stop: async () => {
       const status = await controller.stop();
       // Below 0: the signal came before it listens to any.

@@ -2,6 +2,7 @@
 import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
+import { STAGES, type StageName } from './stages.ts';
 import { FIGURES } from './window.ts';
 
 const CDF_POINTS = 200;
@@ -13,6 +14,8 @@ export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plo
   return [
     ...(cpu === null ? [] : [cpu]),
     ...(['slices', 'endpoints'] as const).flatMap((kind) => distributionPlot(comparison, of, kind) ?? []),
+    ...coursePlot(comparison, of),
+    ...stagesPlot(comparison),
     ...peers.flatMap((peer) => coresPlot(of.find((run) => run.peer === peer && run.round === 0))),
     ...memoryPlot(comparison, of),
   ];
@@ -55,6 +58,49 @@ function distributionPlot(
     stepped: true,
     series,
   };
+}
+
+/** Of the first run of each: a restart, a full queue or a collection shows as a hill. */
+function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+  const series = peers.flatMap((peer): Series[] => {
+    const course = runs.find((run) => run.peer === peer && run.round === 0)?.course;
+    if (course === undefined || course.seconds.length < 2) return [];
+    const { seconds, p50, max } = course;
+    return [
+      { name: `${peer}, p50`, points: seconds.map((at, i) => [at, p50[i]!] as const) },
+      { name: `${peer}, longest`, points: seconds.map((at, i) => [at, max[i]!] as const) },
+    ];
+  });
+  if (series.length === 0) return [];
+  return [
+    {
+      kind: 'lines',
+      title: `${scenario.name}: from the change to the slice over time`,
+      x: { label: 'seconds', scale: 'linear' },
+      y: { label: 'ms', scale: 'log' },
+      series,
+    },
+  ];
+}
+
+/** Of who tells it, which is endpointd. */
+function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
+  const groups = (Object.keys(STAGES) as StageName[]).flatMap((stage) => {
+    const values = ['P50', 'P99'].map(
+      (share) => rows.find(({ figure }) => figure === `stage${stage}${share}`)?.medians[subject] ?? Number.NaN,
+    );
+    return values.some(Number.isFinite) ? [{ name: stage, values }] : [];
+  });
+  if (groups.length === 0) return [];
+  return [
+    {
+      kind: 'bars',
+      title: `${scenario.name}: where the time of a change goes, ${subject}`,
+      y: { label: 'ms', scale: 'linear' },
+      series: ['p50', 'p99'],
+      groups,
+    },
+  ];
 }
 
 /** At most that many points, the longest sample among them. */

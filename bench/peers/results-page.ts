@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
 import { plotsOf } from './plots.ts';
 import { peersPage, factsOf } from './report-page.ts';
-import { compareAll, pooledP99, type Comparison, type Results } from './results.ts';
+import { compareAll, pooledP99, RESULTS_FORMAT, type Comparison, type Results } from './results.ts';
 import { marksByScenario } from './scenarios.ts';
 import { headOf, rowTexts } from './text.ts';
 
@@ -27,7 +27,9 @@ export function writeResults(results: Results): void {
 /** @throws Error unless one file is named */
 export function writeResultsOf([path, ...more]: readonly string[]): Promise<void> {
   if (path === undefined || more.length > 0) throw new Error('npm run bench -- results FILE: one file was expected');
-  writeResults(JSON.parse(readFileSync(path, 'utf8')) as Results);
+  const results = JSON.parse(readFileSync(path, 'utf8')) as Results;
+  if (results.format !== RESULTS_FORMAT) throw new Error(`${path} is of an older bench, which kept less: run it again`);
+  writeResults(results);
   return Promise.resolve();
 }
 

@@ -15,8 +15,11 @@ export interface RunRecord extends RunResult {
   readonly tookSeconds: number;
 }
 
+/** To be raised when older data lacks what a report shows. */
+export const RESULTS_FORMAT = 2;
+
 export interface Results {
-  readonly format: 1;
+  readonly format: typeof RESULTS_FORMAT;
   readonly command: string;
   readonly commit: string;
   readonly machine: Readonly<Record<string, string>>;

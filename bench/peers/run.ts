@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import { compareAll, type Results, type RunRecord } from './results.ts';
+import { compareAll, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
 import { echoPeer, endpointdPeer, managerPeer, programOf } from './peers.ts';
@@ -64,7 +64,7 @@ async function runAll(
     await servers.close();
   }
   return {
-    format: 1,
+    format: RESULTS_FORMAT,
     command: `npm run bench -- peers ${args.join(' ')}`.trim(),
     commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
     machine: machineOf(),
@@ -134,6 +134,7 @@ const FAILED: Omit<RunRecord, 'scenario' | 'peer' | 'round' | 'startedAt' | 'wro
   figures: {},
   threads: {},
   samples: { endpoints: [], slices: [] },
+  course: { seconds: [], p50: [], p99: [], max: [] },
   timeline: { ms: [], cores: {}, residentBytes: [], steps: [] },
   peakStep: '',
 };

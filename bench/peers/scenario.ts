@@ -4,6 +4,8 @@ import type { ClusterObjects } from '../../src/judge/cluster-check.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import type { LoadTarget } from '../support/http-load.ts';
+import type { Disturbance } from './disturbance.ts';
+import type { Telling } from './stages.ts';
 import type { BenchServer, Outset, ServerKind } from './server.ts';
 
 export type Size = 'tiny' | 'small' | 'full';
@@ -56,6 +58,8 @@ export interface RunningPeer {
   readonly stop: () => Promise<void>;
   /** Rejects when a process ends by itself. */
   readonly failed: Promise<never>;
+  /** What it says of where time went; absent where nobody is asked. */
+  readonly tell?: () => Promise<Telling>;
 }
 
 /** An address of a service that the watcher is to show as ready, or not. */
@@ -105,6 +109,10 @@ export interface Stage {
   readonly release: () => void;
   /** Until each change of the measure is seen. */
   readonly seen: () => Promise<void>;
+  /** Kills the API server and starts it again; asks for `lasting`. The embedded one, which keeps nothing, stands still for a while. */
+  readonly restartServer: () => Promise<void>;
+  /** What was late of the changes that were shown since then. */
+  readonly disturbance: (fromMs: number) => Disturbance;
   /** A figure of the scenario's own. */
   readonly note: (figure: string, value: number) => void;
 }
@@ -119,6 +127,8 @@ export interface Scenario {
   readonly leavesInputs?: boolean;
   /** The controller reaches the server through a gate that the story can close. */
   readonly gated?: boolean;
+  /** The story restarts the API server: watches and changes go on with the next one. */
+  readonly lasting?: boolean;
   readonly profile: (size: Size) => Profile;
   /** Default: endpoints and endpointslice. */
   readonly controllers?: readonly string[];

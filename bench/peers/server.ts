@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { access, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { wrongObjects } from '../../src/judge/cluster-check.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
@@ -38,8 +40,8 @@ export interface BenchServer {
   readonly processes: () => Readonly<Record<string, number>>;
   /** For kube-controller-manager. */
   readonly managed: () => Promise<ManagedCluster>;
-  /** Kills the API server and starts it again; null = it cannot. */
-  readonly restart: (() => Promise<void>) | null;
+  /** Kills the API server and starts it again. The embedded one, which keeps nothing, stands still for a while. */
+  readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export interface ServerRequest {
 
 export const CONNECTIONS = 64;
 const PREPARE_CONNECTIONS = 16;
+const STILL_MS = 300;
 const PREPARE_MS_MAX = 600_000;
 /** To be raised when prepared data of before would be another thing. */
 const DATA_FORMAT = 2;
@@ -163,7 +166,11 @@ async function openEmbedded(): Promise<BenchServer> {
       directory: join(serve.kubeconfig, '..'),
       binaries: await kubeBinaries(),
     }),
-    restart: null,
+    restart: async () => {
+      process.kill(serve.pid, 'SIGSTOP');
+      await sleep(STILL_MS);
+      process.kill(serve.pid, 'SIGCONT');
+    },
     stop: async () => {
       await client.close();
       await serve.stop();

@@ -6,6 +6,7 @@ import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { wrongObjects, wrongText, type ClusterObjects } from '../../src/judge/cluster-check.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
 import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
@@ -21,9 +22,12 @@ import {
   type Outputs,
 } from '../support/outputs.ts';
 import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
-import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
+import { bytesReadBy, cpuSecondsOf, usageOf } from '../support/process-usage.ts';
 import { openGate, type Gate } from './gate.ts';
 import { median } from '../support/statistics.ts';
+import { disturbanceOf } from './disturbance.ts';
+import { lasting } from './lasting-watch.ts';
+import { meanFigures, stageFigures, stageSamples, type Telling } from './stages.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
 import type { ChangeOrder, Peer, RunningPeer, Scenario, Settings, Stage } from './scenario.ts';
 import type { BenchServer } from './server.ts';
@@ -36,13 +40,24 @@ import {
   type Stream,
   type TimedChange,
 } from './stream.ts';
-import { figuresOf, read, samplesOf, type Figures, type Reading, type Samples } from './window.ts';
+import {
+  courseOf,
+  type Course,
+  figuresOf,
+  read,
+  samplesOf,
+  type Figures,
+  type Reading,
+  type Samples,
+} from './window.ts';
 
 export interface RunResult {
   readonly figures: Figures;
   /** CPU seconds of the measure by thread of the controller. */
   readonly threads: Readonly<Record<string, number>>;
   readonly samples: Samples;
+  /** Of the slices. */
+  readonly course: Course;
   readonly timeline: Timeline;
   readonly peakStep: string;
   /** What is wrong, one line each; empty = all is right. A run that is wrong has no say in a comparison. */
@@ -64,6 +79,8 @@ const SAID_MAX = 5;
 interface Run {
   readonly scenario: Scenario;
   readonly server: BenchServer;
+  /** Of the load and the watchers that judge. */
+  readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly peer: Peer;
   readonly outputs: Outputs;
@@ -79,11 +96,14 @@ interface Run {
   /** The last change of each object, by its path. */
   readonly underWay: Map<string, Promise<void>>;
   readonly notes: Record<string, number>;
-  /** CPU seconds of controllers that have ended. */
+  /** CPU seconds of processes that have ended. */
   readonly ended: Map<string, number>;
+  endedReadBytes: number;
   running: RunningPeer | null;
   before: Reading | null;
   after: Reading | null;
+  /** What the controller said of itself when the measure began and ended; null = nobody asked it. */
+  told: { readonly before: Telling; readonly after: Telling } | null;
   peakBytes: number;
 }
 
@@ -94,7 +114,7 @@ export async function play(
   { server, cluster }: { readonly server: BenchServer; readonly cluster: Cluster },
   controllers: readonly string[],
 ): Promise<RunResult> {
-  const { client } = server;
+  const client = scenario.lasting === true ? lasting(server.client) : server.client;
   const objects = await readCluster(client, cluster.namespaces);
   const streams = {
     endpoints: createStream('endpoints', ({ metadata }) => `${metadata.namespace}/${metadata.name}`),
@@ -109,6 +129,7 @@ export async function play(
   const run: Run = {
     scenario,
     server,
+    client,
     cluster,
     peer,
     outputs,
@@ -122,9 +143,11 @@ export async function play(
     underWay: new Map(),
     notes: {},
     ended: new Map(),
+    endedReadBytes: 0,
     running: null,
     before: null,
     after: null,
+    told: null,
     peakBytes: 0,
   };
   run.sampler.watch(server.processes(), {});
@@ -168,11 +191,7 @@ function stageOf(run: Run, settings: Settings): Stage {
     stop: () => stop(run),
     right: () => becomesRight(run),
     rest: () => rests(run),
-    measure: async (work) => {
-      run.before = reading(run);
-      await work();
-      run.after = reading(run);
-    },
+    measure: (work) => measure(run, work),
     change: (order) => change(run, order),
     turn: (pod, ready, dueMs, isolated = false) => turn(run, servicesOf(pod.app), { pod, ready, dueMs, isolated }),
     servicesOf,
@@ -183,9 +202,33 @@ function stageOf(run: Run, settings: Settings): Stage {
     hold: () => run.gate!.hold(),
     release: () => release(run),
     seen: () => seen(run),
+    restartServer: () => restartServer(run),
+    disturbance: (fromMs) => disturbanceOf(run.changes, fromMs),
     note: (figure, value) => void (notes[figure] = value),
   };
   return stage;
+}
+
+/** Asking the controller is no part of what is measured. */
+async function measure(run: Run, work: () => Promise<void>): Promise<void> {
+  const asked = run.running;
+  const before = await asked?.tell?.();
+  run.before = reading(run);
+  await work();
+  run.after = reading(run);
+  // Another process has counted from nothing.
+  if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
+}
+
+async function restartServer({ server, sampler, running, ended }: Run): Promise<void> {
+  const before = server.processes();
+  const used = Object.entries(before).map(([name, pid]) => [name, pid, cpuSecondsOf(pid)] as const);
+  await server.restart();
+  const after = server.processes();
+  for (const [name, pid, cpuSeconds] of used) {
+    if (after[name] !== pid) ended.set(name, (ended.get(name) ?? 0) + cpuSeconds);
+  }
+  sampler.watch(after, running?.processes ?? {});
 }
 
 async function start(run: Run): Promise<void> {
@@ -209,6 +252,7 @@ function noteEnd(run: Run): void {
   for (const [name, pid] of Object.entries(run.running?.processes ?? {})) {
     const usage = usageOf(pid);
     run.ended.set(name, (run.ended.get(name) ?? 0) + usage.cpuSeconds);
+    run.endedReadBytes += bytesReadBy(pid);
     peak += usage.peakBytes;
     resident += usage.residentBytes;
   }
@@ -216,10 +260,10 @@ function noteEnd(run: Run): void {
   run.notes['steadyMB'] = resident / 1e6;
 }
 
-function reading({ running, server, streams, ended }: Run): Reading {
+function reading({ running, server, streams, ended, endedReadBytes }: Run): Reading {
   const { user, system } = process.cpuUsage();
   const processes = { controller: running?.processes ?? {}, server: server.processes() };
-  return read(processes, ended, streams, { ms: performance.now(), loadSeconds: (user + system) / 1e6 });
+  return read(processes, ended, streams, { ms: performance.now(), loadSeconds: (user + system) / 1e6, endedReadBytes });
 }
 
 async function becomesRight(run: Run): Promise<void> {
@@ -256,10 +300,11 @@ async function change(run: Run, order: ChangeOrder): Promise<void> {
 }
 
 async function send(run: Run, { request, dueMs, expected, isolated = false }: ChangeOrder): Promise<void> {
-  const { streams, changes, peer, controllers, server } = run;
+  const { streams, changes, peer, controllers, client } = run;
   const made: TimedChange = {
     dueMs,
     isolated,
+    services: expected.map(({ service }) => service),
     sentMs: performance.now(),
     ackedMs: Number.NaN,
     resourceVersion: '',
@@ -276,7 +321,7 @@ async function send(run: Run, { request, dueMs, expected, isolated = false }: Ch
     }
   }
   if (run.before !== null) changes.push(made);
-  const answer = (await server.client.send(request)) as KubeObject | null;
+  const answer = (await client.send(request)) as KubeObject | null;
   made.ackedMs = performance.now();
   made.resourceVersion = answer?.metadata.resourceVersion ?? '';
 }
@@ -363,7 +408,7 @@ async function judge(run: Run): Promise<string[]> {
 }
 
 function resultOf(run: Run, wrong: readonly string[]): RunResult {
-  const { before, after, changes, sampler, notes, streams, peakBytes } = run;
+  const { before, after, changes, sampler, notes, streams, peakBytes, told } = run;
   if (before === null || after === null) throw new Error(`${run.scenario.name}: nothing was measured`);
   const window = { before, after, changes, streams: Object.values(streams) };
   const threads = new Map<string, number>();
@@ -374,6 +419,8 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
     figures: {
       ...measured,
       ...coalescedOf(run),
+      ...(told === null ? {} : meanFigures(told.before.metrics, told.after.metrics)),
+      ...stageFigures(stageSamples(changes, told?.after.journal ?? [], performance.timeOrigin)),
       ...sharedOut(measured['controllerCpu']!, notes),
       growthMB: growth / 1e6,
       peakMB: peakBytes / 1e6,
@@ -381,6 +428,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
     },
     threads: Object.fromEntries(threads),
     samples: samplesOf(changes),
+    course: courseOf(changes, before.ms),
     timeline: thinned(sampler.timeline, TIMELINE_POINTS_MAX),
     peakStep: sampler.peak().step,
     wrong,

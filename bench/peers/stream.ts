@@ -12,6 +12,8 @@ export interface TimedChange {
   readonly dueMs: number;
   /** Of the quiet side of the story. */
   readonly isolated: boolean;
+  /** `<namespace>/<name>` of those that it concerns. */
+  readonly services: readonly string[];
   sentMs: number;
   ackedMs: number;
   /** The version that the server gave the object. */

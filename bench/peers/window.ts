@@ -1,6 +1,7 @@
 /** Figures of what was measured: counters before and after, and the changes in between. */
 import { percentile } from '../../src/lib/percentile.ts';
 import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
+import { STAGES } from './stages.ts';
 import { SEEN_FIELDS, type Stream, type StreamKind, type TimedChange } from './stream.ts';
 
 /** Counters at one moment. */
@@ -42,14 +43,14 @@ const CL2_WINDOW_MS = 300_000;
 const MEGA = 1e6;
 
 /**
- * @param ended CPU seconds of controllers that have ended
- * @param loadSeconds of `now`: CPU of the process that loads and watches
+ * @param ended CPU seconds of processes that have ended
+ * @param now `loadSeconds`: CPU of the process that loads and watches; `endedReadBytes`: of controllers that have ended
  */
 export function read(
   { controller, server }: Processes,
   ended: ReadonlyMap<string, number>,
   streams: Readonly<Record<StreamKind, Stream>>,
-  now: { readonly ms: number; readonly loadSeconds: number },
+  now: { readonly ms: number; readonly loadSeconds: number; readonly endedReadBytes: number },
 ): Reading {
   const cpu = new Map<string, number>([[LOAD_PROCESS, now.loadSeconds], ...ended]);
   for (const [name, pid] of [...Object.entries(controller), ...Object.entries(server)]) {
@@ -60,9 +61,9 @@ export function read(
   return {
     ms: now.ms,
     cpu,
-    controllers: [...new Set([...ended.keys(), ...Object.keys(controller)])],
+    controllers: [...new Set([...ended.keys(), ...Object.keys(controller)])].filter((name) => !(name in server)),
     threads: pids.length === 0 ? new Map() : threadSecondsOf(pids[0]!),
-    readBytes: pids.reduce((sum, pid) => sum + bytesReadBy(pid), 0),
+    readBytes: pids.reduce((sum, pid) => sum + bytesReadBy(pid), now.endedReadBytes),
     streams: { endpoints: counted(streams.endpoints), slices: counted(streams.slices) },
   };
 }
@@ -73,8 +74,45 @@ export function samplesOf(changes: readonly TimedChange[]): Samples {
       .map((change) => (change[SEEN_FIELDS[kind]] ?? Number.NaN) - change.ackedMs)
       .filter((ms) => !Number.isNaN(ms))
       // A watcher may see what follows before the answer to the change has come.
-      .map((ms) => Math.round(Math.max(0, ms) * 100) / 100);
+      .map((ms) => rounded(Math.max(0, ms)));
   return { endpoints: of('endpoints'), slices: of('slices') };
+}
+
+/** How late changes were over time: in each second of the measure that had any. */
+export interface Course {
+  /** From the begin of the measure. */
+  readonly seconds: readonly number[];
+  readonly p50: readonly number[];
+  readonly p99: readonly number[];
+  readonly max: readonly number[];
+}
+
+/** By the second in which a change was acknowledged; at most `COURSE_MAX` groups, of more seconds where there are more. */
+export function courseOf(changes: readonly TimedChange[], fromMs: number): Course {
+  const late = changes.flatMap(({ ackedMs, slicesMs }) =>
+    slicesMs === null || Number.isNaN(slicesMs)
+      ? []
+      : [{ atMs: ackedMs - fromMs, ms: Math.max(0, slicesMs - ackedMs) }],
+  );
+  const lastMs = late.reduce((most, { atMs }) => Math.max(most, atMs), 0);
+  const groupMs = 1000 * Math.ceil((lastMs + 1) / 1000 / COURSE_MAX);
+  const groups = [...Map.groupBy(late, ({ atMs }) => Math.floor(atMs / groupMs))].sort(([a], [b]) => a - b);
+  const of = (share: number): number[] =>
+    groups.map(([, each]) =>
+      rounded(
+        percentile(
+          each.map(({ ms }) => ms),
+          share,
+        ),
+      ),
+    );
+  return { seconds: groups.map(([at]) => (at * groupMs) / 1000), p50: of(0.5), p99: of(0.99), max: of(1) };
+}
+
+const COURSE_MAX = 300;
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
 }
 
 export function figuresOf(window: Window): Record<string, number> {
@@ -179,6 +217,17 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   ...latencyTexts('endpoints', 'Endpoints'),
   isolatedP50: { title: 'the quiet side: change to slice, p50, ms', digits: 1 },
   isolatedP99: { title: 'the quiet side: change to slice, p99, ms', digits: 1 },
+  ...stageTexts(),
+  queueMean: { title: 'a key waits in the queue, mean, ms', digits: 2 },
+  syncMean: { title: 'a sync with its writes, mean, ms', digits: 2 },
+  throttleMean: { title: 'an update waits for a token, mean, ms', digits: 2 },
+  putMean: { title: 'an update and its answer, mean, ms', digits: 2 },
+  serverRightMs: { title: 'API server restarted: until no change was late, ms', digits: 0 },
+  serverWrongMost: { title: 'API server restarted: most addresses wrong at once', digits: 0 },
+  serverWrongSeconds: { title: 'API server restarted: wrong addresses x seconds', digits: 1 },
+  controllerRightMs: { title: 'controller restarted: until no change was late, ms', digits: 0 },
+  controllerWrongMost: { title: 'controller restarted: most addresses wrong at once', digits: 0 },
+  controllerWrongSeconds: { title: 'controller restarted: wrong addresses x seconds', digits: 1 },
   rightMs: { title: 'until all was right again, ms', digits: 0 },
   lostMs: { title: 'a node is lost: until all was right, ms', digits: 0 },
   cpuAnEvent: { title: 'CPU of the controller an event, us', digits: 1 },
@@ -186,6 +235,17 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   peakMB: { title: 'peak memory, MB', digits: 0 },
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };
+
+function stageTexts(): Record<string, FigureText> {
+  return Object.fromEntries(
+    Object.entries(STAGES).flatMap(([stage, what]) =>
+      ['P50', 'P99'].map((share) => [
+        `stage${stage}${share}`,
+        { title: `stage, ${what}, ${share.toLowerCase()}, ms`, digits: 2 },
+      ]),
+    ),
+  );
+}
 
 function latencyTexts(kind: StreamKind, title: string): Record<string, FigureText> {
   return {

@@ -204,7 +204,9 @@ function checksOf(path: HealthPath, loop: Loop): HealthCheck[] {
 function debugPage({ loop, clock }: ServingConfig): Page {
   return async ({ query, accept }) => {
     const { debugJson, debugPage: render } = await import('./live/debug-page.ts');
-    const view = debugView(loop.state, { nowMs: clock.nowMs(), wallMs: clock.wallMs() }, query.get('service') ?? '');
+    const [now, changes] = [{ nowMs: clock.nowMs(), wallMs: clock.wallMs() }, query.get('changes') ?? ''];
+    const changesMax = /^\d{1,6}$/.test(changes) ? Number(changes) : undefined;
+    const view = debugView(loop.state, now, query.get('service') ?? '', changesMax);
     const isJson = query.get('format') === 'json' || accept === 'application/json';
     return {
       status: 200,

@@ -9,6 +9,8 @@ export interface ControllerProcess {
   readonly pid: number;
   /** From its own metrics, so it works on every platform. */
   readonly usage: () => Promise<ProcessUsage>;
+  /** The body of a page of its plain port, such as `/metrics`. */
+  readonly get: (path: string) => Promise<string>;
   /** SIGTERM; resolves with the exit status once it has gone. */
   readonly stop: () => Promise<number>;
   /** Rejected when the process ends without having been stopped; never resolves. */
@@ -58,12 +60,13 @@ export async function startController(flags: readonly string[], mainUrl: URL = M
   failed.catch(() => undefined);
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
+  const get = async (path: string): Promise<string> => (await request(`http://127.0.0.1:${port}${path}`)).body.text();
   return {
     pid: child.pid ?? -1,
     failed,
+    get,
     usage: async () => {
-      const response = await request(`http://127.0.0.1:${port}/metrics`);
-      const text = await response.body.text();
+      const text = await get('/metrics');
       return {
         cpuSeconds: metric(text, 'process_cpu_seconds_total'),
         residentBytes: metric(text, 'process_resident_memory_bytes'),

@@ -9,6 +9,7 @@ import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
+import { STAGES } from '../../bench/peers/stages.ts';
 import { SCENARIOS } from '../../bench/peers/scenarios.ts';
 
 describe('the bench of the peers, tiny', () => {
@@ -66,6 +67,22 @@ describe('the bench of the peers, tiny', () => {
       const { changes, coalesced = 0 } = figures;
       assert.ok(samples.slices.length + coalesced >= changes!);
       assert.ok(samples.endpoints.length + coalesced >= changes!);
+    }
+  });
+
+  it('the time of a change is split by stages, which together take no longer', () => {
+    const churn = results.runs.find(({ scenario, peer }) => scenario === 'churn' && peer === ENDPOINTD)!;
+    const stages = Object.keys(STAGES).map((stage) => churn.figures[`stage${stage}P50`]);
+    assert.ok(stages.every((ms) => ms! >= 0 && ms! <= churn.figures['slicesMax']! + 1));
+    assert.ok(churn.course.seconds.length > 0 && churn.course.max[0]! >= churn.course.p50[0]!);
+  });
+
+  it('failover tells how long addresses were wrong, after each of two restarts', () => {
+    const { figures } = results.runs.find(({ scenario }) => scenario === 'failover')!;
+    for (const what of ['controller', 'server']) {
+      assert.ok(figures[`${what}WrongSeconds`]! > 0);
+      assert.ok(figures[`${what}WrongMost`]! >= 1);
+      assert.ok(figures[`${what}RightMs`]! >= 0);
     }
   });
 

@@ -19,6 +19,7 @@ function run(peer: string, round: number, cpu: number, wrong: readonly string[] 
     figures: { controllerCpu: cpu, slicesP50: cpu },
     threads: { 'node-MainThread': cpu },
     samples: { endpoints: [], slices: [cpu, cpu * 2] },
+    course: { seconds: [0], p50: [cpu], p99: [cpu], max: [cpu * 2] },
     timeline: { ms: [0], cores: {}, residentBytes: [0], steps: [] },
     peakStep: 'flips',
     wrong,
@@ -27,7 +28,7 @@ function run(peer: string, round: number, cpu: number, wrong: readonly string[] 
 
 function results(...runs: RunRecord[]): Results {
   return {
-    format: 1,
+    format: 2,
     command: 'npm run bench -- peers churn',
     commit: 'abc',
     machine: { cores: '2' },

@@ -26,7 +26,16 @@ function slice(name: string, ready: readonly string[], annotations: Record<strin
 }
 
 function change(ackedMs: number): TimedChange {
-  return { dueMs: 0, isolated: false, sentMs: 0, ackedMs, resourceVersion: '', endpointsMs: null, slicesMs: null };
+  return {
+    dueMs: 0,
+    isolated: false,
+    services: [],
+    sentMs: 0,
+    ackedMs,
+    resourceVersion: '',
+    endpointsMs: null,
+    slicesMs: null,
+  };
 }
 
 const at = (ms: number) => ({ ms, wallMs: 1_000_000 + ms });

@@ -90,6 +90,18 @@ describe('the debug view', () => {
     assert.ok(total.count === 9 && total.medianMs <= total.p99Ms && total.p99Ms <= total.maxMs);
   });
 
+  it('shows as many of the newest changes as are asked for', () => {
+    const sim = settled();
+    for (let i = 0; i < 4; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+      sim.run(1000);
+    }
+    const now = { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 };
+    const shown = (max: number): number[] => debugView(sim.loop!.state, now, '', max).changes.map(({ id }) => id);
+    assert.deepEqual(shown(2), [4, 3]);
+    assert.deepEqual(shown(100_000), [4, 3, 2, 1, 0]);
+  });
+
   it('is a page on which texts of strangers are texts', () => {
     const view = viewOf(settled());
     const stuck = [

@@ -34,10 +34,11 @@ export const MIRROR: Scenario = {
 
 export const FAILOVER: Scenario = {
   name: 'failover',
-  what: 'the controller is ended and started again while pods flip',
+  what: 'the controller, then the API server, is ended and started again while pods flip',
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  lasting: true,
   story: failover,
 };
 
@@ -123,17 +124,26 @@ async function failover(stage: Stage): Promise<void> {
   const { rate, count } = changesOf(settings, CHURN_RATES, { tiny: 0.5, small: 6, full: 15 });
   const pods = shuffled(cluster.pods, settings.seed);
   await running(stage);
-  stage.step('flips');
-  await stage.measure(async () => {
+  const disturbed = async (what: 'controller' | 'server', restart: () => Promise<void>): Promise<void> => {
     const flipped = flips(stage, pods, count, rate);
     await sleep((count / rate / 3) * 1000);
-    stage.step('ended');
-    const endedMs = performance.now();
-    await stage.stop();
-    await stage.start();
+    stage.step(`${what} ended`);
+    const fromMs = performance.now();
+    await restart();
     await flipped;
     await stage.seen();
-    stage.note('rightMs', performance.now() - endedMs);
+    const { rightMs, wrongMost, wrongSeconds } = stage.disturbance(fromMs);
+    stage.note(`${what}RightMs`, rightMs);
+    stage.note(`${what}WrongMost`, wrongMost);
+    stage.note(`${what}WrongSeconds`, wrongSeconds);
+  };
+  stage.step('flips');
+  await stage.measure(async () => {
+    await disturbed('controller', async () => {
+      await stage.stop();
+      await stage.start();
+    });
+    await disturbed('server', () => stage.restartServer());
   });
 }
 

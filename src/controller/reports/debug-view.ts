@@ -30,7 +30,7 @@ export interface DebugView {
   readonly stages: readonly StageView[];
   /** The services with the most of these changes, at most `ROWS_MAX`. */
   readonly busiest: readonly BusyView[];
-  /** The newest changes, at most `CHANGES_MAX`. If one Service was asked for, only its changes. */
+  /** The newest changes, as many as were asked for. If one Service was asked for, only its changes. */
   readonly changes: readonly JournalEntry[];
 }
 
@@ -100,10 +100,19 @@ export interface BusyView {
 
 const ROWS_MAX = 50;
 const JOURNAL_MAX = 4096;
-const CHANGES_MAX = 50;
+/** Of the newest changes that are shown, where nobody asks for more. */
+const CHANGES_SHOWN = 50;
 
-/** @param service `namespace/name`: only its changes are shown; '' = all changes are */
-export function debugView(state: ControllerState, now: Now, service: string): DebugView {
+/**
+ * @param service `namespace/name`: only its changes are shown; '' = all changes are
+ * @param changesMax so many of them
+ */
+export function debugView(
+  state: ControllerState,
+  now: Now,
+  service: string,
+  changesMax: number = CHANGES_SHOWN,
+): DebugView {
   const { controllers, journal } = state;
   const entries = journalEntries(journal, JOURNAL_MAX);
   const stuck = controllers.flatMap(stuckOf);
@@ -121,7 +130,7 @@ export function debugView(state: ControllerState, now: Now, service: string): De
     stuckTotal: stuck.length,
     stages: stageViews(entries),
     busiest: busiestOf(entries),
-    changes: journalEntries(journal, CHANGES_MAX, isAsked),
+    changes: journalEntries(journal, changesMax, isAsked),
   };
 }
 

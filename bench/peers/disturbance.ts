@@ -1,0 +1,33 @@
+/** What a disturbance did to the addresses that clients see, from the changes around it. Plain data in and out. */
+import type { TimedChange } from './stream.ts';
+
+export interface Disturbance {
+  /** From the disturbance until the last late change was shown; 0 = none was late. */
+  readonly rightMs: number;
+  /** The most addresses that were wrong or missing at one moment. */
+  readonly wrongMost: number;
+  /** Seconds for which addresses were wrong or missing, summed over all of them. */
+  readonly wrongSeconds: number;
+}
+
+/** A change that is shown sooner was not held up. */
+const LATE_MS = 250;
+
+/** By the slices, of the changes that are shown after `fromMs`. */
+export function disturbanceOf(changes: readonly TimedChange[], fromMs: number): Disturbance {
+  let [untilMs, wrongMs] = [fromMs, 0];
+  const edges: (readonly [ms: number, by: 1 | -1])[] = [];
+  for (const { ackedMs, slicesMs } of changes) {
+    if (slicesMs === null || Number.isNaN(slicesMs) || slicesMs < fromMs) continue;
+    const lateMs = Math.max(0, slicesMs - ackedMs);
+    wrongMs += lateMs;
+    edges.push([slicesMs - lateMs, 1], [slicesMs, -1]);
+    if (lateMs > LATE_MS) untilMs = Math.max(untilMs, slicesMs);
+  }
+  let [wrong, wrongMost] = [0, 0];
+  for (const [, by] of edges.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+    wrong += by;
+    wrongMost = Math.max(wrongMost, wrong);
+  }
+  return { rightMs: untilMs - fromMs, wrongMost, wrongSeconds: wrongMs / 1000 };
+}

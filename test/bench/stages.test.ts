@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { disturbanceOf } from '../../bench/peers/disturbance.ts';
+import { meanFigures, stageFigures, stageSamples } from '../../bench/peers/stages.ts';
+import type { TimedChange } from '../../bench/peers/stream.ts';
+import type { JournalEntry } from '../../src/controller/reports/journal.ts';
+import { parseMetrics } from '../../src/metrics/text.ts';
+
+function change(ackedMs: number, slicesMs: number | null, service = 'a/web'): TimedChange {
+  return {
+    dueMs: ackedMs,
+    isolated: false,
+    services: [service],
+    sentMs: ackedMs - 2,
+    ackedMs,
+    resourceVersion: '1',
+    endpointsMs: null,
+    slicesMs,
+  };
+}
+
+/** Of a process whose clock began 10 s after the bench's: it saw the change at `seenMs` of its own. */
+function entry(seenMs: number, more: Partial<JournalEntry> = {}): JournalEntry {
+  return {
+    id: 0,
+    namespace: 'a',
+    name: 'web',
+    controller: 'endpointslice',
+    result: 'written',
+    writes: 1,
+    startedAtMs: seenMs + 3,
+    endedWallMs: 1_000_000 + 10_000 + seenMs + 10,
+    watchInMs: -1,
+    queueMs: 3,
+    batchWaitMs: 1,
+    planMs: 2,
+    throttleMs: 0,
+    writeMs: 4,
+    totalMs: 10,
+    ...more,
+  };
+}
+
+const ORIGIN_MS = 1_000_000;
+
+describe('stages of a change', () => {
+  it('begin with the acknowledgement by the client and end at the watcher', () => {
+    // Acknowledged at 10,100, seen at 10,105, answered at 10,115, shown at 10,117, all by the clock of the bench.
+    const samples = stageSamples([change(10_100, 10_117)], [entry(105)], ORIGIN_MS);
+    assert.deepEqual(samples, { In: [5], Queue: [3], BatchWait: [1], Plan: [2], Throttle: [0], Write: [4], Out: [2] });
+    assert.equal(stageFigures(samples)['stageWriteP99'], 4);
+  });
+
+  it('of two syncs of a service, that which ended next to the event counts', () => {
+    const journal = [entry(105), entry(205, { writeMs: 9 }), entry(305)];
+    assert.deepEqual(stageSamples([change(10_200, 10_216)], journal, ORIGIN_MS).Write, [9]);
+  });
+
+  it('a change that is not in the journal, or was never seen, has none', () => {
+    const changes = [change(10_100, 10_117, 'a/other'), change(10_100, Number.NaN), change(10_100, null)];
+    assert.deepEqual(stageSamples(changes, [entry(105)], ORIGIN_MS).In, []);
+    assert.deepEqual(stageFigures(stageSamples(changes, [entry(105)], ORIGIN_MS)), {});
+    // What is on record is older than the change.
+    assert.deepEqual(stageSamples([change(10_500, 10_510)], [entry(105)], ORIGIN_MS).In, []);
+  });
+
+  it('means are of what was counted since the measure began', () => {
+    const text = (sum: number, count: number): string =>
+      `workqueue_queue_duration_seconds_sum{name="endpoint"} ${sum}\nworkqueue_queue_duration_seconds_count{name="endpoint"} ${count}\n`;
+    const figures = meanFigures(parseMetrics(text(5, 10)), parseMetrics(text(5.5, 110)));
+    assert.deepEqual(figures, { queueMean: 5 });
+  });
+});
+
+describe('a disturbance', () => {
+  it('is over with the last late change, and counts wrong addresses and their seconds', () => {
+    const changes = [change(0, 5), change(100, 2100), change(1100, 2100), change(2200, 2210), change(2300, null)];
+    assert.deepEqual(disturbanceOf(changes, 50), { rightMs: 2050, wrongMost: 2, wrongSeconds: 3.01 });
+  });
+
+  it('that holds up nothing takes no time', () => {
+    assert.equal(disturbanceOf([change(100, 105), change(200, 210)], 50).rightMs, 0);
+  });
+});
