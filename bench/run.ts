@@ -34,6 +34,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first)',
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
+  cells: {
+    what: 'the queue model of tune beside real processes, cell by cell (--help tells of the flags)',
+    run: async (_, rest) => (await import('./cells/run.ts')).runCellsBench(rest),
+  },
   recording: {
     what: 'bytes and CPU of a recording, and a million pseudonyms',
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),

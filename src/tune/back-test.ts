@@ -55,7 +55,12 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): Bac
   const { story } = run;
   const halfMs = story.durationMs / 2;
   const first = storyBetween(story, 0, halfMs);
-  const calibration = fit({ ...run, story: first }, evidenceBetween(evidence, 0, halfMs), held);
+  const measured = evidenceBetween(evidence, 0, halfMs);
+  const calibration = fit(
+    run.calibration,
+    (tried) => lossOf(compare(runModel({ ...run, story: first, calibration: tried }), measured)),
+    held,
+  );
   const second = storyBetween(story, halfMs, story.durationMs);
   const comparisons = compare(
     runModel({ ...run, story: second, calibration }),
@@ -65,11 +70,15 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): Bac
   return { calibration, comparisons, worst };
 }
 
-/** The calibration whose predictions are nearest to what was measured: one number after the other, in smaller steps. */
-export function fit(run: Run, evidence: Evidence, { names, cpuFactorMax }: Held): Calibration {
+/** The calibration of the least loss, from `start` on: one number after the other, in smaller steps. */
+export function fit(
+  start: Calibration,
+  loss: (calibration: Calibration) => number,
+  { names, cpuFactorMax }: Held = NOTHING_HELD,
+): Calibration {
   const free = FITTED.filter(({ name }) => !names.includes(name));
-  let best = run.calibration;
-  let least = lossOf({ ...run, calibration: best }, evidence);
+  let best = start;
+  let least = loss(best);
   for (const factor of FACTORS) {
     for (let isBetter = true; isBetter;) {
       isBetter = false;
@@ -77,10 +86,10 @@ export function fit(run: Run, evidence: Evidence, { names, cpuFactorMax }: Held)
         for (const by of [factor, 1 / factor]) {
           const calibration = scale(best, by);
           if (calibration.cpuFactor > cpuFactorMax) continue;
-          const loss = lossOf({ ...run, calibration }, evidence);
-          if (loss >= least - LOSS_STEP) continue;
+          const found = loss(calibration);
+          if (found >= least - LOSS_STEP) continue;
           best = calibration;
-          least = loss;
+          least = found;
           isBetter = true;
         }
       }
@@ -92,9 +101,9 @@ export function fit(run: Run, evidence: Evidence, { names, cpuFactorMax }: Held)
 const LOSS_STEP = 1e-4;
 
 /** Sum of squares of the logarithms, so that half as much and twice as much are equally wrong. */
-function lossOf(run: Run, evidence: Evidence): number {
+export function lossOf(comparisons: readonly Pick<Comparison, 'predicted' | 'measured'>[]): number {
   let loss = 0;
-  for (const { predicted, measured } of compare(runModel(run), evidence)) {
+  for (const { predicted, measured } of comparisons) {
     loss += Math.log(Math.max(FLOOR, predicted || FLOOR) / Math.max(FLOOR, measured)) ** 2;
   }
   assert(!Number.isNaN(loss), 'the loss of a fit is a number');

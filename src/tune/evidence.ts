@@ -1,6 +1,6 @@
-/** What the controller that ran while a story was recorded has done: to be compared with, never to be replayed. */
+/** What the controller that ran while a story was recorded has done: to be compared with, never to be replayed. A ledger of a run has the same fields. */
 import { latenciesOf, quantile } from '../twin/figures.ts';
-import { type Ledger, type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
@@ -35,7 +35,7 @@ const QUANTILES = [
 ] as const;
 
 /** Figures of outputs that were written while they were recorded. Latencies below a millisecond count as one. */
-export function compare(ledger: Ledger, evidence: Evidence): Comparison[] {
+export function compare(ledger: Evidence, evidence: Evidence): Comparison[] {
   const comparisons: Comparison[] = [];
   for (const output of OUTPUTS) {
     const measured = latenciesOf(evidence.samples[output], 'any');
@@ -44,7 +44,7 @@ export function compare(ledger: Ledger, evidence: Evidence): Comparison[] {
     for (const [figure, share] of QUANTILES) {
       comparisons.push(compared(figure, output, quantile(predicted, share), Math.max(1, quantile(measured, share))));
     }
-    comparisons.push(compared('writes', output, ledger.written[output].writes, evidence.writesAtMs[output].length));
+    comparisons.push(compared('writes', output, ledger.writesAtMs[output].length, evidence.writesAtMs[output].length));
   }
   return comparisons;
 }

@@ -3,8 +3,16 @@
  * resamples and with each calibrated number higher and lower by as much as it is unsure, by draws that the search has not seen.
  */
 import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
-import { type Kinds, latenciesOf, quantile, shareLater, writesOf } from '../twin/figures.ts';
-import { type ChangeKind, type Ledger, type Output, OUTPUTS, WRITES_BY_MS } from '../twin/ledger.ts';
+import {
+  type Kinds,
+  latenciesOf,
+  quantile,
+  shareLater,
+  WRITES_BY_MS,
+  writesByTime,
+  writesOf,
+} from '../twin/figures.ts';
+import { type ChangeKind, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
@@ -206,7 +214,7 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
     bytesPerSecond: perOutput((output) => sentBytes(ledger, [output], scope) / (scope.durationMs / 1000)),
     cpuShare: ledger.cpuMs / scope.durationMs,
     distribution: distributionOf(ledger),
-    writesByTime: ledger.writesByTime.map((count) => (count * 1000) / WRITES_BY_MS),
+    writesByTime: writesByTime(ledger).map((count) => (count * 1000) / WRITES_BY_MS),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
     open: ledger.open.endpoints + ledger.open.slices,
     checks: [

@@ -2,7 +2,7 @@
 import { formatDuration } from '../lib/duration.ts';
 import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
-import { WRITES_BY_MS } from '../twin/ledger.ts';
+import { WRITES_BY_MS } from '../twin/figures.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Grid, Outcome, Recommendation } from './recommend.ts';

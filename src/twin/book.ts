@@ -7,9 +7,15 @@ import { createPacking, type Packing, type PackedWrite, repack } from './packing
 import type { PlaceChange, Story } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
-export interface OpenChange {
+interface OpenChange {
   readonly atMs: number;
   readonly kind: ChangeKind;
+}
+
+/** What a write shows of a place. */
+interface ShownPlace {
+  readonly place: number;
+  readonly isReady: boolean;
 }
 
 export interface Book {
@@ -22,7 +28,9 @@ export interface Book {
   readonly isReady: Uint8Array;
   /** Of each place, as the last plan has it whose writes were done, or are under way. */
   readonly planned: Int32Array;
-  /** Of each place: the newest that no plan has seen. */
+  /** Of each place, as the object on the server shows it. */
+  readonly isShownReady: Uint8Array;
+  /** Of each place: the newest that no object shows. */
   readonly open: (OpenChange | undefined)[];
   /** Of each place: it is not in the object, because the service has too many. */
   readonly isBeyond: Uint8Array;
@@ -42,8 +50,7 @@ export interface ModelWrite {
   readonly verb: PackedWrite['verb'];
   /** That the object has afterwards. */
   readonly endpoints: number;
-  readonly shows: readonly OpenChange[];
-  readonly places: readonly number[];
+  readonly shows: readonly ShownPlace[];
 }
 
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
@@ -52,6 +59,7 @@ const ENDPOINTS_MAX = 1000;
 /** What is published at the start is packed into full slices. Of more than 1,000 places Endpoints have the first. */
 export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
   const isBeyond = placesBeyond(story, output);
+  const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0));
   const content = Int32Array.from(story.places, (place, i) => (isBeyond[i] === 1 ? 0 : place.start[output]));
   const services = story.services.map(() => ({ dirty: new Set<number>(), packing: createPacking(), published: 0 }));
   const initial: number[][] = story.services.map(() => []);
@@ -67,7 +75,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
     ledger,
     perSlice,
     content,
-    isReady: Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0)),
+    isReady,
+    isShownReady: isReady.slice(),
     planned: content.slice(),
     open: Array.from({ length: story.places.length }),
     isBeyond,
@@ -86,8 +95,9 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   const { service } = book.story.places[place]!;
   if (content !== book.planned[place]) book.services[service]!.dirty.add(place);
   if (wasReady === isReady) return;
-  if (book.open[place] !== undefined) book.ledger.overtaken[book.output]++;
-  book.open[place] = { atMs, kind: isReady ? 'add' : 'remove' };
+  const isShown = (book.isShownReady[place] === 1) === isReady;
+  book.ledger.overtaken[book.output] += (book.open[place] === undefined ? 0 : 1) + (isShown ? 1 : 0);
+  book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
 }
 
 /** What has to be written so that a service is published as the cache shows it. From then on it counts as planned. */
@@ -101,8 +111,8 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
     const before = book.planned[place]!;
     const after = book.content[place]!;
     book.planned[place] = after;
-    if (before === after) overtake(book, place);
-    else if (after === 0) removed.push(place);
+    if (before === after) continue;
+    if (after === 0) removed.push(place);
     else (before === 0 ? added : changed).push(place);
   }
   own.dirty.clear();
@@ -110,24 +120,32 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
   own.published += added.length - removed.length;
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
-    return [{ verb: 'update', endpoints: own.published, places, shows: takeOpen(book, places) }];
+    return [{ verb: 'update', endpoints: own.published, shows: shownBy(book, places) }];
   }
   const packed = repack(own.packing, { added, changed, removed }, book.perSlice);
   const { families } = book.story.services[service]!;
-  const last = packed.map(({ verb, endpoints, places }) => ({
-    verb,
-    endpoints,
-    places,
-    shows: takeOpen(book, places),
-  }));
-  const others = packed.map(({ verb, endpoints }) => ({ verb, endpoints, places: [], shows: [] }));
+  const last = packed.map(({ verb, endpoints, places }) => ({ verb, endpoints, shows: shownBy(book, places) }));
+  const others = packed.map(({ verb, endpoints }) => ({ verb, endpoints, shows: [] }));
   return [...Array.from({ length: families - 1 }, () => others), last].flat();
 }
 
 /** The API server has acknowledged a write. */
-export function noteShown({ ledger, output, story }: Book, write: ModelWrite, nowMs: number): void {
-  noteWritten(ledger, output, story.objects, write.endpoints, nowMs);
-  for (const { atMs, kind } of write.shows) ledger.samples[output].push({ atMs, kind, latencyMs: nowMs - atMs });
+export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
+  const { isShownReady, ledger, open, output } = book;
+  noteWritten(ledger, output, bytesOf(book, write), nowMs);
+  for (const { place, isReady } of write.shows) {
+    isShownReady[place] = isReady ? 1 : 0;
+    const change = open[place];
+    if (change === undefined || (change.kind === 'add') !== isReady) continue;
+    open[place] = undefined;
+    ledger.samples[output].push({ ...change, latencyMs: nowMs - change.atMs });
+  }
+}
+
+/** Of the object that is written. */
+export function bytesOf({ output, story: { objects } }: Book, { endpoints }: ModelWrite): number {
+  const { base, each } = output === 'endpoints' ? objects.endpoints : objects.slice;
+  return base + each * endpoints;
 }
 
 /** Number of endpoints that a sync of the service has to look at. */
@@ -148,18 +166,6 @@ function placesBeyond({ places, services }: Story, output: Output): Uint8Array {
   return isBeyond;
 }
 
-function overtake({ ledger, output, open }: Book, place: number): void {
-  if (open[place] === undefined) return;
-  ledger.overtaken[output]++;
-  open[place] = undefined;
-}
-
-function takeOpen({ open }: Book, places: readonly number[]): OpenChange[] {
-  const shows: OpenChange[] = [];
-  for (const place of places) {
-    const change = open[place];
-    open[place] = undefined;
-    if (change !== undefined) shows.push(change);
-  }
-  return shows;
+function shownBy({ isReady }: Book, places: readonly number[]): ShownPlace[] {
+  return places.map((place) => ({ place, isReady: isReady[place] === 1 }));
 }

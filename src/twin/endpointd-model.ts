@@ -17,6 +17,7 @@ import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
 import { at } from './agenda.ts';
 import {
+  bytesOf,
   closeBook,
   createBook,
   noteShown,
@@ -27,7 +28,7 @@ import {
   type ModelWrite,
 } from './book.ts';
 import type { Output } from './ledger.ts';
-import { createThread, runOn, type Thread } from './processors.ts';
+import { compute } from './processors.ts';
 import type { StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
@@ -42,13 +43,30 @@ interface OwnController {
 
 interface Own {
   readonly world: World;
-  readonly main: Thread;
   readonly tokens: TokenBucket;
   readonly controllers: readonly OwnController[];
   readonly writes: LinkedList<QueuedWrite>;
   inFlight: number;
+  /** The main thread computes, and takes nothing in. */
+  isBusy: boolean;
+  /** What has come since it last took something in. */
+  arrived: Arrival[];
+  /** Syncs that no batch has taken yet. */
+  unplanned: Sync[];
+  /** Batches that wait to be planned, on the same thread. */
+  readonly batches: Sync[][];
   wakesAtMs: number;
-  writesAtMs: number;
+}
+
+/** Something that comes to the main thread. */
+interface Arrival {
+  readonly costMs: number;
+  readonly take: () => void;
+}
+
+interface Sync {
+  readonly controller: OwnController;
+  readonly item: WorkItem<number>;
 }
 
 interface QueuedWrite extends LinkedNode<QueuedWrite> {
@@ -60,10 +78,9 @@ interface QueuedWrite extends LinkedNode<QueuedWrite> {
 }
 
 export function createEndpointdModel(world: World): Model {
-  const { cores, settings } = world;
+  const { settings } = world;
   const own: Own = {
     world,
-    main: createThread(cores),
     tokens: createTokenBucket(settings.qps * settings.controllers, settings.burst * settings.controllers),
     controllers: [
       createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
@@ -71,11 +88,14 @@ export function createEndpointdModel(world: World): Model {
     ],
     writes: createLinkedList(),
     inFlight: 0,
+    isBusy: false,
+    arrived: [],
+    unplanned: [],
+    batches: [],
     wakesAtMs: Infinity,
-    writesAtMs: Infinity,
   };
   return {
-    take: (change) => runOn(own.main, world.costs.intake, () => takeEvent(own, change)),
+    take: (change) => arrive(own, { costMs: world.costs.intake, take: () => takeEvent(own, change) }),
     close: () => {
       for (const { book } of own.controllers) closeBook(book);
     },
@@ -92,6 +112,83 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
     batchMs,
     writesOf: new Int32Array(story.services.length),
   };
+}
+
+function arrive(own: Own, arrival: Arrival): void {
+  own.arrived.push(arrival);
+  turn(own);
+}
+
+/** Does what waits for the main thread: a batch is planned before anything else is taken in, and what has come is taken together. */
+function turn(own: Own): void {
+  if (own.isBusy) return;
+  const batch = own.batches[0];
+  const { agenda, cores, costs } = own.world;
+  const sent: QueuedWrite[] = [];
+  let costMs = 0;
+  if (batch !== undefined) {
+    for (const { controller, item } of batch) costMs += costs.sync + costs.endpoint * sizeOf(controller.book, item.key);
+    own.batches.shift();
+    for (const sync of batch) writeSync(own, sync);
+  } else {
+    const taken = own.arrived.splice(0, TOGETHER_MAX);
+    if (taken.length === 0 && own.wakesAtMs > agenda.nowMs) return;
+    for (const arrival of taken) {
+      costMs += arrival.costMs;
+      arrival.take();
+    }
+  }
+  advance(own, sent);
+  for (const { controller, write } of sent) costMs += costs.write + costs.writtenByte * bytesOf(controller.book, write);
+  own.isBusy = true;
+  compute(cores, costMs, () => {
+    own.isBusy = false;
+    for (const queued of sent) send(own, queued);
+    turn(own);
+  });
+}
+
+/** As the transport: most events that are taken together. */
+const TOGETHER_MAX = 64;
+
+/** Starts syncs and sends writes, as far as slots, tokens and the bound allow. */
+function advance(own: Own, sent: QueuedWrite[]): void {
+  const { agenda } = own.world;
+  for (const controller of own.controllers) {
+    for (;;) {
+      const item = takeWork(controller.queue, agenda.nowMs);
+      if (item === null) break;
+      own.world.ledger.syncs++;
+      own.unplanned.push({ controller, item });
+    }
+  }
+  if (own.unplanned.length > 0 && own.batches.length < BATCHES_MAX) {
+    own.batches.push(batchOf(own.unplanned));
+    own.unplanned = [];
+  }
+  const tokenMs = flush(own, sent);
+  wakeAt(own, Math.min(tokenMs, ...own.controllers.map(({ queue }) => nextWorkMs(queue))));
+}
+
+/** Syncs of one service are planned together, slices before Endpoints. */
+function batchOf(syncs: readonly Sync[]): Sync[] {
+  const byService = Map.groupBy(syncs, ({ item }) => item.key);
+  return [...byService.values()].flatMap((own) => own.toSorted((a, b) => rankOf(a) - rankOf(b)));
+}
+
+function rankOf({ controller: { book } }: Sync): number {
+  return book.output === 'slices' ? 0 : 1;
+}
+
+/** As the controller: most batches of a shard without an answer. */
+const BATCHES_MAX = 2;
+
+function wakeAt(own: Own, dueMs: number): void {
+  own.wakesAtMs = dueMs;
+  if (dueMs === Infinity) return;
+  at(own.world.agenda, dueMs, () => {
+    if (own.wakesAtMs === dueMs) turn(own);
+  });
 }
 
 function takeEvent(own: Own, change: StoryChange): void {
@@ -113,98 +210,63 @@ function takeEvent(own: Own, change: StoryChange): void {
     }
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
-  startSyncs(own);
 }
 
-function startSyncs(own: Own): void {
-  const { agenda } = own.world;
-  let nextMs = Infinity;
-  for (const controller of own.controllers) {
-    for (;;) {
-      const item = takeWork(controller.queue, agenda.nowMs);
-      if (item === null) break;
-      sync(own, controller, item);
-    }
-    nextMs = Math.min(nextMs, nextWorkMs(controller.queue));
-  }
-  if (nextMs >= own.wakesAtMs) return;
-  own.wakesAtMs = nextMs;
-  at(agenda, nextMs, () => {
-    if (own.wakesAtMs === nextMs) own.wakesAtMs = Infinity;
-    startSyncs(own);
-  });
+/** The writes of a sync that was planned: those that delete wait for the others. */
+function writeSync(own: Own, { controller, item }: Sync): void {
+  const writes = planService(controller.book, item.key);
+  const phases = [writes.filter(({ verb }) => verb !== 'delete'), writes.filter(({ verb }) => verb === 'delete')];
+  queuePhases(own, controller, item, phases);
 }
 
-function sync(own: Own, controller: OwnController, item: WorkItem<number>): void {
-  const { agenda, costs, ledger } = own.world;
-  const { book } = controller;
-  ledger.syncs++;
-  runOn(own.main, costs.sync + costs.endpoint * sizeOf(book, item.key), () => {
-    const writes = planService(book, item.key);
-    const phases = [writes.filter(({ verb }) => verb !== 'delete'), writes.filter(({ verb }) => verb === 'delete')];
-    writePhases(own, controller, item.key, phases, () => {
-      doneWork(controller.queue, item, agenda.nowMs);
-      startSyncs(own);
-    });
-  });
-}
-
-function writePhases(
+function queuePhases(
   own: Own,
   controller: OwnController,
-  service: number,
+  item: WorkItem<number>,
   [phase, ...others]: readonly (readonly ModelWrite[])[],
-  done: () => void,
 ): void {
+  const { nowMs } = own.world.agenda;
   if (phase === undefined) {
-    done();
+    doneWork(controller.queue, item, nowMs);
     return;
   }
   let open = phase.length;
   if (open === 0) {
-    writePhases(own, controller, service, others, done);
+    queuePhases(own, controller, item, others);
     return;
   }
-  const queuedMs = own.world.agenda.nowMs;
+  const done = (): void => {
+    if (--open === 0) queuePhases(own, controller, item, others);
+  };
   for (const write of phase) {
-    const answered = (): void => {
-      if (--open === 0) writePhases(own, controller, service, others, done);
-    };
-    append(own.writes, { controller, service, write, queuedMs, done: answered, previous: null, next: null });
+    append(own.writes, { controller, service: item.key, write, queuedMs: nowMs, done, previous: null, next: null });
   }
-  flush(own);
 }
 
-function flush(own: Own): void {
-  const { agenda, costs, ledger } = own.world;
+/** When the next token is there; Infinity = no write waits for one. */
+function flush(own: Own, sent: QueuedWrite[]): number {
+  const { agenda, ledger } = own.world;
   for (;;) {
     const queued = own.writes.first;
-    if (queued === null || own.inFlight >= IN_FLIGHT_MAX) return;
-    if (!tryTakeToken(own.tokens, agenda.nowMs)) {
-      flushAt(own, nextTokenMs(own.tokens));
-      return;
-    }
+    if (queued === null || own.inFlight >= IN_FLIGHT_MAX) return Infinity;
+    if (!tryTakeToken(own.tokens, agenda.nowMs)) return nextTokenMs(own.tokens);
     remove(own.writes, queued);
-    const { controller, service, write } = queued;
     own.inFlight++;
     ledger.throttledMs += agenda.nowMs - queued.queuedMs;
-    runOn(own.main, costs.write + costs.writtenEndpoint * write.endpoints, () => {
-      at(agenda, agenda.nowMs + own.world.latencyOf(service, controller.writesOf[service]!++), () => {
-        noteShown(controller.book, write, agenda.nowMs);
-        own.inFlight--;
-        queued.done();
-        flush(own);
-      });
-    });
+    sent.push(queued);
   }
 }
 
-function flushAt(own: Own, dueMs: number): void {
-  if (dueMs >= own.writesAtMs) return;
-  own.writesAtMs = dueMs;
-  at(own.world.agenda, dueMs, () => {
-    if (own.writesAtMs === dueMs) own.writesAtMs = Infinity;
-    flush(own);
+function send(own: Own, { controller, service, write, done }: QueuedWrite): void {
+  const { agenda, costs, latencyOf, watchLagMs } = own.world;
+  at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++), () => {
+    noteShown(controller.book, write, agenda.nowMs);
+    const take = (): void => {
+      own.inFlight--;
+      done();
+    };
+    at(agenda, agenda.nowMs + watchLagMs, () => arrive(own, { costMs: costs.echo, take: () => undefined }));
+    arrive(own, { costMs: costs.reply, take });
   });
 }
 

@@ -55,3 +55,18 @@ export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPU
 export function bytesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
   return outputs.reduce((sum, output) => sum + written[output].bytes, 0);
 }
+
+export const WRITES_BY_MS = 10_000;
+
+/** Writes of both outputs in each ten seconds. */
+export function writesByTime({ writesAtMs }: Ledger): number[] {
+  const counts: number[] = [];
+  for (const output of OUTPUTS) {
+    for (const atMs of writesAtMs[output]) {
+      const time = Math.floor(atMs / WRITES_BY_MS);
+      while (counts.length <= time) counts.push(0);
+      counts[time]!++;
+    }
+  }
+  return counts;
+}

@@ -7,6 +7,7 @@ import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
 import { at } from './agenda.ts';
 import {
+  bytesOf,
   closeBook,
   createBook,
   noteShown,
@@ -176,11 +177,11 @@ function writeNext(controller: KubeController, service: number, writes: readonly
   tryTakeToken(tokens, sentMs);
   ledger.throttledMs += sentMs - agenda.nowMs;
   at(agenda, sentMs, () => {
-    compute(world.cores, costs.write + costs.writtenEndpoint * write.endpoints, () => {
+    compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       at(agenda, agenda.nowMs + world.latencyOf(service, controller.writesOf[service]!++), () => {
         noteShown(book, write, agenda.nowMs);
         expectEcho(controller, service);
-        writeNext(controller, service, writes, i + 1);
+        compute(world.cores, costs.reply, () => writeNext(controller, service, writes, i + 1));
       });
     });
   });
@@ -190,7 +191,7 @@ function writeNext(controller: KubeController, service: number, writes: readonly
 function expectEcho({ informer, unseen, world }: KubeController, service: number): void {
   unseen[service]!++;
   at(world.agenda, world.agenda.nowMs + world.watchLagMs, () => {
-    runOn(informer, world.costs.intake, () => {
+    runOn(informer, world.costs.echo, () => {
       unseen[service]!--;
     });
   });

@@ -2,7 +2,6 @@
  * What came of a run: how long each change took until an object showed it, and what was written. A change that another one
  * of the same place overtook before anything was written has no time of its own; it is counted.
  */
-import type { ObjectSizes } from './story.ts';
 
 export type Output = 'endpoints' | 'slices';
 export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
@@ -25,8 +24,8 @@ export interface Written {
 export interface Ledger {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly written: Readonly<Record<Output, Written>>;
-  /** Of both outputs, in each ten seconds. */
-  readonly writesByTime: number[];
+  /** When each write was acknowledged, milliseconds since the start. */
+  readonly writesAtMs: Readonly<Record<Output, number[]>>;
   readonly overtaken: Record<Output, number>;
   /** Changes that nothing had shown at the end. */
   readonly open: Record<Output, number>;
@@ -45,7 +44,7 @@ export function createLedger(): Ledger {
   return {
     samples: { endpoints: [], slices: [] },
     written: { endpoints: { writes: 0, bytes: 0 }, slices: { writes: 0, bytes: 0 } },
-    writesByTime: [],
+    writesAtMs: { endpoints: [], slices: [] },
     overtaken: { endpoints: 0, slices: 0 },
     open: { endpoints: 0, slices: 0 },
     syncs: 0,
@@ -56,20 +55,9 @@ export function createLedger(): Ledger {
   };
 }
 
-export const WRITES_BY_MS = 10_000;
-
-export function noteWritten(
-  ledger: Ledger,
-  output: Output,
-  sizes: ObjectSizes,
-  endpoints: number,
-  nowMs: number,
-): void {
-  const { base, each } = output === 'endpoints' ? sizes.endpoints : sizes.slice;
+export function noteWritten(ledger: Ledger, output: Output, bytes: number, nowMs: number): void {
   const written = ledger.written[output];
   written.writes++;
-  written.bytes += base + each * endpoints;
-  const time = Math.floor(nowMs / WRITES_BY_MS);
-  while (ledger.writesByTime.length <= time) ledger.writesByTime.push(0);
-  ledger.writesByTime[time]!++;
+  written.bytes += bytes;
+  ledger.writesAtMs[output].push(nowMs);
 }

@@ -59,6 +59,7 @@ function deliver(world: World, model: Model, i: number): void {
   });
 }
 
-function scaled(costs: Costs, factor: number): Costs {
+/** What each thing costs, times `factor`. */
+export function scaled(costs: Costs, factor: number): Costs {
   return Object.fromEntries(Object.entries(costs).map(([name, ms]) => [name, ms * factor])) as unknown as Costs;
 }

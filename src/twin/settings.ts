@@ -37,8 +37,10 @@ export const DEFAULT_SETTINGS: Settings = {
 
 /** Milliseconds of CPU, but where something else is said. */
 export interface Costs {
-  /** For each event of a watch: decoding, the cache, and the handlers. */
+  /** For each event of a watch of pods and Services: decoding, the cache, and the handlers. */
   readonly intake: number;
+  /** For the event of an own write. */
+  readonly echo: number;
   /** To find the services of a pod: for each service that is looked at. */
   readonly match: number;
   /** A sync, whatever its size. */
@@ -47,15 +49,17 @@ export interface Costs {
   readonly scan: number;
   /** For each endpoint of the service. */
   readonly endpoint: number;
-  /** A write and its answer. */
+  /** To send a write. */
   readonly write: number;
-  /** For each endpoint of the object that is written. */
-  readonly writtenEndpoint: number;
+  /** For each byte that is written. */
+  readonly writtenByte: number;
+  /** To take the answer to a write. */
+  readonly reply: number;
 }
 
 /** The machine that a controller runs on, and the API server that it talks to. */
 export interface Calibration {
-  readonly version: 1;
+  readonly version: 2;
   /** Shared by all processes of the machine. */
   readonly cores: number;
   /** How long the API server takes for a write, from the socket to the answer. Lognormal: median, and p99 over median. */
@@ -72,21 +76,33 @@ export interface Calibration {
  * 5,000 pods, and 2,000 services of one namespace from nothing.
  */
 export const DEFAULT_CALIBRATION: Calibration = {
-  version: 1,
+  version: 2,
   cores: 2,
   apiMs: { median: 3, tail: 4 },
   watchLagMs: 1,
   cpuFactor: 1,
   costs: {
-    endpointd: { intake: 0.1, match: 0, sync: 0.1, scan: 0, endpoint: 0.0004, write: 0.6, writtenEndpoint: 0.001 },
+    endpointd: {
+      intake: 0.1,
+      echo: 0.1,
+      match: 0,
+      sync: 0.1,
+      scan: 0,
+      endpoint: 0.0004,
+      write: 0.35,
+      writtenByte: 0.000_006,
+      reply: 0.15,
+    },
     'kube-controller-manager': {
       intake: 0.2,
+      echo: 0.2,
       match: 0.0003,
       sync: 0.5,
       scan: 0.001,
       endpoint: 0.02,
-      write: 1,
-      writtenEndpoint: 0.006,
+      write: 0.85,
+      writtenByte: 0.000_035,
+      reply: 0.15,
     },
   },
 };

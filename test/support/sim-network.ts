@@ -39,6 +39,8 @@ export interface NetworkSettings {
   readonly faults: FaultChances;
   refuse: Refuse;
   lag: (request: HttpRequest) => Lag;
+  /** Each way takes so long, or up to twice as long, whatever else holds it up. */
+  latencyMs: number;
   /** Changes bytes of a watch or a list on their way. */
   tamper: (bytes: Uint8Array, request: HttpRequest) => Uint8Array;
   /** Watches that have something to say meanwhile stay open, and nothing ever comes through them again. */
@@ -88,7 +90,7 @@ export const NOBODY: SimObserver = { before() {}, after() {}, stepped() {} };
 
 /** A server waits this long for its cache to reach the version that a watch starts from. */
 const REACH_MS_MAX = 3000;
-const LATENCY_MS = 1;
+export const LATENCY_MS = 1;
 const TRICKLE_MS = 1000;
 /** As the real transport. */
 export const PAGE_BYTES_MAX = 64 * 2 ** 20;
@@ -150,7 +152,7 @@ export function simTransport(
           cancelled.add(id);
         });
       }
-      time.at(time.now + delay(draws) + toMs, () => {
+      time.at(time.now + delay(network, draws) + toMs, () => {
         if (alive() || toMs > 0) arrive(peer, request, backMs, draws);
       });
     },
@@ -163,8 +165,8 @@ export function simTransport(
   };
 }
 
-function delay(draws: Prng): number {
-  return LATENCY_MS + nextFloat(draws) * LATENCY_MS;
+function delay({ settings: { latencyMs } }: Network, draws: Prng): number {
+  return latencyMs + nextFloat(draws) * latencyMs;
 }
 
 function chance(draws: Prng, p: number): boolean {
@@ -215,7 +217,7 @@ function arrive(peer: Peer, request: HttpRequest, backMs: number, draws: Prng): 
   const { network } = peer;
   const { settings, time, servers } = network;
   const { id } = request;
-  const delayMs = delay(draws);
+  const delayMs = delay(network, draws);
   if (network.isDown) return fail(peer, id, 'refused', false, delayMs);
   if (chance(draws, settings.faults.loseRequest)) return fail(peer, id, 'reset', true, delayMs);
   const fault = faultOf(settings, request, draws);
@@ -294,7 +296,7 @@ function stream(
   const { network, alive, watches, cancelled } = peer;
   const { settings, time } = network;
   const { id, path, timeoutMs } = request;
-  const openedAfterMs = delay(draws) + lagOf(network, request, draws).backMs;
+  const openedAfterMs = delay(network, draws) + lagOf(network, request, draws).backMs;
   if (openedAfterMs > timeoutMs) {
     watch.close();
     return fail(peer, id, 'timeout', true, timeoutMs);
@@ -360,7 +362,7 @@ function createWire(network: Network, request: HttpRequest, from: number, draws:
   let lastAtMs = time.now + openedAfterMs;
   const next = (run: () => void): void => {
     const behindMs = servers?.lagMs(from, time.now) ?? 0;
-    lastAtMs = Math.max(lastAtMs, time.now + delay(draws) + behindMs + lagOf(network, request, draws).backMs);
+    lastAtMs = Math.max(lastAtMs, time.now + delay(network, draws) + behindMs + lagOf(network, request, draws).backMs);
     time.at(lastAtMs, run);
   };
   return {

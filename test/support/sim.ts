@@ -5,6 +5,7 @@
 import { createSimTime, type SimTask, type SimTime } from './sim-time.ts';
 import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
 import {
+  LATENCY_MS,
   NO_LAG,
   NOBODY,
   PAGE_BYTES_MAX,
@@ -18,6 +19,7 @@ import {
 } from './sim-network.ts';
 import { createServers, type Servers, type ServersConfig } from './sim-servers.ts';
 import { simulatedShards, type SimShards } from './sim-shards.ts';
+import type { SimThread } from './sim-thread.ts';
 import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
 import { apply, closeWatches, compact, createApiServer, tick, type ApiServer } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
@@ -96,6 +98,10 @@ export interface SimConfig {
   readonly leadership?: LeadershipOptions | null;
   /** Where syncs are told of; default: in events, metrics and the log. */
   readonly reports?: LoopConfig['reports'];
+  /** The main thread of a controller, which then plans too (`shards` is not looked at); default: it takes no time. */
+  readonly thread?: SimThread;
+  /** That the thread goes by; default: that of the process beside it, or a new one. */
+  readonly time?: SimTime;
 }
 
 type StreamFate = 'cut' | 'mute';
@@ -179,7 +185,7 @@ export function createSim(config: SimConfig = {}): Sim {
   const prng = createPrng(config.seed ?? 1);
   const faults: FaultChances = { ...NO_FAULTS, ...config.faults };
   let options: ControllerOptions = { ...DEFAULT_OPTIONS, ...config.options };
-  const time = config.beside?.time ?? createSimTime();
+  const time = config.time ?? config.beside?.time ?? createSimTime();
   const { at } = time;
   let generation = 0;
 
@@ -240,6 +246,7 @@ export function createSim(config: SimConfig = {}): Sim {
     faults,
     refuse: config.refuse ?? (() => 0),
     lag: (_request: HttpRequest): Lag => NO_LAG,
+    latencyMs: LATENCY_MS,
     tamper: (bytes: Uint8Array, _request: HttpRequest): Uint8Array => bytes,
     muteWatches: false,
     trickleWatches: false,
@@ -282,13 +289,17 @@ export function createSim(config: SimConfig = {}): Sim {
           sim.observer.stepped();
         });
       const clock: Clock = simClock(enter);
+      const { thread } = config;
+      const connect = (deliver: (events: readonly TransportEvent[]) => void): Transport =>
+        simTransport(network, alive, clock, (events) => enter(() => deliver(events)));
       const loop = createLoop({
         options,
-        clock,
+        clock: thread?.clock(clock) ?? clock,
         random: { uint32: () => nextUint32(prng) },
-        transport: (deliver) => simTransport(network, alive, clock, (events) => enter(() => deliver(events))),
+        transport: (deliver) => thread?.transport(deliver, connect) ?? connect(deliver),
         shards: (deliver): Shards => {
           const plannerConfig = plannerConfigOf(options);
+          if (thread !== undefined) return thread.shards(plannerConfig, deliver);
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
@@ -309,6 +320,7 @@ export function createSim(config: SimConfig = {}): Sim {
         host: 'simulated',
         leadership: leadershipOf(mine),
         ...(config.reports === undefined ? {} : { reports: config.reports }),
+        ...(thread === undefined ? {} : { onStep: thread.onStep }),
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
         ...(sim.onShadowPlan === null ? {} : { onShadowPlan: sim.onShadowPlan }),

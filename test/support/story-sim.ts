@@ -1,30 +1,47 @@
 /**
- * A story told to the real controller, its planners and the embedded API server, in virtual time and without any cost of
- * CPU: what the queue model is held to.
+ * The exact twin: a story told to the real controller, its planners and codecs and the embedded API server, in virtual time,
+ * which goes on by what the main thread costs. It is what the queue model is held to.
  */
-import { createPod, createService, createSim, deleteObject, setPodStatus, type Sim } from './sim.ts';
+import { NO_LAG, type Lag } from './sim-network.ts';
+import { createSimThread, type ThreadCosts } from './sim-thread.ts';
+import { createSimTime } from './sim-time.ts';
+import { createSim, type Sim } from './sim.ts';
+import { addressOf, placeRequests, storyRequests } from './story-requests.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
-import type { Output, Sample } from '../../src/twin/ledger.ts';
+import { decodeObject } from '../../src/kube/codec.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+import type { HttpRequest } from '../../src/ports/transport.ts';
+import { decodeBatch } from '../../src/shard/codec.ts';
+import { createLatency } from '../../src/twin/api-latency.ts';
+import { scaled } from '../../src/twin/run.ts';
+import type { Calibration, Costs } from '../../src/twin/settings.ts';
+import { type Output, OUTPUTS, type Sample } from '../../src/twin/ledger.ts';
 import type { Published, Story } from '../../src/twin/story.ts';
+import type { WorkloadRequest } from '../../src/workload/request.ts';
 
 export interface Played {
   readonly writes: Readonly<Record<Output, number>>;
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
+  /** CPU of the main thread. */
+  readonly cpuMs: number;
 }
 
 interface Told {
   readonly sim: Sim;
   readonly story: Story;
-  /** By address. */
+  /** By address, which no two places share. */
   readonly open: Readonly<Record<Output, Map<string, OpenChange>>>;
   readonly isReady: boolean[];
   readonly exists: boolean[];
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
+  /** Ready addresses of each object, by its path. */
+  readonly shown: Map<string, ReadonlySet<string>>;
+  /** How many objects show an address as ready. */
+  readonly counts: Readonly<Record<Output, Map<string, number>>>;
 }
 
 interface OpenChange {
-  readonly namespace: string;
   readonly atMs: number;
   readonly isReady: boolean;
 }
@@ -33,10 +50,22 @@ const START_MS = 60_000;
 const AFTERWARDS_MS = 120_000;
 const NO_LIMIT = -1;
 
-/** @param writeMs from sending a write until it is done; `options` but for QPS hold from the start */
-export function playStory(story: Story, options: Partial<ControllerOptions>, writeMs: number): Played {
+export interface ExactRun {
+  readonly story: Story;
+  /** They hold from the start, but for QPS. */
+  readonly options: Partial<ControllerOptions>;
+  /** Latency of writes, lag of watches, and what the main thread costs. */
+  readonly calibration: Calibration;
+  readonly seed: number;
+}
+
+export function playStory({ story, options, calibration, seed }: ExactRun): Played {
   const { kubeApiQps = NO_LIMIT, kubeApiBurst = 1, ...others } = options;
+  const time = createSimTime();
+  const thread = createSimThread(time, threadCosts(scaled(calibration.costs.endpointd, calibration.cpuFactor)));
   const sim = createSim({
+    time,
+    thread,
     options: { endpoints: true, slices: true, mirroring: true, ...others, kubeApiQps, kubeApiBurst },
   });
   const told: Told = {
@@ -47,23 +76,22 @@ export function playStory(story: Story, options: Partial<ControllerOptions>, wri
     exists: story.places.map(({ start }) => start.slices !== 0),
     samples: { endpoints: [], slices: [] },
     writes: { endpoints: 0, slices: 0 },
+    shown: new Map(),
+    counts: { endpoints: new Map(), slices: new Map() },
   };
-  sim.request('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } });
-  for (let i = 0; i < story.namespaces.length; i++) {
-    sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: `ns-${i}` } });
-  }
-  for (const [i, { namespace }] of story.services.entries()) {
-    createService(sim, { name: `s-${i}`, namespace: `ns-${namespace}`, spec: { selector: { app: `s-${i}` } } });
-  }
-  for (const [i, { start }] of story.places.entries()) if (start.slices !== 0) createPod(sim, podOf(story, i, start));
-  sim.start();
-  sim.run(START_MS);
-  sim.lag = ({ method }) => (method === 'GET' ? { toMs: 0, backMs: 0 } : { toMs: writeMs, backMs: 0 });
+  for (const request of storyRequests(story)) send(sim, request);
   sim.observer = {
     before() {},
-    after: (request, status) => note(told, request.method, request.path, status),
+    after: (request, status) => note(told, request, status),
     stepped() {},
   };
+  sim.start();
+  sim.run(START_MS);
+  told.writes.endpoints = 0;
+  told.writes.slices = 0;
+  const busyMs = thread.busyMs();
+  sim.latencyMs = 0;
+  sim.lag = lagOf(calibration, seed);
   const beganMs = sim.nowMs();
   for (const { atMs, places } of story.changes) {
     sim.at(beganMs + atMs, () => {
@@ -75,66 +103,80 @@ export function playStory(story: Story, options: Partial<ControllerOptions>, wri
   return {
     writes: told.writes,
     samples: { endpoints: told.samples.endpoints.map(since), slices: told.samples.slices.map(since) },
+    cpuMs: thread.busyMs() - busyMs,
   };
 }
 
-function podOf(story: Story, place: number, { isReady }: Published): Parameters<typeof createPod>[1] {
-  const { service } = story.places[place]!;
-  const { namespace } = story.services[service]!;
-  return {
-    name: `p-${place}`,
-    namespace: `ns-${namespace}`,
-    labels: { app: `s-${service}` },
-    ip: addressOf(place),
-    ready: isReady,
+/** Writes take what the law of the queue model says, by the same draws; events of watches lag. */
+function lagOf(calibration: Calibration, seed: number): (request: HttpRequest) => Lag {
+  const latencyOf = createLatency(calibration, seed);
+  const ordinals = new Map<string, number>();
+  return ({ lane, path, stream, body }) => {
+    if (stream) return { toMs: 0, backMs: calibration.watchLagMs };
+    if (lane !== 'write') return NO_LAG;
+    // A slice that is created has its name in its body alone.
+    const name = SERVICE_IN_PATH.exec(path)?.[0] ?? `/${decodeObject(body!).metadata.name!}`;
+    const service = Number(/\d+/.exec(name)![0]);
+    const kind = `${service} ${path.includes('endpointslices')}`;
+    const ordinal = ordinals.get(kind) ?? 0;
+    ordinals.set(kind, ordinal + 1);
+    return { toMs: latencyOf(service, ordinal), backMs: 0 };
   };
 }
 
-function addressOf(place: number): string {
-  return `10.${(place >> 16) & 255}.${(place >> 8) & 255}.${place & 255}`;
-}
+const SERVICE_IN_PATH = /\/s-\d+/;
 
 function change(told: Told, place: number, wanted: Published): void {
   const { sim, story } = told;
-  const pod = podOf(story, place, wanted);
-  const path = `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}`;
-  if (wanted.slices === 0 && told.exists[place]) deleteObject(sim, path);
-  else if (wanted.slices === 0) createPod(sim, { ...pod, ip: '' });
-  else if (wanted.endpoints === 0)
-    sim.request('DELETE', path, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 30 });
-  else setPodStatus(sim, pod);
+  const seconds = Math.floor(sim.clocks.wallMs() / 1000);
+  for (const request of placeRequests(story, place, wanted, told.exists[place]!, seconds)) send(sim, request);
   told.exists[place] = true;
   if (told.isReady[place] === wanted.isReady) return;
   told.isReady[place] = wanted.isReady;
-  const { namespace = '' } = pod;
-  for (const open of [told.open.endpoints, told.open.slices])
-    open.set(addressOf(place), { namespace, atMs: sim.nowMs(), isReady: wanted.isReady });
+  const address = addressOf(place);
+  for (const output of OUTPUTS) {
+    const isShown = (told.counts[output].get(address) ?? 0) > 0 === wanted.isReady;
+    if (isShown) told.open[output].delete(address);
+    else told.open[output].set(address, { atMs: sim.nowMs(), isReady: wanted.isReady });
+  }
 }
 
-/** After a write: which open changes the object shows, and counts it. */
-function note(told: Told, method: string, path: string, status: number): void {
+function send(sim: Sim, { method, path, body, contentType }: WorkloadRequest): void {
+  sim.request(method, path, body, contentType);
+}
+
+/** After a write: counts it, and which open changes the object shows. */
+function note(told: Told, { method, path, body }: HttpRequest, status: number): void {
   const output = /\/endpointslices/.test(path) ? 'slices' : /\/endpoints/.test(path) ? 'endpoints' : null;
   if (output === null || status >= 300 || method === 'GET') return;
   told.writes[output]++;
-  const { sim } = told;
-  const ready = readyAddresses(told, output, path);
-  for (const [address, { namespace, atMs, isReady }] of told.open[output]) {
-    if (!path.includes(`/namespaces/${namespace}/`) || ready.has(address) !== isReady) continue;
+  const { sim, shown } = told;
+  const object = method === 'DELETE' ? null : (decodeObject(body!) as KubeObject & Subsets & Slice);
+  const [own] = path.split('?');
+  // What is created is sent to the collection, under its name.
+  const key = method === 'POST' ? `${own}/${object!.metadata.name}` : own!;
+  const before = shown.get(key) ?? NOBODY;
+  const after = object === null ? NOBODY : readyAddresses(object);
+  shown.set(key, after);
+  const counts = told.counts[output];
+  for (const address of before) counts.set(address, counts.get(address)! - 1);
+  for (const address of after) counts.set(address, (counts.get(address) ?? 0) + 1);
+  for (const address of before.symmetricDifference(after)) {
+    const change = told.open[output].get(address);
+    if (change === undefined || counts.get(address)! > 0 !== change.isReady) continue;
     told.open[output].delete(address);
+    const { atMs, isReady } = change;
     told.samples[output].push({ atMs, kind: isReady ? 'add' : 'remove', latencyMs: sim.nowMs() - atMs });
   }
 }
 
-/** Of the namespace of the path, as stored. */
-function readyAddresses({ sim }: Told, output: Output, path: string): Set<string> {
-  const [collection] = /^.*\/(?:endpoints|endpointslices)(?=\/|\?|$)/.exec(path)!;
-  const { items } = sim.request('GET', collection) as unknown as { items: (Subsets & Slice)[] };
-  const found = items.flatMap(({ subsets, endpoints }) =>
-    output === 'endpoints'
-      ? (subsets ?? []).flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip))
-      : (endpoints ?? []).flatMap(({ addresses, conditions }) => (conditions?.ready === true ? addresses : [])),
-  );
-  return new Set(found);
+const NOBODY: ReadonlySet<string> = new Set();
+
+function readyAddresses({ subsets = [], endpoints = [] }: Subsets & Slice): Set<string> {
+  return new Set([
+    ...subsets.flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip)),
+    ...endpoints.flatMap(({ addresses, conditions }) => (conditions?.ready === true ? addresses : [])),
+  ]);
 }
 
 interface Subsets {
@@ -146,4 +188,40 @@ interface Slice {
     readonly addresses: readonly string[];
     readonly conditions?: { readonly ready?: boolean };
   }[];
+}
+
+/** What the queue model is told of the main thread, for the events and effects of the real one. */
+function threadCosts(costs: Costs): ThreadCosts {
+  const sizes = new Map<string, Set<string>>();
+  return {
+    event: (event, path) => {
+      if (event.type === 'chunk') return framesIn(event.bytes) * (OUTPUT_PATH.test(path) ? costs.echo : costs.intake);
+      return event.type === 'response' && path === '' ? costs.reply : 0;
+    },
+    effect: (effect) => {
+      if (effect.type !== 'http' || effect.request.lane !== 'write') return 0;
+      return costs.write + costs.writtenByte * (effect.request.body?.length ?? 0);
+    },
+    plan: (bytes) => {
+      let ms = 0;
+      for (const { service, base, outputs, upserts, removals } of decodeBatch(bytes).entries) {
+        const pods = base === 0 ? new Set<string>() : (sizes.get(service) ?? new Set());
+        for (const { pod } of upserts) pods.add(pod.name);
+        for (const name of removals) pods.delete(name);
+        sizes.set(service, pods);
+        ms += outputs.length * (costs.sync + costs.endpoint * pods.size);
+      }
+      return ms;
+    },
+  };
+}
+
+const OUTPUT_PATH = /\/(?:endpoints|endpointslices)(?:\?|$)/;
+
+/** Whole frames of a watch, each behind its length. */
+function framesIn(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let frames = 0;
+  for (let at = 0; at < bytes.length; frames++) at += 4 + view.getUint32(at);
+  return frames;
 }

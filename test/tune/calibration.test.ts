@@ -13,7 +13,7 @@ test('a calibration is read as it was written', () => {
 });
 
 for (const [title, change, message] of [
-  ['of a newer program', { version: 2 }, 'version: 2, and this program reads 1'],
+  ['of a newer program', { version: 3 }, 'version: 3, and this program reads 2'],
   ['with a text for a number', { watchLagMs: '1' }, 'watchLagMs: "1" is no number above 0'],
   ['without a number', { cores: undefined }, 'cores: nothing is no number above 0'],
   ['with a number that cannot be', { apiMs: { median: -1, tail: 2 } }, 'apiMs.median: -1 is no number above 0'],

@@ -6,7 +6,7 @@ import { runModel } from '../../src/twin/run.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import type { Story } from '../../src/twin/story.ts';
 
-const FREE = { intake: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenEndpoint: 0 };
+const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
 /** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
 const EXACT = {
   ...DEFAULT_CALIBRATION,

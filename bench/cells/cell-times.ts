@@ -1,0 +1,26 @@
+/** How long a cell takes, and what of it counts. */
+import { type Evidence, evidenceBetween } from '../../src/tune/evidence.ts';
+import type { Output } from '../../src/twin/ledger.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
+import type { Story } from '../../src/twin/story.ts';
+import type { CellPlan } from './plan.ts';
+
+export interface CellTimes {
+  readonly warmUpMs: number;
+  readonly measuredMs: number;
+}
+
+/** What is played: as long as it is warmed up and measured. */
+export function storyOf({ workload }: Pick<CellPlan, 'workload'>, seed: number, times: CellTimes): Story {
+  const durationMs = times.warmUpMs + times.measuredMs;
+  return profileStory({ ...workload, minutes: durationMs / 60_000 }, seed);
+}
+
+/** What is compared: changes after the warm-up that were shown by the end, and writes between the two. */
+export function measuredPart(evidence: Evidence, { warmUpMs, measuredMs }: CellTimes): Evidence {
+  const endMs = warmUpMs + measuredMs;
+  const { samples, writesAtMs } = evidenceBetween(evidence, warmUpMs, endMs);
+  const shown = (output: Output): Evidence['samples'][Output] =>
+    samples[output].filter(({ atMs, latencyMs }) => atMs + latencyMs < endMs);
+  return { samples: { endpoints: shown('endpoints'), slices: shown('slices') }, writesAtMs };
+}

@@ -1,0 +1,172 @@
+/** What was measured beside what was predicted, and whether the marks are reached. */
+import { fit, lossOf } from '../../src/tune/back-test.ts';
+import { OUTPUTS, type Output } from '../../src/twin/ledger.ts';
+import type { Calibration } from '../../src/twin/settings.ts';
+import { median } from '../support/statistics.ts';
+import { storyOf } from './cell-times.ts';
+import type { CellRun, World } from './data.ts';
+import type { CellPlan } from './plan.ts';
+import { predict, type Prediction, predictNaively, type Predictions } from './predict.ts';
+
+export interface CellResult {
+  readonly plan: CellPlan;
+  readonly runs: readonly CellRun[];
+  readonly byOutput: readonly OutputResult[];
+  /** The runs differ by more than `REPEATABLE` in a figure: they have no say. */
+  readonly isRepeatable: boolean;
+}
+
+export interface OutputResult {
+  readonly output: Output;
+  /** Medians of the runs. */
+  readonly measured: Readonly<Record<Figure, number>>;
+  readonly predicted: Readonly<Record<Figure, number>>;
+  readonly errors: Readonly<Record<Figure, number>>;
+  readonly naiveErrors: Readonly<Record<Figure, number>>;
+  /** The measured p99 is between the predicted p98.5 and p99.5, or within a quarter of the predicted p99. */
+  readonly isTailRight: boolean;
+}
+
+export type Figure = 'p50' | 'p99' | 'writes';
+export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
+
+const REPEATABLE = 0.3;
+const TAIL_ERROR_MAX = 0.25;
+/** Draws of what the API server takes. */
+const SEED = 1;
+
+/** @param idleMs see `predictNaively` */
+export function resultOf(
+  plan: CellPlan,
+  runs: readonly CellRun[],
+  { controller }: World,
+  calibration: Calibration,
+  idleMs: number,
+): CellResult {
+  const of = (run: CellRun): Predictions =>
+    predict(storyOf(plan, run.seed, run), controller, plan.settings, calibration, SEED, run);
+  const predictions = runs.map(of);
+  const naive = runs.map((run) => predictNaively(storyOf(plan, run.seed, run), plan.settings, idleMs, run));
+  const byOutput = OUTPUTS.map((output): OutputResult => {
+    const measured = mediansOf(runs.map((run) => run.measured[output]));
+    const predicted = mediansOf(predictions.map((prediction) => prediction[output]));
+    const tail = { low: middle(predictions, output, 'p985'), high: middle(predictions, output, 'p995') };
+    const errors = errorsOf(predicted, measured);
+    const isBetween = measured.p99 >= tail.low && measured.p99 <= tail.high;
+    return {
+      output,
+      measured,
+      predicted,
+      errors,
+      naiveErrors: errorsOf(mediansOf(naive.map((prediction) => prediction[output])), measured),
+      isTailRight: isBetween || errors.p99 <= TAIL_ERROR_MAX,
+    };
+  });
+  const isRepeatable = OUTPUTS.every((output) =>
+    FIGURES.every((figure) => {
+      const values = runs.map((run) => run.measured[output][figure]);
+      return Math.max(...values) <= Math.min(...values) * (1 + REPEATABLE);
+    }),
+  );
+  return { plan, runs, byOutput, isRepeatable };
+}
+
+/** Fits what the queue model is told of the machine to the runs of the cells. */
+export function calibrate(
+  cells: readonly (readonly [CellPlan, CellRun])[],
+  { controller }: World,
+  start: Calibration,
+): Calibration {
+  return fit(start, (calibration) =>
+    lossOf(
+      cells.flatMap(([plan, run]) => {
+        const story = storyOf(plan, run.seed, run);
+        const predictions = predict(story, controller, plan.settings, calibration, SEED, run);
+        return OUTPUTS.flatMap((output) =>
+          FIGURES.map((figure) => ({
+            predicted: predictions[output][figure],
+            measured: run.measured[output][figure],
+          })),
+        );
+      }),
+    ),
+  );
+}
+
+function mediansOf(values: readonly Readonly<Record<Figure, number>>[]): Record<Figure, number> {
+  const of = (figure: Figure): number => median(values.map((one) => one[figure]));
+  return { p50: of('p50'), p99: of('p99'), writes: of('writes') };
+}
+
+function middle(predictions: readonly Predictions[], output: Output, figure: keyof Prediction): number {
+  return median(predictions.map((prediction) => prediction[output][figure]));
+}
+
+function errorsOf(
+  predicted: Readonly<Record<Figure, number>>,
+  measured: Readonly<Record<Figure, number>>,
+): Record<Figure, number> {
+  const of = (figure: Figure): number => Math.abs(predicted[figure] / measured[figure] - 1);
+  return { p50: of('p50'), p99: of('p99'), writes: of('writes') };
+}
+
+export interface Mark {
+  readonly what: string;
+  readonly mark: string;
+  readonly found: string;
+  readonly isReached: boolean;
+}
+
+/** What the world is held to: the embedded server with a stated law is nearer to the model than a real one. */
+const MEDIAN_ERROR_MAX = { embedded: 0.1, endpointd: 0.15, 'kube-controller-manager': 0.2 } as const;
+const ERROR_MAX = 0.25;
+const TAIL_SHARE_MIN = 0.8;
+const NAIVE_ERROR_MIN = 0.2;
+const NAIVE_CELLS_MIN = 8;
+
+export function marksOf(results: readonly CellResult[], world: World): Mark[] {
+  const counted = results.filter(({ isRepeatable }) => isRepeatable);
+  const medianMax = MEDIAN_ERROR_MAX[world.server === 'embedded' ? 'embedded' : world.controller];
+  const marks = (['p50', 'writes'] as const).map((figure): Mark => {
+    const errors = counted.map(({ byOutput }) => Math.max(...byOutput.map(({ errors: of }) => of[figure])));
+    const [middleError, worst] = [median(errors), Math.max(...errors)];
+    const isEmbedded = world.server === 'embedded';
+    return {
+      what: figure,
+      mark: `median error at most ${percent(medianMax)}${isEmbedded ? `, each at most ${percent(ERROR_MAX)}` : ''}`,
+      found: `median ${percent(middleError)}, worst ${percent(worst)}`,
+      isReached: middleError <= medianMax && (!isEmbedded || worst <= ERROR_MAX),
+    };
+  });
+  const right = counted.filter(({ byOutput }) => byOutput.every(({ isTailRight }) => isTailRight)).length;
+  marks.push({
+    what: 'p99',
+    mark: `between the predicted p98.5 and p99.5, or within ${percent(TAIL_ERROR_MAX)}, in ${percent(TAIL_SHARE_MIN)} of the cells`,
+    found: `${right} of ${counted.length} cells`,
+    isReached: right >= TAIL_SHARE_MIN * counted.length,
+  });
+  return [...marks, skillOf(counted)];
+}
+
+/** Where the naive predictor is far off, the model errs at most half as much. */
+function skillOf(counted: readonly CellResult[]): Mark {
+  let [hard, better] = [0, 0];
+  for (const { byOutput } of counted) {
+    const worst = (figure: Figure, of: 'errors' | 'naiveErrors'): number =>
+      Math.max(...byOutput.map((one) => one[of][figure]));
+    const missed = FIGURES.filter((figure) => worst(figure, 'naiveErrors') > NAIVE_ERROR_MIN);
+    if (missed.length === 0) continue;
+    hard++;
+    if (missed.every((figure) => worst(figure, 'errors') <= worst(figure, 'naiveErrors') / 2)) better++;
+  }
+  return {
+    what: 'skill',
+    mark: `at most half the naive error in every cell where that is above ${percent(NAIVE_ERROR_MIN)}, which are at least ${NAIVE_CELLS_MIN}`,
+    found: `${better} of ${hard} cells`,
+    isReached: hard >= NAIVE_CELLS_MIN && better === hard,
+  };
+}
+
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}

@@ -1,0 +1,94 @@
+/** bench/CELLS.md: the marks, and each cell, from the data. */
+import type { Calibration } from '../../src/twin/settings.ts';
+import { median } from '../support/statistics.ts';
+import type { CellRun, World } from './data.ts';
+import { type CellResult, FIGURES, type Mark, marksOf, percent } from './marks.ts';
+import { settingsText } from './plan.ts';
+
+export interface WorldResults {
+  readonly world: World;
+  readonly calibration: Calibration;
+  readonly idleMs: number;
+  readonly results: readonly CellResult[];
+  /** Runs of the reference cell, by time. */
+  readonly references: readonly CellRun[];
+}
+
+export function cellsPage(worlds: readonly WorldResults[]): string {
+  return `${[
+    '# The queue model beside real processes',
+    '',
+    'Made by `npm run bench -- cells --report` from the data beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run.',
+    '',
+    ...worlds.flatMap(worldLines),
+  ].join('\n')}\n`;
+}
+
+const SERVERS = {
+  embedded: 'the embedded API server, which waits 10 ms before each write of the controller',
+  kube: 'kube-apiserver and etcd',
+} as const;
+
+function worldLines({ world, calibration, idleMs, results, references }: WorldResults): string[] {
+  const runs = results.flatMap((result) => result.runs);
+  const { apiMs, cpuFactor, watchLagMs } = calibration;
+  const times = [
+    ...new Set(runs.map(({ warmUpMs, measuredMs }) => `${measuredMs / 1000} s after ${warmUpMs / 1000} s`)),
+  ];
+  const unsteady = results.filter(({ isRepeatable }) => !isRepeatable);
+  return [
+    `## ${world.controller} on ${SERVERS[world.server]}`,
+    '',
+    `${results.length} cells that the calibration has not seen, ${runs.length} runs of ${times.join(' and ')} of warm-up, from ${runs.map(({ at }) => at).toSorted()[0]}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
+    '',
+    `Calibrated on four other settings of one workload: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
+    '',
+    '| figure | mark | found | |',
+    '| --- | --- | --- | --- |',
+    ...marksOf(results, world).map(
+      ({ what, mark, found, isReached }: Mark) =>
+        `| ${what} | ${mark} | ${found} | ${isReached ? 'reached' : '**not reached**'} |`,
+    ),
+    '',
+    ...driftLines(references),
+    ...(unsteady.length === 0
+      ? []
+      : [
+          `Not repeatable, and so without a say: ${unsteady.map(({ plan }) => `${plan.workload.name}, ${settingsText(plan.settings)}`).join('; ')}.`,
+          '',
+        ]),
+    '| workload | settings | output | p50 ms | | p99 ms | | writes | | |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    ...results.flatMap(cellLines),
+    '',
+    'Of each figure: measured, then predicted.',
+    '',
+  ];
+}
+
+function cellLines({ plan, byOutput, isRepeatable }: CellResult): string[] {
+  return byOutput.map(({ output, measured, predicted, errors, isTailRight }) => {
+    const cells = FIGURES.flatMap((figure) => {
+      const isOff = figure === 'p99' ? !isTailRight : errors[figure] > 0.25;
+      const text = predicted[figure].toFixed(figure === 'writes' ? 0 : 1);
+      return [measured[figure].toFixed(figure === 'writes' ? 0 : 1), isOff ? `**${text}**` : text];
+    });
+    return `| ${plan.workload.name} | ${settingsText(plan.settings)} | ${output} | ${cells.join(' | ')} | ${isRepeatable ? '' : 'not repeatable'} |`;
+  });
+}
+
+/** The reference cell, again and again. */
+function driftLines(references: readonly CellRun[]): string[] {
+  if (references.length < 2) return [];
+  const values = references.map(({ measured }) => measured.slices.p50);
+  return [
+    `Drift: the reference cell was run ${references.length} times; the p50 of slices was ${values.join(', ')} ms (median ${median(values)} ms).`,
+    '',
+  ];
+}
+
+function rangeOf(runs: readonly CellRun[], of: (run: CellRun) => number, text: (value: number) => string): string {
+  const values = runs.map(of);
+  const [low, high] = [text(Math.min(...values)), text(Math.max(...values))];
+  return low === high ? low : `${low} to ${high}`;
+}

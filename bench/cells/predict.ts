@@ -1,0 +1,69 @@
+/** What a cell should show: by the queue model, and by what anybody would reckon without one. */
+import type { Evidence } from '../../src/tune/evidence.ts';
+import { latenciesOf, quantile } from '../../src/twin/figures.ts';
+import type { Output } from '../../src/twin/ledger.ts';
+import { runModel } from '../../src/twin/run.ts';
+import type { Calibration, Controller, Settings } from '../../src/twin/settings.ts';
+import type { Story } from '../../src/twin/story.ts';
+import { type CellTimes, measuredPart } from './cell-times.ts';
+
+/** Milliseconds, but the number of writes. */
+export interface Prediction {
+  readonly writes: number;
+  readonly p50: number;
+  readonly p985: number;
+  readonly p99: number;
+  readonly p995: number;
+}
+
+export type Predictions = Readonly<Record<Output, Prediction>>;
+
+export function predict(
+  story: Story,
+  controller: Controller,
+  settings: Settings,
+  calibration: Calibration,
+  seed: number,
+  times: CellTimes,
+): Predictions {
+  const ledger = runModel({ story, controller, settings, calibration, seed });
+  const part = measuredPart(ledger, times);
+  return { endpoints: figuresOf(part, 'endpoints'), slices: figuresOf(part, 'slices') };
+}
+
+function figuresOf({ samples, writesAtMs }: Evidence, output: Output): Prediction {
+  const sorted = latenciesOf(samples[output], 'any');
+  const at = (share: number): number => quantile(sorted, share);
+  return { writes: writesAtMs[output].length, p50: at(0.5), p985: at(0.985), p99: at(0.99), p995: at(0.995) };
+}
+
+/**
+ * Without a model: a change takes the batch period and what an idle controller takes, and each service is written once for
+ * each batch period in which it changes.
+ * @param idleMs median of a controller without a batch period that has all it needs
+ */
+export function predictNaively(story: Story, settings: Settings, idleMs: number, times: CellTimes): Predictions {
+  const of = (output: Output, batchMs: number): Prediction => {
+    const ms = batchMs + idleMs;
+    return { writes: windowsOf(story, output, batchMs, times), p50: ms, p985: ms, p99: ms, p995: ms };
+  };
+  return { endpoints: of('endpoints', settings.endpointsBatchMs), slices: of('slices', settings.slicesBatchMs) };
+}
+
+/** How many batch periods with a change begin after the warm-up, of all services. */
+function windowsOf(story: Story, output: Output, batchMs: number, { warmUpMs, measuredMs }: CellTimes): number {
+  const shown = story.places.map(({ start }) => start[output]);
+  const openUntil = new Map<number, number>();
+  let windows = 0;
+  for (const { atMs, places } of story.changes) {
+    for (const { place, wanted } of places) {
+      if (shown[place] === wanted[output]) continue;
+      shown[place] = wanted[output];
+      const { service } = story.places[place]!;
+      if (atMs < (openUntil.get(service) ?? 0)) continue;
+      openUntil.set(service, atMs + batchMs);
+      if (atMs >= warmUpMs && atMs < warmUpMs + measuredMs) windows++;
+    }
+  }
+  return windows;
+}

@@ -1,0 +1,173 @@
+/** `npm run bench -- cells`: the queue model beside real processes. Goes on where an earlier run has stopped. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { parseDuration } from '../../src/lib/duration.ts';
+import { calibrationText, parseCalibration } from '../../src/tune/calibration.ts';
+import { type Calibration, type Controller, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { programOf } from '../peers/peers.ts';
+import { median } from '../support/statistics.ts';
+import { runCell, WRITE_DELAY_MS } from './cell.ts';
+import { addRun, type CellRun, isSameWorld, readData, type World } from './data.ts';
+import { calibrate, resultOf } from './marks.ts';
+import { cellsPage, type WorldResults } from './page.ts';
+import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
+
+const HELP = `npm run bench -- cells [flags]
+Holds the queue model to real processes, cell by cell. First the cells of calibration are run and the model is fitted to them;
+that file is to be committed before the held-out cells are run.
+
+  --server=KIND       embedded or kube (embedded)
+  --controller=NAME   endpointd or kube-controller-manager (endpointd)
+  --warm-up=D         before what counts (20s)
+  --measure=D         what counts (60s)
+  --repeats=N         runs of each cell (3)
+  --calibrate         run the cells of calibration, and fit
+  --for=D             begin no run that would not end in time
+  --seed=N            of the order and the stories (1)
+  --report            only write bench/CELLS.md from the data`;
+
+const ORDER_SEED = 20_261_122;
+/** The reference cell is run before each so many others. */
+const REFERENCE_EVERY = 8;
+/** What a run takes beside its story. */
+const AROUND_MS = 15_000;
+const DATA = new URL('data.json', import.meta.url).pathname;
+const PAGE = new URL('../CELLS.md', import.meta.url);
+
+const WORLDS: readonly World[] = [
+  { server: 'embedded', controller: 'endpointd' },
+  { server: 'kube', controller: 'endpointd' },
+  { server: 'kube', controller: 'kube-controller-manager' },
+];
+
+/** What is known before anything is measured: the embedded server waits, and is nearly as fast each time. */
+const STARTS: Readonly<Record<World['server'], Calibration>> = {
+  embedded: { ...DEFAULT_CALIBRATION, apiMs: { median: WRITE_DELAY_MS + 2, tail: 1.5 } },
+  kube: DEFAULT_CALIBRATION,
+};
+
+interface Options {
+  readonly world: World;
+  readonly times: { readonly warmUpMs: number; readonly measuredMs: number };
+  readonly repeats: number;
+  readonly seed: number;
+  readonly untilMs: number;
+}
+
+export async function runCellsBench(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      server: { type: 'string', default: 'embedded' },
+      controller: { type: 'string', default: 'endpointd' },
+      'warm-up': { type: 'string', default: '20s' },
+      measure: { type: 'string', default: '60s' },
+      repeats: { type: 'string', default: '3' },
+      calibrate: { type: 'boolean', default: false },
+      for: { type: 'string', default: '24h' },
+      seed: { type: 'string', default: '1' },
+      report: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return;
+  }
+  if (values.report) {
+    writePage();
+    return;
+  }
+  const options: Options = {
+    world: worldOf(values.server, values.controller),
+    times: { warmUpMs: millisecondsOf(values['warm-up']), measuredMs: millisecondsOf(values.measure) },
+    repeats: Number(values.repeats),
+    seed: Number(values.seed),
+    untilMs: performance.now() + millisecondsOf(values.for),
+  };
+  if (values.calibrate) await runCalibration(options);
+  else await runHeldOut(options);
+}
+
+async function runCalibration(options: Options): Promise<void> {
+  const { world } = options;
+  const cells = calibrationCells();
+  for (const cell of cells) await runOnce(cell, 0, options);
+  const runs = runsOf(world);
+  const known = cells.flatMap((cell) =>
+    runs.filter((run) => run.cell === cell.name).map((run) => [cell, run] as const),
+  );
+  if (new Set(known.map(([cell]) => cell)).size < cells.length) return;
+  writeFileSync(calibrationPath(world), calibrationText(calibrate(known, world, STARTS[world.server])));
+  console.log(`${calibrationPath(world)} is written: commit it before the held-out cells are run`);
+}
+
+async function runHeldOut(options: Options): Promise<void> {
+  const { repeats, world } = options;
+  if (!existsSync(calibrationPath(world))) throw new Error('nothing is calibrated yet: --calibrate comes first');
+  const all = Array.from({ length: repeats }, (_, repeat) => heldOutCells().map((cell) => ({ cell, repeat }))).flat();
+  let references = 0;
+  for (const [i, { cell, repeat }] of shuffledCells(all, ORDER_SEED).entries()) {
+    if (i % REFERENCE_EVERY === 0) await runOnce(referenceCell(), references++, options);
+    await runOnce(cell, repeat, options);
+  }
+  await runOnce(referenceCell(), references, options);
+  writePage();
+}
+
+/** Does nothing when there is such a run, or no time for it. */
+async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
+  const { world, times, seed, untilMs } = options;
+  if (runsOf(world).some((run) => run.cell === cell.name && run.repeat === repeat)) return;
+  if (performance.now() + times.warmUpMs + times.measuredMs + AROUND_MS > untilMs) return;
+  const program = programOf('full');
+  const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
+  addRun(DATA, run);
+  const { slices } = run.measured;
+  console.log(
+    `${cell.name} (${repeat}): slices p50 ${slices.p50} ms, p99 ${slices.p99} ms, ${slices.writes} writes; load ${run.machine.load}`,
+  );
+}
+
+function runsOf(world: World): CellRun[] {
+  return readData(DATA).runs.filter((run) => isSameWorld(run.world, world));
+}
+
+function writePage(): void {
+  const results = WORLDS.filter((world) => existsSync(calibrationPath(world))).map(resultsOf);
+  writeFileSync(PAGE, cellsPage(results.filter(({ results: found }) => found.length > 0)));
+  console.log(`${PAGE.pathname} is written`);
+}
+
+function resultsOf(world: World): WorldResults {
+  const calibration = parseCalibration(JSON.parse(readFileSync(calibrationPath(world), 'utf8')));
+  const runs = runsOf(world);
+  // The first cell of calibration has all it needs.
+  const [idle] = calibrationCells();
+  const idleMs = median(runs.filter(({ cell }) => cell === idle!.name).map(({ measured }) => measured.slices.p50));
+  const results = heldOutCells()
+    .map((plan) => ({ plan, own: runs.filter(({ cell }) => cell === plan.name) }))
+    .filter(({ own }) => own.length > 0)
+    .map(({ plan, own }) => resultOf(plan, own, world, calibration, idleMs));
+  const references = runs.filter(({ cell }) => cell === referenceCell().name);
+  return { world, calibration, idleMs, results, references };
+}
+
+function calibrationPath({ server, controller }: World): string {
+  return new URL(`${server}-${controller}.json`, import.meta.url).pathname;
+}
+
+function worldOf(server: string, controller: string): World {
+  const found = WORLDS.find((world) => world.server === server && world.controller === (controller as Controller));
+  if (found !== undefined) return found;
+  throw new Error(
+    `there is no cell of ${controller} on ${server}: ${WORLDS.map((world) => `${world.controller} on ${world.server}`).join(', ')}`,
+  );
+}
+
+function millisecondsOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null) throw new Error(`a duration such as 20s was expected, not ${JSON.stringify(text)}`);
+  return ms;
+}

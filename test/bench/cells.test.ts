@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCell } from '../../bench/cells/cell.ts';
+import { storyOf } from '../../bench/cells/cell-times.ts';
+import type { CellRun } from '../../bench/cells/data.ts';
+import { calibrate, marksOf, resultOf } from '../../bench/cells/marks.ts';
+import { calibrationCells, type CellPlan, heldOutCells, shuffledCells } from '../../bench/cells/plan.ts';
+import { predict, predictNaively } from '../../bench/cells/predict.ts';
+import { programOf } from '../../bench/peers/peers.ts';
+import type { Output } from '../../src/twin/ledger.ts';
+import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { story } from '../support/stories.ts';
+
+const WORLD = { server: 'embedded', controller: 'endpointd' } as const;
+const TIMES = { warmUpMs: 2000, measuredMs: 13_000 };
+const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 } };
+
+/** A run that shows exactly what the model says of a calibration, but for `factor`. */
+function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {
+  const played = storyOf(plan, repeat, TIMES);
+  const predicted = predict(played, 'endpointd', plan.settings, calibration, 1, TIMES);
+  const of = (output: Output): CellRun['measured'][Output] => {
+    const { p50, p99, writes } = predicted[output];
+    return { changes: 100, writes, p50: factor * p50, p90: factor * p99, p99: factor * p99 };
+  };
+  return {
+    cell: plan.name,
+    world: WORLD,
+    repeat,
+    seed: repeat,
+    ...TIMES,
+    at: '2026-11-22T00:00',
+    machine: { cores: 2, busy: 0.5, controllerCpu: 0.1, load: 1, nice: 0 },
+    latenessMs: { p50: 0, p99: 1 },
+    measured: { endpoints: of('endpoints'), slices: of('slices') },
+  };
+}
+
+test('cells of eight settings and three workloads are held out, those of calibration are four of one', () => {
+  const held = heldOutCells();
+  assert.deepEqual([held.length, new Set(held.map(({ name }) => name)).size], [24, 24]);
+  const own = calibrationCells();
+  assert.deepEqual([own.length, new Set(own.map(({ workload }) => workload.name)).size], [4, 1]);
+  const known = new Set(own.map(({ settings }) => JSON.stringify(settings)));
+  assert.ok(held.every(({ settings }) => !known.has(JSON.stringify(settings))));
+  assert.notDeepEqual(shuffledCells(held, 1), held);
+});
+
+test('a model that is right reaches every mark, and one that is off by a half none of latency', () => {
+  const cells = heldOutCells();
+  const marks = (factor: number): boolean[] =>
+    marksOf(
+      cells.map((plan) => resultOf(plan, [runOf(plan, TRUTH, 0, factor)], WORLD, TRUTH, 21)),
+      WORLD,
+    ).map(({ isReached }) => isReached);
+  assert.deepEqual(marks(1), [true, true, true, true]);
+  assert.deepEqual(marks(1.5).slice(0, 3), [false, true, false]);
+});
+
+test('a cell whose runs differ by more than 30 % is not repeatable', () => {
+  const [plan] = heldOutCells();
+  const of = (factor: number): boolean =>
+    resultOf(plan!, [runOf(plan!, TRUTH), runOf(plan!, TRUTH, 0, factor)], WORLD, TRUTH, 21).isRepeatable;
+  assert.deepEqual([of(1.2), of(1.4)], [true, false]);
+});
+
+test('calibration finds numbers that predict the runs', () => {
+  const runs = calibrationCells().map((plan) => [plan, runOf(plan, TRUTH)] as const);
+  const found = calibrate(runs, WORLD, { ...TRUTH, apiMs: { median: 8, tail: 1.5 } });
+  for (const [plan, { measured }] of runs) {
+    const { slices } = predict(storyOf(plan, 0, TIMES), 'endpointd', plan.settings, found, 1, TIMES);
+    assert.ok(Math.abs(slices.p50 / measured.slices.p50 - 1) < 0.05, `${plan.name}: ${slices.p50} ms`);
+  }
+});
+
+test('the naive prediction is one write for each service and batch period', () => {
+  const three = story({
+    services: 2,
+    changes: [
+      [2100, 0, 'ready'],
+      [2200, 1, 'ready'],
+      [2200, 10, 'ready'],
+      [2800, 2, 'ready'],
+    ],
+  });
+  const [{ settings }] = calibrationCells() as [CellPlan];
+  const { slices } = predictNaively(three, { ...settings, slicesBatchMs: 500 }, 15, TIMES);
+  assert.deepEqual([slices.writes, slices.p50], [3, 515]);
+});
+
+test('a cell is measured on real processes', async () => {
+  const [plan] = calibrationCells() as [CellPlan];
+  const workload = { ...plan.workload, services: [{ count: 2, pods: 3 }], flipsPerSecond: 5 };
+  const times = { warmUpMs: 500, measuredMs: 3000 };
+  const order = { world: WORLD, plan: { ...plan, workload }, repeat: 0, seed: 1, times, program: programOf('tiny') };
+  const { measured } = await runCell(order);
+  for (const { changes, writes, p50 } of [measured.endpoints, measured.slices]) {
+    assert.ok(changes > 0 && writes > 0 && p50 >= 10, JSON.stringify(measured));
+  }
+});
