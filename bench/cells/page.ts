@@ -1,4 +1,4 @@
-/** bench/CELLS.md: the marks, and each cell, from the data. */
+/** The page of results: the marks, and each cell, from the data. */
 import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import type { CellRun, World } from './data.ts';

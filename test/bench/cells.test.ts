@@ -36,7 +36,7 @@ function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1)
   };
 }
 
-test('cells of eight settings and three workloads are held out, those of calibration are four of one', () => {
+test('held out are eight settings of three workloads, calibrated four of one', () => {
   const held = heldOutCells();
   assert.deepEqual([held.length, new Set(held.map(({ name }) => name)).size], [24, 24]);
   const own = calibrationCells();
@@ -46,7 +46,7 @@ test('cells of eight settings and three workloads are held out, those of calibra
   assert.notDeepEqual(shuffledCells(held, 1), held);
 });
 
-test('a model that is right reaches every mark, and one that is off by a half none of latency', () => {
+test('a model that is right reaches every mark, one that is half off does not', () => {
   const cells = heldOutCells();
   const marks = (factor: number): boolean[] =>
     marksOf(
