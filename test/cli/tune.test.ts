@@ -44,7 +44,7 @@ describe('endpointd tune', () => {
 
   it('names the field of a calibration that is wrong', async () => {
     const path = join(directory, 'calibration.json');
-    writeFileSync(path, '{"version":1,"cores":0}');
+    writeFileSync(path, '{"version":2,"cores":0}');
     const { status, stderr } = await tune('--from=huge', `--calibration=${path}`);
     assert.equal(status, 1);
     assert.match(stderr, /calibration\.json: cores: 0 is no number above 0\n$/);
