@@ -64,6 +64,13 @@ export function labelsMissing(labels: Labels, selector: Labels): MissingLabel[] 
   return missing;
 }
 
+/** As a query for a list has it: `key=value,key=value`; '' selects everything. */
+export function selectorText(selector: Labels): string {
+  const pairs: string[] = [];
+  for (let i = 0; i < selector.length; i += 2) pairs.push(`${selector[i]}=${selector[i + 1]}`);
+  return pairs.join();
+}
+
 /** Assigns an own property, also for the one name where `record[key] = value` would do something else. */
 export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__') {

@@ -10,13 +10,13 @@ import type { ControllerState } from '../controller/state.ts';
 import { getPod, podsOf, servicesOf } from '../core/selector-index.ts';
 import { decodeBare, encodeBare } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';
-import { labelsGet, labelsInclude } from '../kube/labels.ts';
+import { labelsGet, labelsInclude, selectorText } from '../kube/labels.ts';
 import type { ListPage } from '../kube/list.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { projectMeta, type MetaRecord } from '../kube/object-meta.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
-import type { Endpoints, EndpointSlice, KubeObject, Labels } from '../kube/types.ts';
+import type { Endpoints, EndpointSlice, KubeObject } from '../kube/types.ts';
 import { lastWriter } from './last-writer.ts';
 import type { ListQuery, ListReader, ListResult } from './list-reader.ts';
 
@@ -137,20 +137,12 @@ function stepsOf(
   if (resources.has('pods') && (service === '' || selector !== null)) {
     const seen = new Set<string>();
     steps.push({
-      query: query(`/api/v1${within}/pods`, { labelSelector: selectorText(selector), form: 'metadata' }),
+      query: query(`/api/v1${within}/pods`, { labelSelector: selectorText(selector ?? []), form: 'metadata' }),
       onPage: ({ items }) => items.forEach((source) => comparePod(state, sights, seen, projectMeta(source))),
       onEnd: (version) => compareMissingPods(state, sights, seen, version),
     });
   }
   return steps;
-}
-
-function selectorText(selector: Labels | null): string {
-  if (selector === null) return '';
-  return selector
-    .map((text, i) => (i % 2 === 0 ? `${text}=` : `${text},`))
-    .join('')
-    .replace(/,$/, '');
 }
 
 function takeEndpoints(sights: Sights, source: ObjectSource): void {

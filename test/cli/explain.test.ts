@@ -125,6 +125,13 @@ describe('endpointd explain', () => {
     assert.match(stdout, /^Pod shop\/web-1\n\nSERVICE .*\nshop\/web {2}IPv4 10\.1\.0\.1 .* ready /);
   });
 
+  it('reads of a namespace only the pods that the Services of the pod select', async () => {
+    answers = all();
+    await explain('pod', 'shop/web-1');
+    const lists = asked.filter((path) => path.startsWith(`${V1}/pods?`));
+    assert.deepEqual(lists, [`${V1}/pods?limit=500&labelSelector=app%3Dweb`]);
+  });
+
   it('says what does not exist, with status 1', async () => {
     answers = {};
     const service = await explain('service', 'shop/web');

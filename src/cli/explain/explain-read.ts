@@ -5,7 +5,7 @@ import { type ExplainConfig, explainService, type Seen, type ServiceExplanation 
 import { currentShares, createNodeTable, type NodeTable, putNode, zoneOf, allNodes } from '../../core/node-table.ts';
 import { shareOf } from '../../core/slices/zone-shares.ts';
 import { endpointsPath, slicesPath } from '../../kube/key.ts';
-import { labelsMissing } from '../../kube/labels.ts';
+import { labelsMissing, selectorText } from '../../kube/labels.ts';
 import { SERVICE_NAME_LABEL } from '../../kube/names.ts';
 import { projectNode, projectOutput, projectPod } from '../../kube/project.ts';
 import type { ObjectSource } from '../../kube/source.ts';
@@ -219,14 +219,16 @@ export function isNear(labels: Labels, selector: Labels): boolean {
   return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
 }
 
+/** @param selector only pods with these labels are read; [] = all of the namespace */
 export async function readPods(
   reading: Reading,
   namespace: string,
+  selector: Labels,
   take: (pod: PodRecord) => boolean,
 ): Promise<PodRecord[]> {
   const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
   return reader.list(
-    { path: `/api/v1/namespaces/${namespace}/pods` },
+    { path: `/api/v1/namespaces/${namespace}/pods`, labelSelector: selectorText(selector) },
     {
       take: (item) => {
         const pod = projectPod(item, interner, kubeletShutdownIsTermination);
@@ -249,7 +251,7 @@ export async function readCandidates(
   const pods = await see(
     reading,
     `pods of ${service.namespace}`,
-    readPods(reading, service.namespace, (pod) => {
+    readPods(reading, service.namespace, [], (pod) => {
       if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
       return isNear(pod.labels, selector) && ++others <= reading.othersMax;
     }),
@@ -329,13 +331,11 @@ function zonesOf(nodes: NodeTable, pods: readonly PodRecord[]): Map<string, stri
 
 function summaryOf(service: ServiceRecord): string {
   const { type, selector, ports, clusterIP, ipFamilies, deleting } = service;
-  const pairs: string[] = [];
-  for (let i = 0; i < (selector ?? []).length; i += 2) pairs.push(`${selector![i]}=${selector![i + 1]}`);
   return [
     ...(deleting ? ['is being deleted'] : []),
     `${type === '' ? 'ClusterIP' : type}${clusterIP === 'None' ? ' (headless)' : ''}`,
     ...(ipFamilies.length > 0 ? [ipFamilies.join('+')] : []),
-    selector === null ? 'no selector' : `selector ${pairs.join(',')}`,
+    selector === null ? 'no selector' : `selector ${selectorText(selector)}`,
     ports.length === 0
       ? 'no ports'
       : `ports ${ports.map((port) => `${port.port}->${port.targetPort}/${port.protocol}`).join(', ')}`,

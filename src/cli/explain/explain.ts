@@ -235,10 +235,16 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
   };
 }
 
-/** All pods of the Services: what an object has room for depends on the others. */
+/** All pods of the Services, and no others: what an object has room for depends on them. */
 async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<PodRecord[]> {
-  const take = ({ labels }: PodRecord): boolean =>
-    services.some(({ selector }) => labelsMissing(labels, selector ?? []).length === 0);
-  const pods = (await see(reading, `pods of ${pod.namespace}`, readPods(reading, pod.namespace, take))) ?? [];
-  return sortedByName(pods.some(({ name }) => name === pod.name) ? pods : [...pods, pod]);
+  const read = async (): Promise<Map<string, PodRecord>> => {
+    const byName = new Map([[pod.name, pod]]);
+    for (const { selector } of services) {
+      for (const each of await readPods(reading, pod.namespace, selector ?? [], () => true))
+        byName.set(each.name, each);
+    }
+    return byName;
+  };
+  const byName = await see(reading, `pods of ${pod.namespace}`, read());
+  return byName === undefined ? [pod] : sortedByName([...byName.values()]);
 }
