@@ -29,7 +29,7 @@ interface Flag {
 
 const FLAGS = {
   pairs: { value: 'N', what: 'runs of each peer, one after the other (1)' },
-  for: { value: 'DURATION', what: 'begin no pair that would not end in time: 12m' },
+  for: { value: 'DURATION', what: 'begin no pair that would not end in time: 20m; what was not run is told' },
   aa: { value: null, what: 'endpointd twice in each round: what differs between the two is noise' },
   peers: { value: 'A,B', what: 'of kube-controller-manager, endpointd, echo (all)' },
   size: { value: 'SIZE', what: `${SIZES.join(', ')} (full)` },

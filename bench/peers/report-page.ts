@@ -1,7 +1,7 @@
 /** The results as one page: the marks, and a section for each scenario with its table and its plots. */
 import { renderPage, type Page, type Section } from '../../src/page/page.ts';
 import { plotsOf } from './plots.ts';
-import { compareAll, type Comparison, type MarkResult, type Results } from './results.ts';
+import { compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
 import { marksByScenario } from './scenarios.ts';
 import { headOf, rowTexts } from './text.ts';
 
@@ -23,7 +23,10 @@ function pageOf(results: Results): Page {
       tone: wrong.length > 0 ? 'bad' : reached === measured.length ? 'good' : 'unsure',
     },
     facts: factsOf(results),
-    notices: wrong.length === 0 ? [] : ['Some runs ended wrong: they have no say in any figure, and are told below.'],
+    notices: [
+      ...(wrong.length === 0 ? [] : ['Some runs ended wrong: they have no say in any figure, and are told below.']),
+      ...notRun(results).map(({ name, what }) => `Not run, for want of time: ${name} (${what}).`),
+    ],
     sections: [marksSection(marks), ...comparisons.map((comparison) => sectionOf(comparison, results))],
   };
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
 import { plotsOf } from './plots.ts';
 import { peersPage, factsOf } from './report-page.ts';
-import { compareAll, pooledP99, RESULTS_FORMAT, type Comparison, type Results } from './results.ts';
+import { compareAll, notRun, pooledP99, RESULTS_FORMAT, type Comparison, type Results } from './results.ts';
 import { marksByScenario } from './scenarios.ts';
 import { headOf, rowTexts } from './text.ts';
 
@@ -78,6 +78,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
       marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
     ),
     '',
+    ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),
     ...comparisons.flatMap((comparison) => [...scenarioText(comparison, results), '']),
   ].join('\n');
 }

@@ -79,6 +79,11 @@ export function compareAll(
   });
 }
 
+/** What no time was left for. */
+export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
+  return scenarios.filter(({ name }) => !runs.some(({ scenario }) => scenario === name));
+}
+
 function compare(scenario: ScenarioText, runs: readonly RunRecord[], marks: readonly Mark[]): Comparison {
   const peers = [...new Set(runs.map(({ peer }) => peer))];
   const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);

@@ -5,7 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import { compareAll, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
+import { createBudget } from './budget.ts';
+import { compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
 import { echoPeer, endpointdPeer, managerPeer, programOf } from './peers.ts';
@@ -26,7 +27,7 @@ const PEER_WORDS: Readonly<Record<string, string>> = { [ECHO]: 'echo', [ENDPOINT
 export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parsePeersFlags(args, tiny);
   if (options.help) return console.log(HELP);
-  if (options.list) return console.log(SCENARIOS.map(({ name, what }) => `${name.padEnd(16)}${what}`).join('\n'));
+  if (options.list) return console.log(SCENARIOS.map(listed).join('\n'));
   const scenarios = findScenarios(options.scenarios);
   if (options.settings.size !== 'tiny') {
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
@@ -41,6 +42,7 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   const results = await runAll(scenarios, options, args);
   const comparisons = compareAll(results, marksByScenario());
   for (const comparison of comparisons) console.log(comparisonText(comparison));
+  for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results)}\n`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));
   if (options.results) writeResults(results);
@@ -82,24 +84,29 @@ async function runAll(
   };
 }
 
-/** All scenarios once, then all once more, so that a machine that changes meanwhile changes for all. */
+function listed({ name, what, pairSeconds }: Scenario): string {
+  return `${name.padEnd(16)}${what} (${pairSeconds < 90 ? `${pairSeconds} s` : `${Math.round(pairSeconds / 60)} min`})`;
+}
+
+/**
+ * All scenarios once, then all once more, so that a machine that changes meanwhile changes for all. Where time is short, each
+ * is run once before any is run twice.
+ */
 async function runRounds(
   scenarios: readonly Scenario[],
-  { pairs, forMs }: PeersOptions,
+  { pairs, forMs, settings }: PeersOptions,
   run: (scenario: Scenario, round: number) => Promise<void>,
 ): Promise<void> {
-  const fromMs = performance.now();
-  const tookMs = new Map<Scenario, number>();
+  const budget = createBudget(forMs, settings.size === 'full', () => performance.now());
   for (let round = 0; round < pairs; round++) {
     for (const scenario of scenarios) {
-      const beginMs = performance.now();
-      const expectedMs = tookMs.get(scenario) ?? 0;
-      if (forMs !== null && beginMs - fromMs + expectedMs > forMs) {
+      if (!budget.has(scenario)) {
         progress(`${scenario.name}, round ${round + 1}: no time is left for it`);
         continue;
       }
+      const beginMs = performance.now();
       await run(scenario, round);
-      tookMs.set(scenario, performance.now() - beginMs);
+      budget.took(scenario, performance.now() - beginMs);
     }
   }
 }

@@ -121,6 +121,8 @@ export interface Scenario {
   readonly name: string;
   /** One line for the list and the report. */
   readonly what: string;
+  /** About what all peers take together at the full size, on two quiet cores. */
+  readonly pairSeconds: number;
   readonly server: ServerKind;
   readonly outset: Outset;
   /** The story leaves pods, services and nodes as they were, so that a server that costs much to fill can be used again. */

@@ -35,7 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   NET,
   SHIPPED,
   BEST,
-  WATCHERS,
+  ...WATCHERS,
   FLOW_CONTROL,
   JOURNAL,
   SOAK,

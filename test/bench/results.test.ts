@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareAll, type Results, type RunRecord } from '../../bench/peers/results.ts';
+import { createBudget } from '../../bench/peers/budget.ts';
+import { compareAll, notRun, type Results, type RunRecord } from '../../bench/peers/results.ts';
 import { resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { comparisonText } from '../../bench/peers/text.ts';
@@ -90,5 +91,47 @@ describe('results of the peers', () => {
   it('a mark whose floor was not measured is no mark that was reached', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');
+  });
+});
+
+describe('a limited time', () => {
+  const [short, long] = [
+    { name: 'short', pairSeconds: 20 },
+    { name: 'long', pairSeconds: 100 },
+  ];
+
+  it('has room for what would end in it, by the last pair of its kind or by a guess', () => {
+    let nowMs = 0;
+    const budget = createBudget(130_000, true, () => nowMs);
+    assert.ok(budget.has(long));
+    budget.took(short, (nowMs = 20_000));
+    assert.ok(budget.has(long));
+    budget.took(long, 90_000);
+    nowMs = 111_000;
+    assert.deepEqual([budget.has(short), budget.has(long)], [false, false]);
+    nowMs = 110_000;
+    assert.ok(budget.has(short));
+  });
+
+  it('takes a machine that was slow so far to be slow for all', () => {
+    let nowMs = 0;
+    const budget = createBudget(200_000, true, () => nowMs);
+    budget.took(short, (nowMs = 40_000));
+    assert.equal(budget.has(long), false);
+  });
+
+  it('what it had no room for is told as not run', () => {
+    const left = {
+      ...results(run(MANAGER, 0, 10)),
+      scenarios: [
+        { name: 'churn', what: 'flips' },
+        { name: 'huge', what: 'flips' },
+      ],
+    };
+    assert.deepEqual(
+      notRun(left).map(({ name }) => name),
+      ['huge'],
+    );
+    assert.match(resultsText(left, compareAll(left, {})), /Not run, for want of time: huge \(flips\)\./);
   });
 });

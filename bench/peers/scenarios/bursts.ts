@@ -10,6 +10,7 @@ const FLIGHTS = { tiny: 4, small: 48, full: 48 };
 export const BURST: Scenario = {
   name: 'burst',
   what: 'the watch is held back until all 10,000 pods are ready, then released at once',
+  pairSeconds: 50,
   server: 'kube',
   outset: 'right',
   profile: unready(SPREAD),
@@ -20,6 +21,7 @@ export const BURST: Scenario = {
 export const RAMP: Scenario = {
   name: 'ramp',
   what: 'pods become ready at a rate that is kept whatever becomes of it',
+  pairSeconds: 70,
   server: 'kube',
   outset: 'right',
   profile: unready(SPREAD),
@@ -29,6 +31,7 @@ export const RAMP: Scenario = {
 export const REMOVAL: Scenario = {
   name: 'removal',
   what: 'ready pods are deleted at a steady rate',
+  pairSeconds: 70,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -38,6 +41,7 @@ export const REMOVAL: Scenario = {
 export const BIG: Scenario = {
   name: 'big',
   what: 'a service gets 5,000 pods at once: 50 slices are made',
+  pairSeconds: 40,
   server: 'kube',
   outset: 'right',
   profile: HUGE,

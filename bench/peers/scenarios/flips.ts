@@ -14,6 +14,7 @@ const ADDRESSES_HELD = 1000;
 export const CHURN: Scenario = {
   name: 'churn',
   what: '50 pods a second turn ready or unready, in services of 5',
+  pairSeconds: 105,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -28,6 +29,7 @@ export const CHURN: Scenario = {
 export const HUGE_FLIPS: Scenario = {
   name: 'huge',
   what: 'a pod of a service of 5,000 turns ready or unready',
+  pairSeconds: 105,
   server: 'kube',
   outset: 'right',
   profile: HUGE,
@@ -42,6 +44,7 @@ export const HUGE_FLIPS: Scenario = {
 export const TWO_NUMBERS: Scenario = {
   name: 'two-numbers',
   what: 'the same half-way through a roll-out: a named port with two numbers',
+  pairSeconds: 75,
   server: 'kube',
   outset: 'right',
   profile: halfUpdated(HUGE),
@@ -51,6 +54,7 @@ export const TWO_NUMBERS: Scenario = {
 export const READY: Scenario = {
   name: 'ready',
   what: '10,000 pods are patched to ready, 48 patches under way',
+  pairSeconds: 45,
   server: 'kube',
   outset: 'right',
   profile: unready(SPREAD),

@@ -16,6 +16,7 @@ const FLIGHTS = { tiny: 4, small: 48, full: 64 };
 export const NODE: Scenario = {
   name: 'node',
   what: 'a node with some 110 pods changes its zone; then another is lost',
+  pairSeconds: 50,
   server: 'kube',
   outset: 'right',
   profile: dense(SPREAD),
@@ -25,6 +26,7 @@ export const NODE: Scenario = {
 export const MIRROR: Scenario = {
   name: 'mirror',
   what: 'Endpoints made by hand are edited, 20 a second',
+  pairSeconds: 60,
   server: 'kube',
   outset: 'right',
   controllers: ['endpointslice-mirroring-controller'],
@@ -35,6 +37,7 @@ export const MIRROR: Scenario = {
 export const FAILOVER: Scenario = {
   name: 'failover',
   what: 'the controller, then the API server, is ended and started again while pods flip',
+  pairSeconds: 110,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -45,6 +48,7 @@ export const FAILOVER: Scenario = {
 export const INTAKE: Scenario = {
   name: 'intake',
   what: '265,000 events of pods that change nothing for any service, as fast as they can be made',
+  pairSeconds: 200,
   server: 'embedded',
   outset: 'right',
   profile: SPREAD,

@@ -17,6 +17,7 @@ const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, C
 export const NET: Scenario = {
   name: 'net',
   what: 'kube-controller-manager with all controllers, or without those of endpoints and with endpointd beside it, under flips',
+  pairSeconds: 100,
   server: 'kube',
   outset: 'right',
   controllers: ENDPOINT_CONTROLLERS,
@@ -28,6 +29,7 @@ export const NET: Scenario = {
 export const SHIPPED: Scenario = {
   name: 'shipped',
   what: 'flips with the flags that both have by default: 20 and 30 requests a second',
+  pairSeconds: 70,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -39,23 +41,27 @@ export const BEST: Scenario = {
   ...READY,
   name: 'best',
   what: '10,000 pods are patched to ready, 50 syncs of each controller side by side',
+  pairSeconds: 45,
   settings: { syncs: BEST_SYNCS },
   marks: [],
 };
 
-export const WATCHERS: Scenario = {
-  name: 'watchers',
-  what: 'flips while 50 more watch all Endpoints and slices',
+/** By how many more watch all Endpoints and slices. */
+export const WATCHERS: readonly Scenario[] = [1, 50, 200].map((watchers) => ({
+  name: `watchers-${watchers}`,
+  what: `flips while ${watchers} more watch all Endpoints, and as many all slices`,
+  pairSeconds: 75 + Math.round(watchers / 5),
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
-  settings: { watchers: 50 },
+  settings: { watchers },
   story: churn,
-};
+}));
 
 export const FLOW_CONTROL: Scenario = {
   name: 'flow-control',
   what: 'flips where the API server has priority and fairness and etcd waits for the disk',
+  pairSeconds: 80,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -66,6 +72,7 @@ export const FLOW_CONTROL: Scenario = {
 export const SOAK: Scenario = {
   name: 'soak',
   what: 'flips for half an hour: memory stays flat',
+  pairSeconds: 3900,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -76,6 +83,7 @@ export const SOAK: Scenario = {
 export const JOURNAL: Scenario = {
   name: 'journal',
   what: 'flips without the journal of changes and with it',
+  pairSeconds: 75,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,

@@ -13,6 +13,7 @@ const QUIET_SHARE = 0.1;
 export const ROLLOUT: Scenario = {
   name: 'rollout',
   what: '1,000 pods are replaced, 50 a second, while other services flip',
+  pairSeconds: 70,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -22,6 +23,7 @@ export const ROLLOUT: Scenario = {
 export const STORM: Scenario = {
   name: 'storm',
   what: 'one namespace flips at 200 a second, the others quietly, at 50 writes a second',
+  pairSeconds: 70,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,

@@ -13,6 +13,7 @@ const NOTHING_WRITTEN: Mark = {
 export const ONENS_COLD: Scenario = {
   name: 'onens',
   what: '2,000 services of 5 pods in one namespace, from nothing',
+  pairSeconds: 80,
   server: 'kube',
   outset: 'nothing',
   profile: ONENS,
@@ -24,6 +25,7 @@ export const ONENS_COLD: Scenario = {
 export const SPREAD_COLD: Scenario = {
   name: 'spread',
   what: '2,000 services of 5 pods in 20 namespaces, from nothing',
+  pairSeconds: 45,
   server: 'kube',
   outset: 'nothing',
   profile: SPREAD,
@@ -45,6 +47,7 @@ export const SPREAD_COLD: Scenario = {
 export const RESTART: Scenario = {
   name: 'restart',
   what: 'a start where all of 10,000 pods is right already: nothing to write',
+  pairSeconds: 20,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
@@ -56,6 +59,7 @@ export const RESTART: Scenario = {
 export const LARGE_COLD: Scenario = {
   name: 'large',
   what: '100,020 pods of production size, 10,934 services, from nothing, on the embedded API server',
+  pairSeconds: 180,
   server: 'embedded',
   outset: 'nothing',
   profile: LARGE,
@@ -67,6 +71,7 @@ export const LARGE_COLD: Scenario = {
 export const LARGE_RESTART: Scenario = {
   name: 'large-restart',
   what: 'a start where all of 100,020 pods is right already, on the embedded API server',
+  pairSeconds: 120,
   server: 'embedded',
   outset: 'right',
   profile: LARGE,
