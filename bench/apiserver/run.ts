@@ -15,7 +15,7 @@ import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
-import { startServe } from '../../test/support/serve-process.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
 import { openLoadWatch, sendAll, type LoadRequest, type LoadTarget } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { usageOf } from '../support/process-usage.ts';

@@ -9,7 +9,7 @@ import { kubeconfigFor } from '../../src/node/apiserver-http.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
-import { startControllerManager } from '../../test/e2e/cluster.ts';
+import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
 import type { Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
-import { startControllerManager } from '../../test/e2e/cluster.ts';
+import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
 import { ECHO, ENDPOINTD, MANAGER, type Peer, type PeerServer, type RunningPeer, type Settings } from './scenario.ts';
 

@@ -12,8 +12,9 @@ import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { KUBERNETES_VERSION, kubeBinaries } from '../../test/e2e/binaries.ts';
-import { startCluster, type ClusterOptions, type ManagedCluster } from '../../test/e2e/cluster.ts';
-import { startServe } from '../../test/support/serve-process.ts';
+import type { ClusterOptions, ManagedCluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from '../../test/e2e/cluster.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
 import {
   converged,
   deleteOutputs,

@@ -37,7 +37,7 @@ export const NODE_FLAGS: readonly string[] = [
 ];
 
 /** The program as it stands beside this file: its sources, or what was compiled from them. */
-const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+export const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 /** `flags` are those of `endpointd run`, without an address for metrics. */
 export async function startController(flags: readonly string[], mainUrl: URL = MAIN): Promise<ControllerProcess> {

@@ -1,5 +1,6 @@
 /** What `endpointd tune` says, as data: the same question gives the same answer, to the byte, on every machine. */
 import type { Calibration, Controller, Settings } from '../twin/settings.ts';
+import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import type { KnownNumber } from './numbers.ts';
 import type { Recommendation } from './recommend.ts';
@@ -29,6 +30,8 @@ export interface Answer {
   readonly refusals: readonly string[];
   /** Null = nothing was searched for. */
   readonly recommendation: Recommendation | null;
+  /** What was tried for real; null = nothing. */
+  readonly confirmation: Confirmation | null;
   /** Where each number is from. */
   readonly numbers: readonly KnownNumber[];
   /** What could not be used of what was given, and why. */

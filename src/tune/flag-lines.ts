@@ -1,6 +1,6 @@
 /** Settings as the flags of a command line. */
 import { formatDuration } from '../lib/duration.ts';
-import type { Settings } from '../twin/settings.ts';
+import type { Controller, Settings } from '../twin/settings.ts';
 
 export type SettingName = Exclude<keyof Settings, 'controllers'>;
 
@@ -27,3 +27,9 @@ export function flagOf(settings: Settings, name: SettingName): { readonly flag: 
 }
 
 export const SETTING_NAMES = Object.keys(FLAG_TEXTS) as readonly SettingName[];
+
+/** All of them, for a controller that has these flags. */
+export function settingFlags(settings: Settings, controller: Controller): string[] {
+  const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
+  return names.map((name) => FLAG_TEXTS[name](settings[name]));
+}

@@ -18,7 +18,7 @@ import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED, type Fitted } from './back-test.ts';
 import { resamples } from './resample.ts';
-import { type Flag, flagsOf, type Score, searchSettings, type Step } from './search.ts';
+import { type Flag, flagsOf, isBetter, type Score, searchSettings, type Step } from './search.ts';
 
 /** What is asked. `run.settings` are today's. */
 export interface Question {
@@ -91,6 +91,8 @@ export interface Recommendation {
   }[];
   readonly steps: readonly Step[];
   readonly runs: number;
+  /** The setting above, and the next best that were tried; none is today's. */
+  readonly candidates: readonly Settings[];
   /** Settings of which none is both later and dearer than another: p99 of additions, and writes a second. */
   readonly frontier: readonly FrontierPoint[];
   readonly grid: Grid;
@@ -159,6 +161,7 @@ export function recommend(question: Question, progress: (runs: number) => void =
     nearest: nearest!,
     changes: changesOf(run.settings, settings, flags),
     steps,
+    candidates: candidatesOf(settings, [...tried.values()], question),
     frontier: frontierOf([...tried.values()], scope),
     grid: gridOf(settings, flags, ledgerOf, scope),
     bindings: bindingsOf(question, settings),
@@ -259,6 +262,23 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind): LatencyRo
 
 function perOutput(value: (output: Output) => number): Record<Output, number> {
   return { endpoints: value('endpoints'), slices: value('slices') };
+}
+
+const CANDIDATES_MAX = 3;
+
+function candidatesOf(
+  best: Settings,
+  tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
+  question: Question,
+): Settings[] {
+  const scope = scopeOf(question);
+  const today = JSON.stringify(question.run.settings);
+  const others = tried
+    .filter(({ settings }) => ![today, JSON.stringify(best)].includes(JSON.stringify(settings)))
+    .map(({ settings, ledger }) => ({ settings, score: scoreOf(question.objective, ledger, scope) }))
+    .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : 1))
+    .map(({ settings }) => settings);
+  return [...(JSON.stringify(best) === today ? [] : [best]), ...others].slice(0, CANDIDATES_MAX);
 }
 
 function frontierOf(

@@ -4,6 +4,7 @@ import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
 import { WRITES_BY_MS } from '../twin/figures.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
+import { type Confirmation, isRefuted } from './confirmation.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Grid, Outcome, Recommendation } from './recommend.ts';
 import {
@@ -11,6 +12,10 @@ import {
   backTestRows,
   bindingLines,
   checkRows,
+  CONFIRMATION_COLUMNS,
+  CONFIRMATION_LIMIT,
+  confirmationRows,
+  confirmationText,
   milliseconds,
   NUMBER_COLUMNS,
   numberRows,
@@ -32,6 +37,7 @@ export function answerPage(answer: Answer): Page {
     notices: refusals,
     sections: [
       ...(recommendation === null ? [] : recommendationSections(answer, recommendation)),
+      ...(answer.confirmation === null ? [] : [confirmationSection(answer, answer.confirmation)]),
       ...(backTest === null ? [] : [backTestSection(backTest)]),
       {
         title: 'Where the numbers are from',
@@ -153,6 +159,32 @@ function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
     ],
   };
 }
+
+function confirmationSection(answer: Answer, confirmation: Confirmation): Section {
+  const { tried } = confirmation;
+  const figures = tried[0]?.figures ?? [];
+  return {
+    title: 'Tried for real',
+    tone: isRefuted(confirmation) ? 'bad' : 'good',
+    note: `${confirmationText(confirmation)} ${CONFIRMATION_LIMIT}`,
+    table: { columns: CONFIRMATION_COLUMNS, rows: confirmationRows(answer, confirmation) },
+    plots: [
+      {
+        kind: 'bars',
+        title: "Tried over today's, with the 95 % interval",
+        y: { label: 'ratio', scale: 'linear' },
+        series: tried.map((_, i) => (i === 0 ? 'recommended' : `the next best (${i})`)),
+        groups: figures.map(({ text }, f) => ({
+          name: text,
+          values: tried.map((one) => one.figures[f]!.look.ratio),
+          ranges: tried.map(({ figures: own }) => [own[f]!.look.low, Math.min(RATIO_SHOWN_MAX, own[f]!.look.high)]),
+        })),
+      },
+    ],
+  };
+}
+
+const RATIO_SHOWN_MAX = 10;
 
 function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {
   return {

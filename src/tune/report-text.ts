@@ -2,6 +2,7 @@
 import { formatBytes, formatCount } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 import type { Answer } from './answer.ts';
+import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Check, Outcome, Recommendation } from './recommend.ts';
@@ -17,6 +18,7 @@ export function answerText(answer: Answer, table: Table): string {
     '',
     ...backTestLines(answer, table),
     ...(recommendation === null ? [] : recommendationLines(recommendation, table)),
+    ...(answer.confirmation === null ? [] : confirmationLines(answer, answer.confirmation, table)),
     ...(answer.refusals.length === 0
       ? []
       : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${why}`), '']),
@@ -100,8 +102,12 @@ export function checkRows(today: Outcome, shown: Outcome): string[][] {
   ]);
 }
 
-/** In the unit of the figure. */
 function checkText({ text }: Check, value: number): string {
+  return figureValue(text, value);
+}
+
+/** In the unit of the figure. */
+function figureValue(text: string, value: number): string {
   if (text.startsWith('p')) return milliseconds(value);
   if (text.startsWith('later')) return percent(value);
   if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
@@ -152,4 +158,53 @@ export function milliseconds(ms: number): string {
 
 export function percent(share: number): string {
   return share === Infinity ? 'never' : `${(100 * share).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`;
+}
+
+export const CONFIRMATION_COLUMNS: readonly string[] = [
+  'flags',
+  'figure',
+  'today',
+  'tried',
+  'ratio',
+  '95 %',
+  'predicted',
+  'pairs',
+  'the prediction',
+];
+
+/** Milliseconds and rates are medians of the runs. */
+export function confirmationRows({ today }: Answer, { tried }: Confirmation): string[][] {
+  return tried.flatMap(({ settings, figures }) =>
+    figures.map((figure) => [
+      flagLines(settings, today).join(' '),
+      printable(figure.text),
+      figureValue(figure.text, middle(figure.today)),
+      figureValue(figure.text, middle(figure.tried)),
+      figure.look.ratio.toFixed(2),
+      figure.look.high === Infinity ? '' : `${figure.look.low.toFixed(2)} to ${figure.look.high.toFixed(2)}`,
+      figure.predicted.toFixed(2),
+      String(figure.tried.length),
+      figure.verdict,
+    ]),
+  );
+}
+
+export function confirmationText({ server, seconds, changes, lateMs }: Confirmation): string {
+  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine; changes were made at most ${milliseconds(lateMs)} late.`;
+}
+
+export const CONFIRMATION_LIMIT =
+  'This checks the order of settings on this machine. Its milliseconds are not those of your cluster.';
+
+function confirmationLines(answer: Answer, confirmation: Confirmation, table: Table): string[] {
+  return [
+    confirmationText(confirmation),
+    CONFIRMATION_LIMIT,
+    ...table(CONFIRMATION_COLUMNS, confirmationRows(answer, confirmation)),
+    '',
+  ];
+}
+
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

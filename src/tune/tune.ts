@@ -57,6 +57,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     backTest: tested === null ? null : { comparisons: tested.comparisons, worst: tested.worst },
     refusals,
     recommendation: refusals.length > 0 ? null : recommend(question, progress),
+    confirmation: null,
     numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, fallback)],
     notes: measured.notes,
     assumptions: ASSUMPTIONS,

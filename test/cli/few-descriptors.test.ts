@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, it } from 'node:test';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const SYNCING = /"Caches are filled"/;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { KLOG_LINE, strangeLines } from '../support/log-patterns.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BIN = join(ROOT, 'bin', 'endpointd.js');

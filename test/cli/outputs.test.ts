@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 /** What a stop may take with nothing to drain: the last lines wait a second. */

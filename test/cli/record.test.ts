@@ -13,7 +13,7 @@ import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const NAMESPACE = 'canary-shop';

@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import type { Asker } from '../../src/node/asker.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { labelsFromRecord } from '../../src/kube/labels.ts';
 import { endpointsWithServices } from '../../src/cli/retire/retire-lists.ts';
 import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts';

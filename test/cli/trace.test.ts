@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { createTrace, noteStep, traceJson, type TraceEvent } from '../../src/controller/reports/trace.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execPath } from 'node:process';
+import process, { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import type { Answer } from '../../src/tune/answer.ts';
 
@@ -18,7 +18,8 @@ interface Outcome {
 
 function tune(...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(execPath, [BIN, 'tune', ...args], (error, stdout, stderr) =>
+    const env = { ...process.env, KUBEBUILDER_ASSETS: '' };
+    const child = execFile(execPath, [BIN, 'tune', ...args], { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : (child.exitCode ?? -1), stdout, stderr }),
     );
   });
@@ -99,5 +100,11 @@ describe('endpointd tune', () => {
       'not told, so assumed',
       'usual: measured on two cores',
     ]);
+  });
+
+  it('says before it searches what keeps it from trying settings for real', async () => {
+    const { status, stderr } = await tune('--confirm', '--controller=kube-controller-manager', '--from=rollout');
+    assert.equal(status, 1);
+    assert.match(stderr, /cannot confirm: KUBEBUILDER_ASSETS names no directory with a kube-controller-manager/);
   });
 });

@@ -14,7 +14,7 @@ import { parseMetrics, samplesOf, sumOf, type Metrics } from '../../src/metrics/
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { alerts, allExpressions, ruleGroups } from '../support/monitoring.ts';
 import { metricsIn, unknownIn } from '../support/promql.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { ALERT_CASES, unitTests, type AlertCase, type Series } from './alert-cases.ts';
 import { promtoolBinary } from './binaries.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';

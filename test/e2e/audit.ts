@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 
 /** A request of a controller that would change an object, whether it was granted or not. */
 export interface ObjectWrite {

@@ -12,7 +12,8 @@ import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } fr
 import type { Endpoint, KubeObject } from '../../src/kube/types.ts';
 import { ApiError, type ApiClient } from '../../src/node/api-client.ts';
 import { clientOf } from './client.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { createZoneNodes } from './slices-script.ts';
 import { createPod, createService, createWorld, forEach, patchService, setReady, until, type World } from './world.ts';

@@ -5,14 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-
-/** Paths of the real Kubernetes programs that tests and benches run against. */
-export interface KubeBinaries {
-  readonly etcd: string;
-  readonly kubeApiserver: string;
-  readonly kubeControllerManager: string;
-  readonly kubectl: string;
-}
+import type { KubeBinaries } from '../../src/testbed/kube-cluster.ts';
 
 export const KUBERNETES_VERSION = 'v1.36.3';
 /** Patch releases of older ones, by what `kubeBinaries` takes. */

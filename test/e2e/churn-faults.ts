@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startEndpointd, type Endpointd, type EndpointdOptions } from './endpointd.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startHostileClients } from './hostile-clients.ts';

@@ -4,7 +4,7 @@ import { endpointsText, expectedEndpoints } from '../../src/judge/endpoints-chec
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 
 const CONNECTIONS = 16;
 const POLL_MS = 50;

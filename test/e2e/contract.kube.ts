@@ -1,7 +1,8 @@
 import { apiServerContract, apiServerWithoutWatchList } from '../suites/apiserver.ts';
 import { apiServerDualStack } from '../suites/apiserver-dual-stack.ts';
 import type { ApiServerUnderTest } from '../suites/apiserver-client.ts';
-import { startCluster, type ClusterOptions } from './cluster.ts';
+import type { ClusterOptions } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 
 async function start(options: ClusterOptions = {}): Promise<ApiServerUnderTest> {
   const cluster = await startCluster(options);

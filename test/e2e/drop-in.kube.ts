@@ -10,7 +10,8 @@ import { FOREIGN_CONTROLLERS, FOREIGN_FLAGS, FOREIGN_SWITCHES } from '../../src/
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { KUBEADM_LINE } from '../support/manager-lines.ts';
 import { clientOf, differences } from './client.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 

@@ -5,8 +5,8 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { request, WebSocket } from 'undici';
-import { startChild, type Child } from './child.ts';
-import type { Cluster } from './cluster.ts';
+import { startChild, type Child } from '../../src/testbed/child.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { readMetrics, type Metrics } from './metrics.ts';
 
 /** `endpointd run` as an operator starts it: a process of its own. */

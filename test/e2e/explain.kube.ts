@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { clientOf } from './client.ts';
-import { type Cluster, type ControllerManager, startCluster, startControllerManager } from './cluster.ts';
+import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { createZoneNodes } from './slices-script.ts';
 import {
   create,

@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { selfSigned } from '../../src/node/self-signed.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import type { ExchangeKind, ProxyFault, ReplyFault, RequestFault, StreamFault } from './proxy-faults.ts';
 
 export interface FaultProxy {

@@ -24,8 +24,8 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { stagesOf, type Stage } from '../support/dockerfile.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
-import { startChild, type Child } from './child.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+import { startChild, type Child } from '../../src/testbed/child.ts';
 import { differences } from './client.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 

@@ -10,7 +10,8 @@ import { Agent, request } from 'undici';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { helmBinary } from './binaries.ts';
 import { clientOf, differences } from './client.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { startEndpointd } from './endpointd.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 

@@ -11,9 +11,10 @@ import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { createApiClient, type ApiClient, type ApiRequest } from '../../src/node/api-client.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { clientOf } from './client.ts';
-import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
+import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { normalised } from './normalised.ts';
 import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
 

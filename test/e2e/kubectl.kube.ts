@@ -12,7 +12,8 @@ import { createApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { kubeconfigFor, serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { YAML_FORMAT } from '../../src/node/yaml.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { KUBECTL_SCRIPT, type KubectlStep } from './kubectl-script.ts';
 
 const STEP_MS_MAX = 60_000;

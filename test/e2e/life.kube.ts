@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { createNodes, runKubelets, runNamespaceController } from '../../src/testbed/cluster-life.ts';
 import { namespacedCollections } from '../../src/cli/serve.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
-import { startServe } from '../support/serve-process.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
 import { kubeBinaries } from './binaries.ts';
 import { clientOf } from './client.ts';
 import { startCluster } from './cluster.ts';

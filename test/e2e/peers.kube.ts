@@ -10,7 +10,8 @@ import type { EndpointAddress, EndpointPort, EndpointSubset, KubeObject } from '
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { endpointsWrites, type EndpointsWrite } from './audit.ts';
 import { clientOf, differences, endpointsVersions, expectRight, keyOf } from './client.ts';
-import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
+import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { addressesOf, DUAL_STACK, leaveOrphans, SCRIPT } from './script.ts';
 import { createPod, createService, createWorld, until, type World } from './world.ts';

@@ -12,7 +12,8 @@ import type { ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { clientOf } from './client.ts';
-import { type Cluster, type ControllerManager, startCluster, startControllerManager } from './cluster.ts';
+import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import {
   createPod,
   createService,

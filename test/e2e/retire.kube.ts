@@ -6,7 +6,8 @@ import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { clientOf } from './client.ts';
-import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
+import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');

@@ -16,7 +16,8 @@ import { createClock } from '../../src/node/clock.ts';
 import { createTransport } from '../../src/node/transport.ts';
 import type { TransportEvent } from '../../src/ports/transport.ts';
 import { clientOf } from './client.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
 const FLOW_CONTROL = '/apis/flowcontrol.apiserver.k8s.io/v1';

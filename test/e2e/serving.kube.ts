@@ -12,7 +12,8 @@ import type { ApiClient } from '../../src/node/api-client.ts';
 import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { ask, type Said, type Sent } from '../support/secure-pages.ts';
 import { clientOf } from './client.ts';
-import { startCluster, type Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { until } from './world.ts';
 

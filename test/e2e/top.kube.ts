@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { atTerminal } from '../support/pty.ts';
 import { clientOf } from './client.ts';
-import { type Cluster, type ControllerManager, startCluster, startControllerManager } from './cluster.ts';
+import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from './cluster.ts';
 import { type Endpointd, startEndpointd } from './endpointd.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 
 /** Passes bytes between a client and a real API server, as a load balancer of connections does. */
 export interface Tunnel {

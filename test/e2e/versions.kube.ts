@@ -17,7 +17,8 @@ import { findProfile } from '../../src/workload/profile.ts';
 import { MERGE_PATCH } from '../../src/workload/request.ts';
 import { OLDER_RELEASES, type OlderRelease } from './binaries.ts';
 import { clientOf } from './client.ts';
-import { startCluster, startControllerManager, type Cluster, type ClusterOptions } from './cluster.ts';
+import { startControllerManager, type Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster, type TestClusterOptions } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { expectAllRight, seenByAll } from './whole-check.ts';
 import { until } from './world.ts';
@@ -31,7 +32,7 @@ const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpoi
 const EMULATED = ['1.34', '1.35'];
 
 /** By what is said of them. @throws Error for a KUBE_VERSION that is not to be had */
-function servers(real = process.env['KUBE_VERSION']): Readonly<Record<string, ClusterOptions>> {
+function servers(real = process.env['KUBE_VERSION']): Readonly<Record<string, TestClusterOptions>> {
   if (real === undefined) {
     return Object.fromEntries(EMULATED.map((one) => [`a server that behaves as ${one}`, { emulatedVersion: one }]));
   }

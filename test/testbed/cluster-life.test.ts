@@ -7,7 +7,7 @@ import { wrongObjects, type WrongObject } from '../../src/judge/cluster-check.ts
 import { readObjects } from '../../src/testbed/read-objects.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { ApiError, createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import { startServe, type ServeProcess } from '../support/serve-process.ts';
+import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const POLL_MS = 20;
 const TIME_MS_MAX = 20_000;

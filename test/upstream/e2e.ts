@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createApiClient } from '../../src/node/api-client.ts';
-import { startChild } from '../e2e/child.ts';
-import { startCluster, startControllerManager, type Cluster } from '../e2e/cluster.ts';
+import { startChild } from '../../src/testbed/child.ts';
+import { startControllerManager, type Cluster } from '../../src/testbed/kube-cluster.ts';
+import { startCluster } from '../e2e/cluster.ts';
 import { startEndpointd } from '../e2e/endpointd.ts';
 import { buildE2e, type E2ePrograms } from './build.ts';
 import type { TestResult } from './go-test.ts';

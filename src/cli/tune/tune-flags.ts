@@ -1,7 +1,7 @@
 import { DEFAULT_CALIBRATION, type Settings } from '../../twin/settings.ts';
 import { NEWEST_KUBE_MINOR } from '../../twin/run.ts';
 import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
-import { choice, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
+import { bool, choice, duration, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { MONITOR_FLAGS } from '../live/monitor.ts';
 import { BEYOND_UPSTREAM_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
@@ -44,6 +44,16 @@ const TUNING = {
     kind: text('<file>'),
     default: '',
     help: 'write what was fitted on the recording to this new file',
+  },
+  confirm: {
+    kind: bool,
+    default: 'false',
+    help: "try the best three settings and today's for real: an API server and the controller on this machine, in turns; a kube-apiserver and kube-controller-manager of KUBEBUILDER_ASSETS",
+  },
+  'confirm-for': {
+    kind: duration(2000),
+    default: '30s',
+    help: 'how long a part of what is played each run of --confirm takes: the one with the most changes',
   },
   output: {
     kind: choice('<format>', ['text', 'json', 'html']),

@@ -13,21 +13,25 @@ import { tune as answerOf, type TuneInput } from '../../tune/tune.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
-import { createProgress } from '../progress.ts';
+import type { TestPrograms } from '../../testbed/test-programs.ts';
+import { isRefuted } from '../../tune/confirmation.ts';
+import { createProgress, type Progress } from '../progress.ts';
 import { withRecording } from '../record/recording-file.ts';
 import { textTable } from '../text-table.ts';
+import { confirm, programsFor } from './confirm.ts';
 import { knownOf } from './known.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
 import { starting, StartError } from '../usage.ts';
 
-/** `endpointd tune`. Gives the exit status: 0 = something is recommended, 1 = nothing is. */
+/** `endpointd tune`. Gives the exit status: 0 = something is recommended, and not refuted by trying; else 1. */
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
   const known = await knownOf(options);
   const played = playedBy(options);
+  const programs = options.confirm ? await programsFor(options.controller, played.story) : null;
   const calibration = await calibrationOf(options, known.measured.cores?.value ?? options.cores);
   const progress = createProgress(process.stderr, () => performance.now());
-  const answer = answerOf(
+  const predicted = answerOf(
     {
       run: {
         story: played.story,
@@ -49,13 +53,31 @@ export async function tune(args: readonly string[]): Promise<number> {
     },
     (runs) => progress.show(`${runs} settings tried`),
   );
+  const answer = programs === null ? predicted : await confirmed(predicted, played.story, options, programs, progress);
   progress.clear();
   if (options.calibrate !== '') {
     const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
     await starting(`write the calibration to ${options.calibrate}`, write);
   }
   await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
-  return answer.recommendation?.best == null ? 1 : 0;
+  const { recommendation, confirmation } = answer;
+  return recommendation?.best == null || (confirmation !== null && isRefuted(confirmation)) ? 1 : 0;
+}
+
+async function confirmed(
+  answer: Answer,
+  story: Story,
+  { objective, confirmForMs }: TuneOptions,
+  programs: TestPrograms,
+  progress: Progress,
+): Promise<Answer> {
+  const { controller, today, calibration, seed, kubeMinor, nodes, endpointsWatchers, recommendation } = answer;
+  const candidates = recommendation?.candidates ?? [];
+  if (candidates.length === 0) return answer;
+  const run = { story, controller, settings: today, calibration, seed, kubeMinor };
+  const watchers = { nodes, endpointsWatchers };
+  const question = { run, objective, watchers, candidates, forMs: confirmForMs, programs };
+  return { ...answer, confirmation: await confirm(question, (text) => progress.show(text)) };
 }
 
 /** What is played, and what it is compared with. */

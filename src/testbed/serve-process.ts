@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { rmSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { MAIN } from './controller-process.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const STARTED = /serving at (\S+) until/;
 
 /** `endpointd serve` as a process of its own, on any free port. */
@@ -19,7 +21,7 @@ export interface ServeProcess {
 export async function startServe(flags: readonly string[] = []): Promise<ServeProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-serve-'));
   const kubeconfig = join(directory, 'kubeconfig');
-  const child = spawn(process.execPath, [BIN, 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
+  const child = spawn(process.execPath, [fileURLToPath(MAIN), 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithUs = (): void => void child.kill('SIGKILL');

@@ -1,0 +1,148 @@
+/** `endpointd tune --confirm`: the best settings and today's for real, in turns, on a test API server. */
+import process from 'node:process';
+import { createPrng, nextInt, type Prng } from '../../lib/prng.ts';
+import { createStoryCluster, type StoryCluster } from '../../replay/story-cluster.ts';
+import { frame, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
+import {
+  findPrograms,
+  startEndpointd,
+  startKubeControllerManager,
+  startTestServer,
+  type TestPrograms,
+  type TestServer,
+} from '../../testbed/test-programs.ts';
+import {
+  busiestPart,
+  type Confirmation,
+  isDecided,
+  LATE_MS_MAX,
+  type Pair,
+  PODS_MAX,
+  triedOf,
+  type Tried,
+} from '../../tune/confirmation.ts';
+import { settingFlags } from '../../tune/flag-lines.ts';
+import type { Objective, Scope } from '../../tune/objective.ts';
+import type { Run } from '../../twin/run.ts';
+import type { Controller, Settings } from '../../twin/settings.ts';
+import type { Story } from '../../twin/story.ts';
+import { StartError } from '../usage.ts';
+
+export interface ConfirmQuestion {
+  /** Of the whole story, with today's settings. */
+  readonly run: Run;
+  readonly objective: Objective;
+  readonly watchers: Omit<Scope, 'durationMs'>;
+  /** The best first. */
+  readonly candidates: readonly Settings[];
+  readonly forMs: number;
+  readonly programs: TestPrograms;
+}
+
+/** What it takes, before anything is searched. @throws StartError */
+export async function programsFor(controller: Controller, story: Story): Promise<TestPrograms> {
+  const pods = podsAtStart(story);
+  if (pods > PODS_MAX)
+    throw new StartError(
+      `cannot confirm: a test API server is filled with at most ${PODS_MAX} pods, and there are ${pods}`,
+    );
+  const programs = await findPrograms(process.env['KUBEBUILDER_ASSETS'] ?? '');
+  if (controller === 'kube-controller-manager' && programs.kubeControllerManager === null)
+    throw new StartError(
+      'cannot confirm: KUBEBUILDER_ASSETS names no directory with a kube-controller-manager to try settings on',
+    );
+  return programs;
+}
+
+function podsAtStart({ places }: Story): number {
+  return places.filter(({ start }) => start.slices !== 0).length;
+}
+
+/** @param say what goes on */
+export async function confirm(question: ConfirmQuestion, say: (text: string) => void): Promise<Confirmation> {
+  const story = busiestPart(question.run.story, question.forMs);
+  const run = { ...question.run, story };
+  const cluster = createStoryCluster(story);
+  const server = await startTestServer(question.programs);
+  try {
+    say(`filling the ${server.kind} with ${podsAtStart(story)} pods`);
+    await frame(server, cluster);
+    const rounds = await playRounds({ ...question, run }, server, cluster, say);
+    return {
+      server: server.kind,
+      seconds: story.durationMs / 1000,
+      changes: story.changes.length,
+      ...rounds,
+    };
+  } finally {
+    await server.stop();
+  }
+}
+
+type Rounds = Pick<Confirmation, 'rounds' | 'lateMs' | 'tried'>;
+
+/** In each round today's settings and those that are still open, in an order that is drawn. */
+async function playRounds(
+  { run, objective, watchers, candidates, programs }: ConfirmQuestion,
+  server: TestServer,
+  cluster: StoryCluster,
+  say: (text: string) => void,
+): Promise<Rounds> {
+  const prng = createPrng(run.seed);
+  const pairs: Pair[][] = candidates.map(() => []);
+  const tried: Tried[] = [];
+  let [rounds, lateMs, lateRounds] = [0, 0, 0];
+  for (let open = candidates.map((_, i) => i); open.length > 0;) {
+    const played = new Map<number, Replayed>();
+    for (const [n, i] of shuffled([TODAY, ...open], prng).entries()) {
+      say(`round ${rounds + 1}, run ${n + 1} of ${open.length + 1}`);
+      const flags = settingFlags(i === TODAY ? run.settings : candidates[i]!, run.controller);
+      played.set(i, await replay(server, cluster, () => startOf(server, programs, run.controller, flags)));
+    }
+    const late = Math.max(...[...played.values()].map((result) => result.lateMs));
+    // It has played something else than was asked for.
+    if (late > LATE_MS_MAX) {
+      if (++lateRounds > LATE_ROUNDS_MAX) throw tooSlow(late);
+      continue;
+    }
+    rounds++;
+    lateMs = Math.max(lateMs, late);
+    const today = played.get(TODAY)!.ledger;
+    for (const i of open) {
+      pairs[i]!.push({ today, tried: played.get(i)!.ledger });
+      tried[i] = triedOf(run, objective, watchers, candidates[i]!, pairs[i]!);
+    }
+    open = open.filter((i) => !isDecided(tried[i]!));
+  }
+  return { rounds, lateMs, tried };
+}
+
+const LATE_ROUNDS_MAX = 3;
+
+function tooSlow(lateMs: number): StartError {
+  return new StartError(
+    `cannot confirm: in ${LATE_ROUNDS_MAX + 1} rounds changes were made up to ${Math.round(lateMs)} ms late, so this machine is too slow or too busy for them`,
+  );
+}
+
+const TODAY = -1;
+
+function startOf(
+  server: TestServer,
+  { kubeControllerManager }: TestPrograms,
+  controller: Controller,
+  flags: readonly string[],
+): Promise<TestController> {
+  return controller === 'endpointd'
+    ? startEndpointd(server, flags)
+    : startKubeControllerManager(server, kubeControllerManager!, flags);
+}
+
+function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+  const result = [...items];
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = nextInt(prng, i + 1);
+    [result[i], result[j]] = [result[j]!, result[i]!];
+  }
+  return result;
+}

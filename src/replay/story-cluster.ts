@@ -1,0 +1,214 @@
+/**
+ * A story as objects of a cluster and its changes as requests, so that it can happen on an API server. Each place is a pod
+ * of its own that one Service selects; Services have one address family.
+ */
+import type { KubeObject } from '../kube/types.ts';
+import type { Published, Story, StoryChange } from '../twin/story.ts';
+import { create, patch, patchStatus, remove, type WorkloadRequest } from '../workload/request.ts';
+
+type State = 'absent' | 'pending' | 'unready' | 'ready' | 'terminating' | 'over';
+
+/** One request, after those before it of the same object. */
+export interface Order {
+  readonly request: WorkloadRequest;
+  /** What the objects of a service will show of it; null = nothing new. */
+  readonly shows: { readonly service: string; readonly address: string; readonly ready: boolean } | null;
+  /** Requests of one object keep their order. */
+  readonly object: string;
+}
+
+export interface StoryCluster {
+  readonly story: Story;
+  /** Of each place. */
+  readonly pods: { state: State; generation: number }[];
+  /** Changes of annotations so far, so that each is one. */
+  touches: number;
+}
+
+const NODES = 10;
+const GRACE_SECONDS = 3600;
+const READY_AT = '2026-01-01T00:00:00Z';
+
+export function createStoryCluster(story: Story): StoryCluster {
+  return { story, pods: story.places.map(() => ({ state: 'absent', generation: 0 })), touches: 0 };
+}
+
+/** What there is beside pods: namespaces, nodes, Services, and in each namespace a pod that no Service selects. */
+export function frameRequests({ story }: StoryCluster): WorkloadRequest[] {
+  const namespaces = story.namespaces.map((_, i) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespaceName(i) },
+  }));
+  const nodes = Array.from({ length: NODES }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: nodeName(i) },
+  }));
+  const services = story.services.map(({ namespace }, i) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: namespaceName(namespace), name: serviceName(i) },
+    spec: { selector: { service: serviceName(i) }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+  }));
+  const bystanders = story.namespaces.map((_, i) => podObject(namespaceName(i), BYSTANDER, {}, 0));
+  return [...namespaces, ...nodes, ...services, ...bystanders].map(create).concat(probeRequests());
+}
+
+/** The Service by which it is seen that a controller runs, and its pod. */
+const PROBE = { namespace: 'probe', name: 'probe', address: '10.127.0.1' };
+
+function probeRequests(): WorkloadRequest[] {
+  const { namespace, name } = PROBE;
+  const spec = { selector: { service: name }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] };
+  return [
+    create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }),
+    create({ apiVersion: 'v1', kind: 'Service', metadata: { namespace, name }, spec }),
+    create(podObject(namespace, name, { service: name }, 0)),
+  ];
+}
+
+export function probeOrder(ready: boolean): Order {
+  const { namespace, name, address } = PROBE;
+  return {
+    request: patchStatus('Pod', namespace, name, statusOf(address, ready)),
+    shows: { service: `${namespace}/${name}`, address, ready },
+    object: `${namespace}/${name}`,
+  };
+}
+
+/** What brings every pod to the start of the story, whatever has happened to it. */
+export function startOrders(cluster: StoryCluster): Order[] {
+  return cluster.story.places.flatMap(({ start }, place) => {
+    const pod = cluster.pods[place]!;
+    const wanted = stateOf(start);
+    if (pod.state === wanted) return [];
+    const isFlip = wanted !== null && (pod.state === 'unready' || pod.state === 'ready');
+    const isThere = pod.state !== 'absent' && pod.state !== 'over';
+    const orders = isThere && !isFlip ? end(cluster, place) : [];
+    if (pod.state === 'over') pod.state = 'absent';
+    if (wanted === 'terminating') orders.push(...become(cluster, place, 'unready'));
+    if (wanted !== null) orders.push(...become(cluster, place, wanted));
+    return orders;
+  });
+}
+
+/** What happens, in order. */
+export function changeOrders(cluster: StoryCluster, { kind, namespace, places, service }: StoryChange): Order[] {
+  const orders = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
+  if (kind === 'service') {
+    const { namespace: own } = cluster.story.services[service]!;
+    orders.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
+  }
+  return orders.length > 0 ? orders : [touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER)];
+}
+
+function take(cluster: StoryCluster, place: number, wanted: Published): Order[] {
+  const pod = cluster.pods[place]!;
+  const state = stateOf(wanted);
+  if (pod.state === 'over') return [];
+  if (state === null) return pod.state === 'absent' ? become(cluster, place, 'pending') : end(cluster, place);
+  // A terminating pod does not come back, and one that is gone does not end.
+  if (pod.state === 'terminating' || (state === 'terminating' && pod.state === 'absent')) return [];
+  return become(cluster, place, state);
+}
+
+/** Null = it is not published: not there, or without an address. */
+function stateOf({ endpoints, slices, isReady }: Published): Exclude<State, 'absent' | 'over'> | null {
+  if (slices === 0) return null;
+  if (isReady) return 'ready';
+  return endpoints === 0 ? 'terminating' : 'unready';
+}
+
+function become(cluster: StoryCluster, place: number, state: Exclude<State, 'absent' | 'over'>): Order[] {
+  const pod = cluster.pods[place]!;
+  const { namespace, name, service, address } = namesOf(cluster, place);
+  const order = (request: WorkloadRequest, ready: boolean | null): Order => ({
+    request,
+    shows: ready === null ? null : { service: `${namespace}/${service}`, address, ready },
+    object: `${namespace}/${name}`,
+  });
+  if (pod.state === state) return [touch(cluster, 'Pod', namespace, name)];
+  const wasReady = pod.state === 'ready';
+  const orders: Order[] = [];
+  if (pod.state === 'absent') {
+    const made = podObject(namespace, name, { service }, place);
+    orders.push(order(create(made), null));
+  }
+  pod.state = state;
+  if (state === 'pending') return orders;
+  if (state === 'terminating') {
+    return [...orders, order(remove('Pod', namespace, name, GRACE_SECONDS), wasReady ? false : null)];
+  }
+  const isReady = state === 'ready';
+  const status = patchStatus('Pod', namespace, name, statusOf(address, isReady));
+  return [...orders, order(status, isReady === wasReady ? null : isReady)];
+}
+
+/** The pod goes at once; another one takes its place under another name. */
+function end(cluster: StoryCluster, place: number): Order[] {
+  const pod = cluster.pods[place]!;
+  const { namespace, name, service, address } = namesOf(cluster, place);
+  const wasReady = pod.state === 'ready';
+  pod.state = 'over';
+  pod.generation++;
+  const shows = wasReady ? { service: `${namespace}/${service}`, address, ready: false } : null;
+  return [{ request: remove('Pod', namespace, name, 0), shows, object: `${namespace}/${name}` }];
+}
+
+/** An event of the object that publishes nothing. */
+function touch(cluster: StoryCluster, kind: 'Pod' | 'Service', namespace: string, name: string): Order {
+  const metadata = { annotations: { 'replay.endpointd/touched': String(cluster.touches++) } };
+  return { request: patch(kind, namespace, name, { metadata }), shows: null, object: `${namespace}/${name}` };
+}
+
+const BYSTANDER = 'bystander';
+
+function namesOf(
+  { story, pods }: StoryCluster,
+  place: number,
+): { readonly namespace: string; readonly name: string; readonly service: string; readonly address: string } {
+  const { service } = story.places[place]!;
+  return {
+    namespace: namespaceName(story.services[service]!.namespace),
+    name: `pod-${place}-${pods[place]!.generation}`,
+    service: serviceName(service),
+    address: `10.${64 + (place >> 16)}.${(place >> 8) & 255}.${place & 255}`,
+  };
+}
+
+function podObject(
+  namespace: string,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  number: number,
+): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels },
+    spec: { nodeName: nodeName(number % NODES), containers: [{ name: 'main', image: 'none' }] },
+  };
+}
+
+function statusOf(address: string, isReady: boolean): object {
+  const status = isReady ? 'True' : 'False';
+  return {
+    phase: 'Running',
+    podIP: address,
+    podIPs: [{ ip: address }],
+    conditions: [{ type: 'Ready', status, lastTransitionTime: READY_AT }],
+  };
+}
+
+function namespaceName(number: number): string {
+  return `ns-${number}`;
+}
+
+function serviceName(number: number): string {
+  return `service-${number}`;
+}
+
+function nodeName(number: number): string {
+  return `node-${number}`;
+}

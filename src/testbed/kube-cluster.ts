@@ -1,0 +1,393 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseMetrics, samplesOf, type Metrics } from '../metrics/text.ts';
+import { startChild, type Child } from './child.ts';
+
+/** Paths of the real Kubernetes programs that tests and benches run against. */
+export interface KubeBinaries {
+  readonly etcd: string;
+  readonly kubeApiserver: string;
+  readonly kubeControllerManager: string;
+  readonly kubectl: string;
+}
+
+export interface ClusterOptions {
+  /** False starts kube-apiserver without the WatchList feature. Default true. */
+  readonly watchList?: boolean;
+  /** True writes who wrote what and when to `auditLogPath`. Default false. */
+  readonly auditLog?: boolean;
+  /** Default 10.96.0.0/12; two make the cluster dual-stack. */
+  readonly serviceClusterIPRanges?: readonly string[];
+  /** What etcd takes at most in one request; default its own, 1.5 MiB. */
+  readonly etcdRequestBytesMax?: number;
+  /** True lets everybody but the administrator do only what RBAC and the admission of owner references allow. Default false. */
+  readonly rbac?: boolean;
+  /** True leaves priority and fairness on. Default false. */
+  readonly priorityAndFairness?: boolean;
+  /** More flags of kube-apiserver. */
+  readonly apiserverFlags?: readonly string[];
+  /** True lets etcd wait for the disk, as it does where data matter. Default false. */
+  readonly fsync?: boolean;
+  /** A data directory of an etcd that has ended, to begin with a copy of. Default nothing. */
+  readonly etcdFrom?: string;
+  /** Such as 1.34: the server behaves as that release. Default its own. */
+  readonly emulatedVersion?: string;
+  /** PEM: what kube-apiserver serves with. Its authority is in `cert`. Default a certificate that it makes itself. */
+  readonly serving?: { readonly cert: string; readonly key: string };
+}
+
+/** What a cluster takes to run. */
+export type ServerBinaries = Pick<KubeBinaries, 'etcd' | 'kubeApiserver'>;
+
+/** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
+export interface Cluster<B extends ServerBinaries = KubeBinaries> {
+  readonly url: string;
+  /** Bearer token of an administrator. */
+  readonly token: string;
+  /** PEM file that the server's certificate can be checked with. */
+  readonly caFile: string;
+  readonly kubeconfigPath: string;
+  /** Scratch space, and the logs of all programs. */
+  readonly directory: string;
+  readonly auditLogPath: string;
+  /** Where etcd, while it is stopped, can be given other data. */
+  readonly etcdData: string;
+  /** Where etcd takes requests. */
+  readonly etcdUrl: string;
+  /** By which etcd knows itself in its data. */
+  readonly etcdPeerUrl: string;
+  readonly binaries: B;
+  /** SIGKILL. */
+  killApiserver(): Promise<void>;
+  /** Starts it again on the same port and data, and waits until it is ready. */
+  startApiserver(): Promise<void>;
+  killEtcd(): Promise<void>;
+  startEtcd(): Promise<void>;
+  /** They stand still for so long, as programs do whose machine is out of breath. */
+  freezeApiserver(milliseconds: number): Promise<void>;
+  freezeEtcd(milliseconds: number): Promise<void>;
+  apiserverCpuSeconds(): number;
+  /** Of the programs that run now. */
+  pids(): { readonly apiserver: number; readonly etcd: number };
+  /** Ends everything, also what `startControllerManager` started, and removes the directory. */
+  stop(): Promise<void>;
+}
+
+const TOKEN = 'endpointd-test-token';
+const READY_MS_MAX = 120_000;
+const READY_POLL_MS = 100;
+const ANSWER_MS_MAX = 5000;
+/** Ready says nothing about what it makes itself: of its namespaces `default` comes last, and then its Service. */
+const READY_PATHS: readonly string[] = [
+  '/readyz',
+  '/api/v1/namespaces/default',
+  '/api/v1/namespaces/default/services/kubernetes',
+];
+
+/** @throws Error when a program does not start, with the end of its log */
+export async function startKubeCluster<B extends ServerBinaries>(
+  binaries: B,
+  options: ClusterOptions = {},
+): Promise<Cluster<B>> {
+  const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
+  const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
+  await writeKeys(directory, options.serving);
+  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`);
+  await writeFile(join(directory, 'audit-policy.yaml'), AUDIT_POLICY);
+  const url = `https://127.0.0.1:${apiserverPort}`;
+  const caFile = join(directory, 'certs', 'apiserver.crt');
+  const kubeconfigPath = join(directory, 'kubeconfig');
+  const auditLogPath = join(directory, 'audit.log');
+  await writeFile(kubeconfigPath, kubeconfig(url, caFile));
+
+  if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
+  const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
+  const apiserverArgs = apiserverFlags(directory, etcdPort!, apiserverPort!, options);
+  let etcd: Child | null = null;
+  let apiserver: Child | null = null;
+  const cluster: Cluster<B> = {
+    url,
+    token: TOKEN,
+    caFile,
+    kubeconfigPath,
+    directory,
+    auditLogPath,
+    etcdData: join(directory, 'etcd'),
+    etcdUrl: `http://127.0.0.1:${etcdPort}`,
+    etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
+    binaries,
+    async killApiserver() {
+      await apiserver?.kill('SIGKILL');
+    },
+    async startApiserver() {
+      const log = join(directory, 'kube-apiserver.log');
+      apiserver = await startChild(binaries.kubeApiserver, apiserverArgs, log);
+      await waitReady('kube-apiserver', apiserver, log, async () => {
+        for (const path of READY_PATHS) {
+          if ((await answerOf(url + path, caFile)).status !== 200) return false;
+        }
+        return true;
+      });
+    },
+    async killEtcd() {
+      await etcd?.kill('SIGKILL');
+    },
+    async startEtcd() {
+      etcd = await startChild(binaries.etcd, etcdArgs, join(directory, 'etcd.log'));
+    },
+    freezeApiserver: (milliseconds) => freeze(apiserver, milliseconds),
+    freezeEtcd: (milliseconds) => freeze(etcd, milliseconds),
+    apiserverCpuSeconds: () => apiserver?.cpuSeconds() ?? 0,
+    pids: () => ({ apiserver: apiserver?.pid ?? -1, etcd: etcd?.pid ?? -1 }),
+    async stop() {
+      for (const child of companions.get(cluster) ?? []) await child.kill('SIGKILL');
+      await apiserver?.kill('SIGKILL');
+      await etcd?.kill('SIGKILL');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  try {
+    await cluster.startEtcd();
+    await cluster.startApiserver();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+async function freeze(child: Child | null, milliseconds: number): Promise<void> {
+  child?.pause();
+  await sleep(milliseconds);
+  child?.resume();
+}
+
+const companions = new WeakMap<object, Child[]>();
+
+export interface ControllerManager {
+  readonly pid: number;
+  /** Of its /metrics, for everybody. */
+  readonly metricsUrl: string;
+  /** PEM file that its certificate can be checked with. */
+  readonly caFile: string;
+  readonly logPath: string;
+  /** What it answers at /metrics. */
+  metricsText(): Promise<string>;
+  cpuSeconds(): number;
+  /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
+  idle(): Promise<boolean>;
+  /** Settles when it has ended, with its exit status. */
+  readonly ended: Promise<number>;
+  /** SIGKILL. */
+  stop(): Promise<void>;
+}
+
+export interface ControllerManagerOptions {
+  /** Default 20, as upstream. */
+  readonly qps?: number;
+  /** Default 30, as upstream. */
+  readonly burst?: number;
+  /** More flags, such as `--concurrent-endpoint-syncs=20`. */
+  readonly flags?: readonly string[];
+}
+
+/** What it is run on: a cluster, or any other server that a kubeconfig names. */
+export interface ManagedCluster extends Pick<Cluster, 'kubeconfigPath' | 'directory'> {
+  readonly binaries: Pick<KubeBinaries, 'kubeControllerManager'>;
+}
+
+/**
+ * A real kube-controller-manager with only those controllers.
+ * @param controllers canonical names, such as `endpoints-controller`
+ */
+export async function startControllerManager(
+  cluster: ManagedCluster,
+  controllers: readonly string[],
+  { qps = 20, burst = 30, flags = [] }: ControllerManagerOptions = {},
+): Promise<ControllerManager> {
+  const [port] = await freePorts(1);
+  const log = join(cluster.directory, `kube-controller-manager-${port}.log`);
+  const certDirectory = join(cluster.directory, `kcm-certs-${port}`);
+  const child = await startChild(
+    cluster.binaries.kubeControllerManager,
+    [
+      `--kubeconfig=${cluster.kubeconfigPath}`,
+      `--controllers=${controllers.join(',')}`,
+      '--leader-elect=false',
+      '--use-service-account-credentials=false',
+      `--secure-port=${port}`,
+      '--bind-address=127.0.0.1',
+      `--cert-dir=${certDirectory}`,
+      '--authentication-skip-lookup=true',
+      '--authorization-always-allow-paths=*',
+      `--kube-api-qps=${qps}`,
+      `--kube-api-burst=${burst}`,
+      ...flags,
+    ],
+    log,
+  );
+  companions.set(cluster, [...(companions.get(cluster) ?? []), child]);
+  const metricsUrl = `https://127.0.0.1:${port}/metrics`;
+  const caFile = join(certDirectory, 'kube-controller-manager.crt');
+  return {
+    pid: child.pid,
+    metricsUrl,
+    caFile,
+    logPath: log,
+    metricsText: async () => (await answerOf(metricsUrl, caFile)).text,
+    cpuSeconds: () => child.cpuSeconds(),
+    async idle() {
+      const { status, text } = await answerOf(metricsUrl, caFile);
+      const metrics = parseMetrics(text);
+      // Every add ends as work that is done, whatever comes of it; its gauges are taken twice a second only.
+      return (
+        status === 200 &&
+        sumOfQueues(metrics, 'workqueue_adds_total') === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count')
+      );
+    },
+    ended: child.ended,
+    stop: () => child.kill('SIGKILL'),
+  };
+}
+
+function etcdFlags(directory: string, port: number, peerPort: number, options: ClusterOptions): string[] {
+  const url = `http://127.0.0.1:${port}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  return [
+    `--data-dir=${join(directory, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    '--log-level=warn',
+    ...(options.fsync === true ? [] : ['--unsafe-no-fsync']),
+    ...(options.etcdRequestBytesMax === undefined ? [] : [`--max-request-bytes=${options.etcdRequestBytesMax}`]),
+  ];
+}
+
+function apiserverFlags(directory: string, etcdPort: number, port: number, options: ClusterOptions): string[] {
+  const ranges = options.serviceClusterIPRanges ?? ['10.96.0.0/12'];
+  const flags = [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${join(directory, 'certs')}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${join(directory, 'sa.pub')}`,
+    `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
+    `--token-auth-file=${join(directory, 'tokens.csv')}`,
+    `--authorization-mode=${options.rbac === true ? 'RBAC' : 'AlwaysAllow'}`,
+    `--service-cluster-ip-range=${ranges.join(',')}`,
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    '--allow-privileged=true',
+    // Tests load it harder than a fair share of its flow control would allow.
+    '--max-requests-inflight=2000',
+    '--max-mutating-requests-inflight=2000',
+    `--enable-priority-and-fairness=${options.priorityAndFairness === true}`,
+  ];
+  if (options.rbac === true) flags.push('--enable-admission-plugins=OwnerReferencesPermissionEnforcement');
+  if (options.emulatedVersion !== undefined) flags.push(`--emulated-version=${options.emulatedVersion}`);
+  if (options.watchList === false) flags.push('--feature-gates=WatchList=false');
+  if (options.auditLog === true) {
+    flags.push(`--audit-policy-file=${join(directory, 'audit-policy.yaml')}`);
+    flags.push(`--audit-log-path=${join(directory, 'audit.log')}`);
+  }
+  return [...flags, ...(options.apiserverFlags ?? [])];
+}
+
+const AUDIT_POLICY = [
+  'apiVersion: audit.k8s.io/v1',
+  'kind: Policy',
+  'omitStages: [RequestReceived]',
+  'rules: [{ level: Metadata }]',
+  '',
+].join('\n');
+
+function kubeconfig(url: string, caFile: string): string {
+  return [
+    'apiVersion: v1',
+    'kind: Config',
+    'current-context: test',
+    `clusters: [{ name: test, cluster: { server: "${url}", certificate-authority: ${JSON.stringify(caFile)} } }]`,
+    `users: [{ name: admin, user: { token: ${TOKEN} } }]`,
+    'contexts: [{ name: test, context: { cluster: test, user: admin } }]',
+    '',
+  ].join('\n');
+}
+
+async function writeKeys(directory: string, serving: ClusterOptions['serving']): Promise<void> {
+  if (serving !== undefined) await writeServing(join(directory, 'certs'), serving);
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  await writeFile(join(directory, 'sa.key'), privateKey);
+  await writeFile(join(directory, 'sa.pub'), publicKey);
+}
+
+/** Where kube-apiserver looks for what it serves with, now and then while it runs too. */
+export async function writeServing(
+  directory: string,
+  { cert, key }: Required<ClusterOptions>['serving'],
+): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'apiserver.key'), key);
+  await writeFile(join(directory, 'apiserver.crt'), cert);
+}
+
+/** Of the queues of all three controllers, whichever run. */
+function sumOfQueues(metrics: Metrics, name: string): number {
+  const own = samplesOf(metrics, name).filter(({ labels }) => labels['name']?.startsWith('endpoint'));
+  return own.reduce((sum, { value }) => sum + value, 0);
+}
+
+/** Ports that were free a moment ago, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => void server.close(resolve))));
+  return ports;
+}
+
+async function waitReady(name: string, child: Child, log: string, check: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = Date.now() + READY_MS_MAX;
+  while (!(await check())) {
+    if (!child.running || Date.now() > deadlineMs) {
+      const text = await readFile(log, 'utf8').catch(() => '');
+      throw new Error(`${name} ${child.running ? 'is not ready' : 'has ended'}; its log ends:\n${text.slice(-2000)}`);
+    }
+    await sleep(READY_POLL_MS);
+  }
+}
+
+/** Status 0 = no answer. */
+async function answerOf(url: string, caFile: string): Promise<{ readonly status: number; readonly text: string }> {
+  const none = { status: 0, text: '' };
+  const ca = await readFile(caFile).catch(() => null);
+  if (ca === null) return none;
+  return new Promise((resolve) => {
+    const options = { ca, headers: { authorization: `Bearer ${TOKEN}` }, agent: false, timeout: ANSWER_MS_MAX };
+    const request = get(url, options, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', () => resolve(none));
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(none));
+  });
+}

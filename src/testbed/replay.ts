@@ -1,0 +1,241 @@
+/**
+ * A story that happens on a test API server, with a controller that runs meanwhile: how long each change took until an object
+ * showed it, by a watcher of its own, and what was written. In the shape of the queue model's ledger.
+ */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { slicesJudges } from '../judge/cluster-check.ts';
+import { expectedEndpoints } from '../judge/endpoints-check.ts';
+import type { Endpoint, EndpointSubset, KubeObject } from '../kube/types.ts';
+import { percentile } from '../lib/percentile.ts';
+import type { ApiClient } from '../node/api-client.ts';
+import {
+  changeOrders,
+  frameRequests,
+  type Order,
+  probeOrder,
+  startOrders,
+  type StoryCluster,
+} from '../replay/story-cluster.ts';
+import { createLedger, type Ledger, noteWritten, type Output, OUTPUTS } from '../twin/ledger.ts';
+import { startController } from './controller-process.ts';
+import { watchEndpoints } from './endpoints-view.ts';
+import { readObjects } from './read-objects.ts';
+import { sendThrough } from './send-through.ts';
+import type { ServiceView } from './service-view.ts';
+import { watchSlices } from './slices-view.ts';
+
+export interface ReplayServer {
+  readonly client: ApiClient;
+  readonly kubeconfigPath: string;
+}
+
+/** A controller as a process. */
+export interface TestController {
+  readonly cpuSeconds: () => Promise<number>;
+  readonly stop: () => Promise<unknown>;
+  /** Rejected when it ends by itself. */
+  readonly failed: Promise<never>;
+}
+
+export interface Replayed {
+  readonly ledger: Ledger;
+  /** By how much 99 of 100 changes were sent late at most, milliseconds. */
+  readonly lateMs: number;
+}
+
+const REQUESTS_AT_ONCE = 32;
+const RIGHT_MS_MAX = 300_000;
+const STARTED_MS_MAX = 120_000;
+/** What has not been shown so long after the last change counts as shown then. */
+const SHOWN_MS_MAX = 30_000;
+const QUIET_MS = 1000;
+const POLL_MS = 50;
+
+/** Makes what there is beside pods. */
+export async function frame({ client }: ReplayServer, cluster: StoryCluster): Promise<void> {
+  for (const request of frameRequests(cluster)) await sendThrough(client, request, NEVER);
+}
+
+const NEVER = new AbortController().signal;
+
+/** @throws Error when the controller ends, or nothing becomes right */
+export async function replay(
+  server: ReplayServer,
+  cluster: StoryCluster,
+  start: () => Promise<TestController>,
+): Promise<Replayed> {
+  await toOutset(server, cluster);
+  const state: State = { ledger: createLedger(), fromMs: Infinity, cluster };
+  const views = {
+    endpoints: await watchEndpoints(server.client, (type, object) => noteEvent(state, 'endpoints', type, object)),
+    slices: await watchSlices(server.client, (type, object) => noteEvent(state, 'slices', type, object)),
+  };
+  const controller = await start();
+  try {
+    return await Promise.race([controller.failed, played(server, state, views, controller)]);
+  } finally {
+    for (const output of OUTPUTS) views[output].stop();
+    await controller.stop();
+  }
+}
+
+interface State {
+  readonly ledger: Ledger;
+  /** When the story began; Infinity = not yet. */
+  fromMs: number;
+  readonly cluster: StoryCluster;
+}
+
+type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'waiting' | 'writes' | 'stop'>>>;
+
+async function played(server: ReplayServer, state: State, views: Views, controller: TestController): Promise<Replayed> {
+  await isRunning(server, views);
+  const cpuBefore = await controller.cpuSeconds();
+  const { lateMs, open } = await playStory(server, state, views);
+  const untilMs = performance.now() + SHOWN_MS_MAX;
+  const waits = (): boolean => OUTPUTS.some((output) => views[output].waiting() > 0);
+  while (waits() && performance.now() < untilMs) await sleep(POLL_MS);
+  state.ledger.cpuMs = ((await controller.cpuSeconds()) - cpuBefore) * 1000;
+  for (const { output, sentMs, ready } of open) {
+    state.ledger.open[output]++;
+    note(state, output, ready, sentMs);
+  }
+  state.fromMs = Infinity;
+  return { ledger: state.ledger, lateMs: percentile(lateMs, 0.99) };
+}
+
+/** Every pod as at the start, and what the controllers write made anew from nothing, so that all runs begin alike. */
+async function toOutset(server: ReplayServer, cluster: StoryCluster): Promise<void> {
+  const { client, kubeconfigPath } = server;
+  await sendAll(client, startOrders(cluster));
+  for (let i = 0; i < cluster.story.namespaces.length; i++) {
+    await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
+    await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
+  }
+  const objects = await readObjects(client);
+  const views = { endpoints: await watchEndpoints(client), slices: await watchSlices(client) };
+  const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
+  const maker = await startController(flags);
+  try {
+    const right = [
+      views.endpoints.converged(expectedEndpoints(objects.services, objects.pods), RIGHT_MS_MAX),
+      views.slices.converged(slicesJudges(objects), RIGHT_MS_MAX),
+    ];
+    await Promise.race([maker.failed, Promise.all(right)]);
+  } finally {
+    views.endpoints.stop();
+    views.slices.stop();
+    await maker.stop();
+  }
+}
+
+/** It has shown a change of its probe, and writes nothing more. */
+async function isRunning({ client }: ReplayServer, views: Views): Promise<void> {
+  const order = probeOrder(true);
+  await Promise.race([showing(client, views, probeOrder(false)).then(() => showing(client, views, order)), late()]);
+  const writes = (): number => views.endpoints.writes() + views.slices.writes();
+  for (let before = -1; before !== writes(); await sleep(QUIET_MS)) before = writes();
+}
+
+async function late(): Promise<never> {
+  await sleep(STARTED_MS_MAX, undefined, { ref: false });
+  throw new Error(`the controller shows no change ${STARTED_MS_MAX / 1000} s after its start`);
+}
+
+async function showing(client: ApiClient, views: Views, { request, shows }: Order): Promise<void> {
+  const { service, address, ready } = shows!;
+  await sendThrough(client, request, NEVER);
+  await Promise.all(
+    OUTPUTS.map((output) => new Promise<void>((seen) => views[output].expectAddress(service, address, ready, seen))),
+  );
+}
+
+/** A change of readiness that nothing has shown yet. */
+interface Open {
+  readonly output: Output;
+  readonly sentMs: number;
+  readonly ready: boolean;
+}
+
+interface Told {
+  readonly lateMs: readonly number[];
+  readonly open: Iterable<Open>;
+}
+
+async function playStory({ client }: ReplayServer, state: State, views: Views): Promise<Told> {
+  const { cluster } = state;
+  const lateMs: number[] = [0];
+  const open = new Map<string, Open>();
+  const underWay = new Map<string, Promise<void>>();
+  let failure: unknown = null;
+  state.fromMs = performance.now();
+  const happen = async ({ request, shows }: Order, dueMs: number): Promise<void> => {
+    const sentMs = performance.now();
+    lateMs.push(sentMs - dueMs);
+    if (shows !== null) for (const output of OUTPUTS) expect(state, views, open, { output, sentMs, ...shows });
+    await sendThrough(client, request, NEVER);
+  };
+  for (const change of cluster.story.changes) {
+    const dueMs = state.fromMs + change.atMs;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 1) await sleep(waitMs);
+    for (const order of changeOrders(cluster, change)) {
+      const before = underWay.get(order.object) ?? Promise.resolve();
+      const after = before.then(() => happen(order, dueMs)).catch((error: unknown) => void (failure ??= error));
+      underWay.set(order.object, after);
+    }
+  }
+  await Promise.all(underWay.values());
+  if (failure !== null) throw failure;
+  return { lateMs, open: open.values() };
+}
+
+/** A newer change of a pod takes the place of an older one that nothing has shown. */
+function expect(
+  state: State,
+  views: Views,
+  open: Map<string, Open>,
+  one: Open & { readonly service: string; readonly address: string },
+): void {
+  const { output, service, address, ready, sentMs } = one;
+  const key = `${output} ${address}`;
+  if (open.has(key)) state.ledger.overtaken[output]++;
+  open.set(key, one);
+  views[output].expectAddress(service, address, ready, () => {
+    if (open.get(key) !== one) return;
+    open.delete(key);
+    note(state, output, ready, sentMs);
+  });
+}
+
+function note({ ledger, fromMs }: State, output: Output, ready: boolean, sentMs: number): void {
+  const sample = { atMs: sentMs - fromMs, latencyMs: performance.now() - sentMs };
+  ledger.samples[output].push({ ...sample, kind: ready ? 'add' : 'remove' });
+}
+
+function noteEvent({ ledger, fromMs, cluster }: State, output: Output, type: string, object: KubeObject): void {
+  const nowMs = performance.now() - fromMs;
+  if (type === 'LISTED' || !(nowMs >= 0)) return;
+  noteWritten(ledger, output, cluster.story.objects, sizeOf(output, object), nowMs);
+}
+
+function sizeOf(output: Output, object: KubeObject): number {
+  if (output === 'slices') return ((object['endpoints'] ?? []) as readonly Endpoint[]).length;
+  const subsets = (object['subsets'] ?? []) as readonly EndpointSubset[];
+  return subsets.reduce(
+    (sum, { addresses = [], notReadyAddresses = [] }) => sum + addresses.length + notReadyAddresses.length,
+    0,
+  );
+}
+
+async function sendAll(client: ApiClient, orders: readonly Order[]): Promise<void> {
+  const byObject = [...Map.groupBy(orders, ({ object }) => object).values()];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < byObject.length) {
+      for (const { request } of byObject[next++]!) await sendThrough(client, request, NEVER);
+    }
+  };
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, lane));
+}

@@ -1,0 +1,100 @@
+/** The API server and the controllers that settings are tried on: what comes with this program, or what a directory holds. */
+import { access, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createApiClient } from '../node/api-client.ts';
+import { startController } from './controller-process.ts';
+import { type Cluster, type ServerBinaries, startControllerManager, startKubeCluster } from './kube-cluster.ts';
+import type { ReplayServer, TestController } from './replay.ts';
+import { startServe } from './serve-process.ts';
+
+/** Of KUBEBUILDER_ASSETS; null = it is not there. */
+export interface TestPrograms {
+  readonly server: ServerBinaries | null;
+  readonly kubeControllerManager: string | null;
+}
+
+export interface TestServer extends ReplayServer {
+  readonly kind: 'embedded API server' | 'kube-apiserver';
+  /** Scratch space of a kube-apiserver; null = none. */
+  readonly cluster: Cluster<ServerBinaries> | null;
+  readonly stop: () => Promise<void>;
+}
+
+const CONNECTIONS = 32;
+
+/** @param directory '' = none */
+export async function findPrograms(directory: string): Promise<TestPrograms> {
+  const find = async (name: string): Promise<string | null> => {
+    const path = join(directory, name);
+    return directory === ''
+      ? null
+      : access(path).then(
+          () => path,
+          () => null,
+        );
+  };
+  const [etcd, kubeApiserver] = [await find('etcd'), await find('kube-apiserver')];
+  return {
+    server: etcd === null || kubeApiserver === null ? null : { etcd, kubeApiserver },
+    kubeControllerManager: await find('kube-controller-manager'),
+  };
+}
+
+/** A kube-apiserver if there is one, else the embedded API server, in a process of its own. */
+export async function startTestServer({ server }: Pick<TestPrograms, 'server'>): Promise<TestServer> {
+  if (server === null) {
+    const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
+    const client = createApiClient({ url: serve.url }, CONNECTIONS);
+    const stop = async (): Promise<void> => {
+      await client.close();
+      await serve.stop();
+    };
+    return { kind: 'embedded API server', client, kubeconfigPath: serve.kubeconfig, cluster: null, stop };
+  }
+  const cluster = await startKubeCluster(server);
+  const { url, token, caFile, kubeconfigPath } = cluster;
+  const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, CONNECTIONS);
+  const stop = async (): Promise<void> => {
+    await client.close();
+    await cluster.stop();
+  };
+  return { kind: 'kube-apiserver', client, kubeconfigPath, cluster, stop };
+}
+
+/** @param flags those that are tried */
+export async function startEndpointd(
+  { kubeconfigPath }: ReplayServer,
+  flags: readonly string[],
+): Promise<TestController> {
+  const controller = await startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
+  return { ...controller, cpuSeconds: async () => (await controller.usage()).cpuSeconds };
+}
+
+const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
+
+/** @param flags those that are tried */
+export async function startKubeControllerManager(
+  { kubeconfigPath }: ReplayServer,
+  kubeControllerManager: string,
+  flags: readonly string[],
+): Promise<TestController> {
+  const managed = { kubeconfigPath, directory: dirname(kubeconfigPath), binaries: { kubeControllerManager } };
+  const manager = await startControllerManager(managed, CONTROLLERS, { flags });
+  let isStopping = false;
+  const failed = manager.ended.then(async (status) => {
+    if (isStopping) return new Promise<never>(() => undefined);
+    const log = await readFile(manager.logPath, 'utf8').catch(() => '');
+    throw new Error(`kube-controller-manager has ended with status ${status}:\n${log.slice(-LOG_CHARS)}`);
+  });
+  failed.catch(() => undefined);
+  return {
+    cpuSeconds: () => Promise.resolve(manager.cpuSeconds()),
+    stop: () => {
+      isStopping = true;
+      return manager.stop();
+    },
+    failed,
+  };
+}
+
+const LOG_CHARS = 2000;

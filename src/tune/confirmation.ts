@@ -1,0 +1,120 @@
+/**
+ * What became of settings that were tried for real: pairs of runs of each and of today's on a test API server. It checks the
+ * order of settings on one machine. Its milliseconds are not those of the cluster that was recorded.
+ */
+import { runModel, type Run } from '../twin/run.ts';
+import type { Ledger } from '../twin/ledger.ts';
+import type { Settings } from '../twin/settings.ts';
+import { type Story, storyBetween } from '../twin/story.ts';
+import { type Expression, type Objective, type Scope, valueOf } from './objective.ts';
+import { type Decision, type Look, lookAt, SAME } from './sequential.ts';
+
+export interface Confirmation {
+  /** Such as `kube-apiserver`. */
+  readonly server: string;
+  /** Of the part of the story that was played, its busiest. */
+  readonly seconds: number;
+  readonly changes: number;
+  /** Pairs of the setting that took most. */
+  readonly rounds: number;
+  /** By how much 99 of 100 changes were late at most, in the run where it was worst, milliseconds. */
+  readonly lateMs: number;
+  readonly tried: readonly Tried[];
+}
+
+export interface Tried {
+  readonly settings: Settings;
+  readonly figures: readonly TriedFigure[];
+}
+
+export interface TriedFigure {
+  readonly text: string;
+  /** Of each run of a pair. */
+  readonly today: readonly number[];
+  readonly tried: readonly number[];
+  readonly look: Look;
+  /** Tried over today, by the queue model. */
+  readonly predicted: number;
+  readonly verdict: 'holds' | 'does not hold' | 'cannot tell';
+}
+
+/** The most pods that a test API server is filled with. */
+export const PODS_MAX = 20_000;
+/** Later changes are others than those that were to be played. */
+export const LATE_MS_MAX = 1000;
+
+/** The part of a story with the most changes. */
+export function busiestPart(story: Story, durationMs: number): Story {
+  if (story.durationMs <= durationMs) return story;
+  let [bestMs, most, first] = [0, -1, 0];
+  const { changes } = story;
+  for (let fromMs = 0; fromMs + durationMs <= story.durationMs; fromMs += STEP_MS) {
+    while (first < changes.length && changes[first]!.atMs < fromMs) first++;
+    let last = first;
+    while (last < changes.length && changes[last]!.atMs < fromMs + durationMs) last++;
+    if (last - first > most) [bestMs, most] = [fromMs, last - first];
+  }
+  return storyBetween(story, bestMs, bestMs + durationMs);
+}
+
+const STEP_MS = 1000;
+
+/** Runs of the same round; `today` is the one with today's settings. */
+export interface Pair {
+  readonly today: Ledger;
+  readonly tried: Ledger;
+}
+
+export function triedOf(
+  run: Run,
+  objective: Objective,
+  watchers: Omit<Scope, 'durationMs'>,
+  settings: Settings,
+  pairs: readonly Pair[],
+): Tried {
+  const scope = { durationMs: run.story.durationMs, ...watchers };
+  const [today, tried] = [runModel(run), runModel({ ...run, settings })];
+  const figure = (text: string, expression: Expression): TriedFigure => {
+    const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);
+    const look = lookAt(pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today))));
+    const predicted = ratioOf(value(tried), value(today));
+    return {
+      text,
+      today: pairs.map((pair) => value(pair.today)),
+      tried: pairs.map((pair) => value(pair.tried)),
+      look,
+      predicted,
+      verdict: verdictOf(look.decision, predicted),
+    };
+  };
+  const { constraints, goal } = objective;
+  return {
+    settings,
+    figures: [
+      ...constraints.map(({ text, expression }) => figure(text.split('<=')[0]!.trim(), expression)),
+      figure(goal.text, goal.expression),
+    ],
+  };
+}
+
+export function isDecided({ figures }: Tried): boolean {
+  return figures.every(({ look }) => look.decision !== null);
+}
+
+/** Whether anything that was predicted was found to be otherwise. */
+export function isRefuted({ tried }: Confirmation): boolean {
+  return tried[0]?.figures.some(({ verdict }) => verdict === 'does not hold') ?? false;
+}
+
+function verdictOf(decision: Decision | null, predicted: number): TriedFigure['verdict'] {
+  if (decision === null || decision === 'cannot tell') return 'cannot tell';
+  const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
+  return decision === expected ? 'holds' : 'does not hold';
+}
+
+/** Both may be 0. */
+function ratioOf(tried: number, today: number): number {
+  return Math.max(tried, LEAST) / Math.max(today, LEAST);
+}
+
+const LEAST = 1e-6;

@@ -1,0 +1,78 @@
+/** A story that happens on the embedded API server, with the real controller as a process. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createStoryCluster, type StoryCluster } from '../../src/replay/story-cluster.ts';
+import { frame, replay, type Replayed } from '../../src/testbed/replay.ts';
+import { startEndpointd, startTestServer, type TestServer } from '../../src/testbed/test-programs.ts';
+import { NOTHING, type Published, type Story, type StoryChange } from '../../src/twin/story.ts';
+
+const READY: Published = { endpoints: 1, slices: 1, isReady: true };
+const UNREADY: Published = { endpoints: 2, slices: 2, isReady: false };
+const TERMINATING: Published = { endpoints: 0, slices: 3, isReady: false };
+
+/** Of two services: one that flips, and one in which a new pod takes the place of an old one. */
+const CHANGES: readonly (readonly [place: number, wanted: Published])[] = [
+  [0, UNREADY],
+  [0, READY],
+  [2, NOTHING],
+  [2, UNREADY],
+  [2, READY],
+  [1, TERMINATING],
+  [1, NOTHING],
+];
+
+const STORY: Story = {
+  name: 'small',
+  durationMs: 1600,
+  namespaces: [{ services: 2, pods: 2 }],
+  services: [
+    { namespace: 0, families: 1 },
+    { namespace: 0, families: 1 },
+  ],
+  places: [
+    { service: 0, start: READY },
+    { service: 1, start: READY },
+    { service: 1, start: NOTHING },
+  ],
+  changes: CHANGES.map(([place, wanted], i): StoryChange => ({
+    atMs: 200 * i,
+    namespace: 0,
+    kind: 'pod',
+    places: [{ place, wanted }],
+    service: -1,
+  })),
+  objects: { endpoints: { base: 1000, each: 10 }, slice: { base: 2000, each: 20 } },
+};
+
+describe('a story that happens on an API server', () => {
+  let server: TestServer;
+  let cluster: StoryCluster;
+  before(async () => {
+    server = await startTestServer({ server: null });
+    cluster = createStoryCluster(STORY);
+    await frame(server, cluster);
+  });
+  after(() => server.stop());
+
+  const run = (): Promise<Replayed> => replay(server, cluster, () => startEndpointd(server, ['--kube-api-qps=500']));
+  const kinds = ({ ledger }: Replayed): object => ({
+    endpoints: ledger.samples.endpoints.map(({ kind }) => kind).toSorted(),
+    slices: ledger.samples.slices.map(({ kind }) => kind).toSorted(),
+  });
+  const each = ['add', 'add', 'remove', 'remove'];
+
+  it('shows each change of readiness in both outputs, in the shape of the queue model', async () => {
+    const played = await run();
+    assert.deepEqual(kinds(played), { endpoints: each, slices: each });
+    const { written, samples, cpuMs, open } = played.ledger;
+    assert.deepEqual(open, { endpoints: 0, slices: 0 });
+    assert.ok(written.slices.writes >= 4 && written.slices.bytes > written.slices.writes * 2000);
+    assert.ok(cpuMs > 0);
+    for (const { atMs, latencyMs } of samples.slices)
+      assert.ok(latencyMs > 0 && atMs >= 0, `${latencyMs} ms at ${atMs}`);
+  });
+
+  it('happens again in the same way: every run begins with the same pods', async () => {
+    assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
+  });
+});

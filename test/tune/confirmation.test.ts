@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { textTable } from '../../src/cli/text-table.ts';
+import { renderPage } from '../../src/page/page.ts';
+import {
+  busiestPart,
+  type Confirmation,
+  isDecided,
+  isRefuted,
+  type Pair,
+  triedOf,
+} from '../../src/tune/confirmation.ts';
+import { parseObjective } from '../../src/tune/objective.ts';
+import { answerPage } from '../../src/tune/report-page.ts';
+import { answerText } from '../../src/tune/report-text.ts';
+import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import type { Run } from '../../src/twin/run.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { smallAnswer } from '../support/tune-answer.ts';
+
+const STORY = profileStory({ ...STORY_PROFILES.find(({ name }) => name === 'rollout')!, minutes: 2 }, 1);
+const TODAY: Run = {
+  story: STORY,
+  controller: 'endpointd',
+  settings: { ...DEFAULT_SETTINGS, qps: 2, burst: 3 },
+  calibration: DEFAULT_CALIBRATION,
+  seed: 1,
+};
+const FAST = { ...TODAY.settings, qps: 500, burst: 750 };
+const OBJECTIVE = parseObjective('p99(add)<=1s, min writes');
+
+/** What a run has shown. */
+function ledgerOf(latencyMs: number, writes: number): Ledger {
+  const ledger = createLedger();
+  ledger.samples.slices.push({ atMs: 0, kind: 'add', latencyMs });
+  ledger.written.slices.writes = writes;
+  return ledger;
+}
+
+function pairs(count: number, today: Ledger, tried: Ledger): Pair[] {
+  return Array.from({ length: count }, () => ({ today, tried }));
+}
+
+const WATCHERS = { nodes: 1, endpointsWatchers: 1 };
+
+describe('settings that are tried for real', () => {
+  it('play the part of the story with the most changes', () => {
+    const part = busiestPart(STORY, 10_000);
+    assert.equal(part.durationMs, 10_000);
+    for (let fromMs = 0; fromMs + 10_000 <= STORY.durationMs; fromMs += 1000) {
+      const others = STORY.changes.filter(({ atMs }) => atMs >= fromMs && atMs < fromMs + 10_000).length;
+      assert.ok(part.changes.length >= others);
+    }
+    assert.equal(busiestPart(STORY, STORY.durationMs), STORY);
+  });
+
+  it('hold the prediction where the measured order is the predicted one', () => {
+    const { figures } = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
+    assert.deepEqual(
+      figures.map(({ text, look, verdict }) => [text, look.decision, verdict]),
+      [
+        ['p99(add)', 'lower', 'holds'],
+        ['writes', 'higher', 'holds'],
+      ],
+    );
+    assert.ok(figures[0]!.predicted < 0.5);
+  });
+
+  it('refute it where the order is another one, or there is no difference', () => {
+    for (const thenMs of [9000, 4000]) {
+      const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(thenMs, 150)));
+      assert.equal(tried.figures[0]!.verdict, 'does not hold');
+      assert.ok(isDecided(tried) && isRefuted(confirmationOf([tried])));
+    }
+  });
+
+  it('go on after two pairs, and after more that tell too little', () => {
+    const two = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(2, ledgerOf(4000, 90), ledgerOf(20, 150)));
+    assert.ok(!isDecided(two));
+    assert.equal(two.figures[0]!.verdict, 'cannot tell');
+    assert.ok(!isRefuted(confirmationOf([two])));
+  });
+});
+
+function confirmationOf(tried: Confirmation['tried']): Confirmation {
+  return { server: 'embedded API server', seconds: 30, changes: 450, rounds: 3, lateMs: 2, tried };
+}
+
+describe('the report of what was tried', () => {
+  const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
+  const answer = { ...smallAnswer(), confirmation: confirmationOf([tried]) };
+
+  it('says that it checks the order, not the milliseconds of a cluster', () => {
+    const text = answerText(answer, textTable);
+    assert.match(text, /^Tried for real: 30 s with 450 changes, on the embedded API server of this machine;/m);
+    assert.match(
+      text,
+      /^This checks the order of settings on this machine\. Its milliseconds are not those of your cluster\.$/m,
+    );
+    assert.match(text, /p99\(add\) +4\.00 s +20 ms +0\.01 +0\.01 to 0\.01 +[\d.]+ +3 +holds$/m);
+    assert.ok(renderPage(answerPage(answer)).includes('Tried for real'));
+  });
+});
