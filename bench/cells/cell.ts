@@ -19,7 +19,7 @@ import type { Settings } from '../../src/twin/settings.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
-import { startServe } from '../../test/support/serve-process.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
 import { cpuSecondsOf } from '../support/process-usage.ts';
 import { type CellTimes, measuredPart, storyOf } from './cell-times.ts';
 import type { CellRun, MeasuredOutput, World } from './data.ts';

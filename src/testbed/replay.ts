@@ -217,7 +217,8 @@ function note({ ledger, fromMs }: State, output: Output, ready: boolean, sentMs:
 function noteEvent({ ledger, fromMs, cluster }: State, output: Output, type: string, object: KubeObject): void {
   const nowMs = performance.now() - fromMs;
   if (type === 'LISTED' || !(nowMs >= 0)) return;
-  noteWritten(ledger, output, cluster.story.objects, sizeOf(output, object), nowMs);
+  const { base, each } = output === 'endpoints' ? cluster.story.objects.endpoints : cluster.story.objects.slice;
+  noteWritten(ledger, output, base + each * sizeOf(output, object), nowMs);
 }
 
 function sizeOf(output: Output, object: KubeObject): number {
