@@ -46,6 +46,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'CPU and memory of a start, until the first list request',
     run: async (size) => (await import('./startup/run.ts')).runStartupBench(size),
   },
+  writer: {
+    what: 'what a small PUT costs its sender: the transport, a writer of our own, node:http2, bare sockets',
+    run: async (size) => (await import('./writer/run.ts')).runWriterBench(size),
+  },
   memory: {
     what: 'bytes of the main thread for each pod',
     run: async (size) => (await import('./memory/run.ts')).runMemoryBench(size),

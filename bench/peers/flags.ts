@@ -4,6 +4,13 @@ import { parseDuration } from '../../src/lib/duration.ts';
 import { SIZES, type Settings } from './scenario.ts';
 import type { ServerKind } from './server.ts';
 
+/** What is different about the second endpointd. */
+export interface Otherwise {
+  readonly flags: readonly string[];
+  /** The compiled `main.js` of another tree; null = the same program. */
+  readonly program: string | null;
+}
+
 export interface PeersOptions {
   readonly scenarios: readonly string[];
   readonly list: boolean;
@@ -12,6 +19,8 @@ export interface PeersOptions {
   /** No pair begins that would end later, as far as the last one of its kind tells; null = all are run. */
   readonly forMs: number | null;
   readonly aa: boolean;
+  /** Endpointd otherwise, in place of kube-controller-manager; null = it is measured beside that. */
+  readonly otherwise: Otherwise | null;
   /** Null = all. */
   readonly peers: readonly string[] | null;
   readonly server: ServerKind | null;
@@ -31,6 +40,8 @@ const FLAGS = {
   pairs: { value: 'N', what: 'runs of each peer, one after the other (1)' },
   for: { value: 'DURATION', what: 'begin no pair that would not end in time: 20m; what was not run is told' },
   aa: { value: null, what: 'endpointd twice in each round: what differs between the two is noise' },
+  'other-flag': { value: '--F=V', what: 'beside endpointd with that flag, not kube-controller-manager; several times' },
+  'other-program': { value: 'FILE', what: 'the same for the dist/src/main.js of another tree' },
   peers: { value: 'A,B', what: 'of kube-controller-manager, endpointd, echo (all)' },
   size: { value: 'SIZE', what: `${SIZES.join(', ')} (full)` },
   server: { value: 'KIND', what: 'kube or embedded (as the scenario says; tiny: embedded)' },
@@ -58,7 +69,7 @@ const FLAGS = {
   help: { value: null, what: 'this' },
 } as const satisfies Record<string, Flag>;
 
-const REPEATED = new Set(['endpointd-flag', 'manager-flag']);
+const REPEATED = new Set(['endpointd-flag', 'manager-flag', 'other-flag']);
 
 export const HELP = [
   'npm run bench -- peers [SCENARIO ...] [flags]',
@@ -95,6 +106,7 @@ export function parsePeersFlags(args: readonly string[], tiny: boolean): PeersOp
     pairs: number('pairs') ?? 1,
     forMs: durationOf('for', text('for')),
     aa: is('aa'),
+    otherwise: otherwiseOf((values['other-flag'] as string[] | undefined) ?? [], text('other-program')),
     peers: text('peers')?.split(',') ?? null,
     server: oneOf('server', ['kube', 'embedded'] as const, text('server')),
     json: text('json'),
@@ -118,6 +130,10 @@ export function parsePeersFlags(args: readonly string[], tiny: boolean): PeersOp
       managerFlags: (values['manager-flag'] as string[] | undefined) ?? [],
     },
   };
+}
+
+function otherwiseOf(flags: readonly string[], program: string | null): Otherwise | null {
+  return flags.length === 0 && program === null ? null : { flags, program };
 }
 
 function durationOf(name: string, said: string | null): number | null {

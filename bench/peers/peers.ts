@@ -1,13 +1,23 @@
 /** The peers: kube-controller-manager, endpointd as it is shipped, and the floor under both. */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
-import { ECHO, ENDPOINTD, MANAGER, type Peer, type PeerServer, type RunningPeer, type Settings } from './scenario.ts';
+import type { Otherwise } from './flags.ts';
+import {
+  ECHO,
+  ENDPOINTD,
+  ENDPOINTD_OTHERWISE,
+  MANAGER,
+  type Peer,
+  type PeerServer,
+  type RunningPeer,
+  type Settings,
+} from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
 /** Changes that are read of what endpointd remembers; it may remember fewer. */
@@ -64,15 +74,27 @@ async function startManager(
 }
 
 export function endpointdPeer(settings: Settings, controllers: readonly string[], name = ENDPOINTD): Peer {
-  return { name, echoes: false, start: (on) => startEndpointd(on, settings, controllers) };
+  return { name, echoes: false, start: (on) => startEndpointd(on, settings, controllers, programOf(settings.size)) };
+}
+
+/** Endpointd, but for what is different: what `endpointdPeer` is compared with. */
+export function otherPeer(settings: Settings, controllers: readonly string[], { flags, program }: Otherwise): Peer {
+  const endpointdFlags = [...settings.endpointdFlags, ...flags];
+  const main = program === null ? programOf(settings.size) : pathToFileURL(program);
+  return {
+    name: ENDPOINTD_OTHERWISE,
+    echoes: false,
+    start: (on) => startEndpointd(on, { ...settings, endpointdFlags }, controllers, main),
+  };
 }
 
 async function startEndpointd(
   { kubeconfigPath }: PeerServer,
   settings: Settings,
   controllers: readonly string[],
+  program: URL,
 ): Promise<RunningPeer> {
-  const { qps, burst, endpointdFlags, size } = settings;
+  const { qps, burst, endpointdFlags } = settings;
   const controller = await startController(
     [
       `--kubeconfig=${kubeconfigPath}`,
@@ -82,7 +104,7 @@ async function startEndpointd(
       ...commonFlags(settings),
       ...endpointdFlags,
     ],
-    programOf(size),
+    program,
   );
   return {
     processes: { endpointd: controller.pid },

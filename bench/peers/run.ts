@@ -9,10 +9,10 @@ import { createBudget } from './budget.ts';
 import { compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
-import { echoPeer, endpointdPeer, managerPeer, programOf } from './peers.ts';
+import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import { peersPage } from './report-page.ts';
 import { writeResults } from './results-page.ts';
-import { ECHO, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
+import { ECHO, ENDPOINTD_AGAIN, ENDPOINTD_OTHERWISE, type Peer, type Scenario, type Settings } from './scenario.ts';
 import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
 import { createServers, preparedData, type ServerRequest, type Servers } from './server.ts';
 import { play } from './stage.ts';
@@ -21,7 +21,11 @@ import { comparisonText } from './text.ts';
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const ROOT = new URL('../..', import.meta.url);
 /** By what `--peers` calls them. */
-const PEER_WORDS: Readonly<Record<string, string>> = { [ECHO]: 'echo', [ENDPOINTD_AGAIN]: 'endpointd' };
+const PEER_WORDS: Readonly<Record<string, string>> = {
+  [ECHO]: 'echo',
+  [ENDPOINTD_AGAIN]: 'endpointd',
+  [ENDPOINTD_OTHERWISE]: 'endpointd',
+};
 
 /** @param tiny where the flags say nothing about the size */
 export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
@@ -114,11 +118,12 @@ async function runRounds(
 async function runPair(
   scenario: Scenario,
   round: number,
-  { settings, peers: wanted, aa, server }: PeersOptions,
+  options: PeersOptions,
   servers: Servers,
 ): Promise<RunRecord[]> {
+  const { settings, peers: wanted, server } = options;
   const told = { ...settings, ...scenario.settings, ...given(settings) };
-  const peers = peersOf(scenario, told, aa).filter(
+  const peers = peersOf(scenario, told, options).filter(
     ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
   );
   const runs: RunRecord[] = [];
@@ -192,11 +197,11 @@ function requestOf(
   };
 }
 
-function peersOf(scenario: Scenario, settings: Settings, aa: boolean): readonly Peer[] {
+function peersOf(scenario: Scenario, settings: Settings, { aa, otherwise }: PeersOptions): readonly Peer[] {
   const { controllers = CONTROLLERS, peers, echo = false } = scenario;
   if (peers !== undefined) return peers(settings);
   return [
-    managerPeer(settings, controllers),
+    otherwise === null ? managerPeer(settings, controllers) : otherPeer(settings, controllers, otherwise),
     endpointdPeer(settings, controllers),
     ...(aa ? [endpointdPeer(settings, controllers, ENDPOINTD_AGAIN)] : []),
     ...(echo ? [echoPeer([])] : []),

@@ -158,6 +158,8 @@ export const ENDPOINTD = 'endpointd';
 export const ECHO = 'echo floor';
 /** The second run of an A/A pair. */
 export const ENDPOINTD_AGAIN = 'endpointd again';
+/** With a flag or a program of the command line. */
+export const ENDPOINTD_OTHERWISE = 'endpointd otherwise';
 
 /** At most that share of kube-controller-manager's figure. */
 export function shareMark(what: string, figure: string, share: number, shown: string): Mark {

@@ -5,22 +5,41 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createClock(): Clock & { close(): void } {
   let timer: NodeJS.Timeout | undefined;
+  let firesAtMs = Infinity;
+  let wanted: { readonly atMs: number; readonly wake: () => void } | null = null;
 
-  function wakeAt(atMs: number, wake: () => void): void {
+  function arm(atMs: number): void {
     clearTimeout(timer);
-    // The time is rounded up and asked again, because a timer may fire up to a millisecond early and the port promises
-    // "never before".
+    // Rounded up, because the port promises "never before".
     const restMs = Math.min(Math.max(Math.ceil(atMs - performance.now()), 0), TIMER_MS_MAX);
-    timer = setTimeout(() => {
-      if (performance.now() < atMs) wakeAt(atMs, wake);
-      else wake();
-    }, restMs);
+    firesAtMs = performance.now() + restMs;
+    timer = setTimeout(fire, restMs);
+  }
+
+  function fire(): void {
+    firesAtMs = Infinity;
+    if (wanted === null) return;
+    const { atMs, wake } = wanted;
+    // A timer may fire up to a millisecond early, and one that is kept fires before what is wanted by now.
+    if (performance.now() < atMs) {
+      arm(atMs);
+      return;
+    }
+    wanted = null;
+    wake();
   }
 
   return {
     nowMs: () => performance.now(),
     wallMs: () => Date.now(),
-    wakeAt,
-    close: () => clearTimeout(timer),
+    /** A time that moves on with each event costs no timer each: one that fires earlier is kept, and looks again. */
+    wakeAt(atMs, wake) {
+      wanted = { atMs, wake };
+      if (atMs < firesAtMs) arm(atMs);
+    },
+    close() {
+      wanted = null;
+      clearTimeout(timer);
+    },
   };
 }

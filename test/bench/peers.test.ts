@@ -131,4 +131,16 @@ describe('the flags of the bench of the peers', () => {
     assert.deepEqual([settings.size, settings.rate, settings.qps, settings.fsync], ['full', 100, 20, true]);
     assert.deepEqual(settings.endpointdFlags, ['--shards=1']);
   });
+
+  it('endpointd is measured beside itself with another flag or program', async () => {
+    const { otherwise } = parsePeersFlags(['--other-flag=--shards=1', '--other-program=/old/dist/src/main.js'], true);
+    assert.deepEqual(otherwise, { flags: ['--shards=1'], program: '/old/dist/src/main.js' });
+    assert.equal(parsePeersFlags([], true).otherwise, null);
+    // A flag that nobody knows shows which of the two has got it.
+    const { status, out } = await bench('peers', 'churn', '--other-flag=--odd', '--peers=endpointd');
+    assert.equal(status, 1, out);
+    assert.match(out, /\n +endpointd otherwise \(1\) +endpointd \(1\) +ratio /);
+    const wrong = out.split('\n').filter((line) => line.startsWith('WRONG'));
+    assert.deepEqual([wrong.length, wrong[0]?.startsWith('WRONG: endpointd otherwise, ')], [1, true]);
+  });
 });

@@ -47,3 +47,23 @@ test('draws are integers in [0, 2^32), not all alike', () => {
   assert.ok(draws.every((draw) => Number.isInteger(draw) && draw >= 0 && draw < 2 ** 32));
   assert.ok(new Set(draws).size > 40);
 });
+
+test('a time that moves on arms no timer anew, and wakes when it has come', async (t) => {
+  const clock = createClock();
+  const armed = t.mock.method(globalThis, 'setTimeout');
+  const woken: string[] = [];
+  const fromMs = clock.nowMs();
+  for (let i = 0; i < 50; i++) clock.wakeAt(fromMs + 5 + i / 10, () => woken.push(`early ${i}`));
+  assert.equal(armed.mock.callCount(), 1);
+  await new Promise<void>((resolve) => {
+    clock.wakeAt(fromMs + 10, () => {
+      woken.push('last');
+      resolve();
+    });
+  });
+  assert.ok(clock.nowMs() >= fromMs + 10);
+  assert.deepEqual(woken, ['last']);
+  clock.wakeAt(clock.nowMs() + 60_000, () => woken.push('far'));
+  await new Promise<void>((resolve) => clock.wakeAt(clock.nowMs() + 1, resolve));
+  clock.close();
+});

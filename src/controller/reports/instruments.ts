@@ -51,10 +51,13 @@ export function createInstruments(store: MetricStore, host: string): Instruments
 }
 
 export function createControllerInstruments(store: MetricStore, controller: ControllerName): ControllerInstruments {
+  const writesOf = memo((verb: Verb) =>
+    memo((result: string) => counter(store, 'endpointd_writes_total', { controller, verb, result })),
+  );
   return {
     stage: memo((stage) => histogram(store, 'endpointd_pod_change_duration_seconds', { controller, stage })),
     syncs: memo((result) => counter(store, 'endpointd_syncs_total', { controller, result })),
-    writes: (verb, result) => counter(store, 'endpointd_writes_total', { controller, verb, result }),
+    writes: (verb, result) => writesOf(verb)(result),
     writeBytes: memo((verb) => counter(store, 'endpointd_write_bytes_total', { controller, verb })),
   };
 }
