@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { createTrace, noteStep, traceJson, type TraceEvent } from '../../src/controller/reports/trace.ts';
+import type { Effect } from '../../src/controller/effect.ts';
+import type { Event } from '../../src/controller/event.ts';
+import { httpRequest } from '../suites/transport.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -94,6 +97,30 @@ describe('a trace', () => {
     assert.deepEqual(
       traceEvents.filter(({ ph }) => ph !== 'M').map(({ name, ph, ts, dur = 0 }) => `${name} ${ph} ${ts} ${dur}`),
       ['wake X 1000 1500', 'shard 1 b 2500 0', 'shard.planned X 4000 250', 'shard 1 e 4000 0'],
+    );
+  });
+
+  it('draws a watch until it ends, and at once one that is refused', () => {
+    const trace = createTrace(100, 0);
+    const ask = (id: number): Effect => {
+      return {
+        type: 'http',
+        request: httpRequest({ id, lane: 'watch', stream: true, path: '/api/v1/pods?watch=true' }),
+      };
+    };
+    const reply = (id: number, status: number): Event => {
+      const headers = { contentType: '', retryAfterSeconds: -1, priorityLevel: '' };
+      return { type: 'response', id, status, ...headers, body: new Uint8Array() };
+    };
+    noteStep(trace, [], [ask(1), ask(2)], 1, 1);
+    noteStep(trace, [reply(1, 200), reply(2, 410)], [], 2, 2);
+    noteStep(trace, [{ type: 'ended', id: 1, error: null }], [], 9, 9);
+    const { traceEvents } = JSON.parse(traceJson(trace, [])) as TraceText;
+    assert.deepEqual(
+      traceEvents
+        .filter(({ ph }) => ph === 'b' || ph === 'e')
+        .map(({ id, ph, ts, args }) => `${id} ${ph} ${ts} ${args?.['result'] ?? ''}`.trim()),
+      ['request 2 b 1000 410', 'request 1 b 1000 ended', 'request 2 e 2000', 'request 1 e 9000'],
     );
   });
 

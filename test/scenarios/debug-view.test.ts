@@ -65,6 +65,20 @@ describe('the debug view', () => {
     assert.notEqual(error, '');
   });
 
+  it('names the fifty services that failed most, and counts all that are stuck', () => {
+    const sim = createSim();
+    for (let i = 0; i < 60; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
+    sim.refuse = ({ method, path }) => (method === 'POST' && path.includes('/endpoints') ? 422 : 0);
+    sim.start();
+    sim.run(2000);
+    createPod(sim, { name: 'pod', labels: { app: 'web-59' }, ip: '10.0.0.1' });
+    sim.run(3000);
+    const { stuck, stuckTotal } = viewOf(sim);
+    assert.deepEqual([stuck.length, stuckTotal], [50, 60]);
+    assert.equal(stuck[0]!.service, 'default/web-59');
+    assert.ok(stuck[0]!.failures > stuck[1]!.failures);
+  });
+
   it('shows a watch that is down, since when', () => {
     const sim = settled();
     sim.down();

@@ -195,7 +195,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   const { writes } = plan;
-  if (isWanted(unit) && mustListFirst(state.leadership, unit, writes, now)) {
+  if (mustListFirst(state.leadership, unit, writes, now)) {
     for (const write of writes) ackNotSent(unit, write);
     noteUncertain(service.view, controller.kind);
     beginPlan(state, unit, now);

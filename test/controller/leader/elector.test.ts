@@ -247,6 +247,29 @@ describe('an elector', () => {
     assert.equal(a!.log.filter((line) => line.includes('Cannot read or write the Lease')).length, 4);
   });
 
+  it('another refusal is told at once', () => {
+    const lines: string[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    let id = 0;
+    const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
+      void lines.push(`${message}: ${String(err)}`);
+    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    for (const [nowMs, message] of [
+      [0, 'no right to leases'],
+      [10_000, 'no right to leases'],
+      [20_000, 'not today'],
+    ] as const) {
+      wakeElector(elector, hands, { nowMs, wallMs: nowMs });
+      const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 403, message };
+      const reply = { ...leaseAnswer(id, {}), status: 403, body: Buffer.from(JSON.stringify(status)) };
+      onElectorEvent(elector, hands, reply, { nowMs, wallMs: nowMs });
+    }
+    assert.deepEqual(lines, [
+      'Cannot read or write the Lease: no right to leases',
+      'Cannot read or write the Lease: not today',
+    ]);
+  });
+
   it('a write whose answer names another holder confirms nothing', () => {
     const world = electionWorld(['a']);
     const [a] = world.candidates;
