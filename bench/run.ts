@@ -42,6 +42,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'bytes and CPU of a recording, and a million pseudonyms',
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
+  account: {
+    what: 'where the CPU of a start from nothing goes, by thread, phase and part, and a second time in the same process',
+    run: async (size) => (await import('./account/run.ts')).runAccountBench(size),
+  },
   startup: {
     what: 'CPU and memory of a start, until the first list request',
     run: async (size) => (await import('./startup/run.ts')).runStartupBench(size),

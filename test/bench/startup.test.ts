@@ -12,3 +12,14 @@ test('the bench of a start tells what Node takes of it, and holds it to the mark
   for (const [i, least] of node.entries()) assert.ok(warm[i]! > least && least > 0, out);
   assert.match(out, /\nmark: CPU <= 250 ms: \d+: (?:not )?reached\n/);
 });
+
+test('the account of a start has both rounds of the process, by phase, thread and part', async () => {
+  const { status, out } = await bench('account');
+  assert.equal(status, 0, out);
+  for (const title of ['first time in the process', 'second time in the process']) assert.ok(out.includes(title), out);
+  const all = out.split('\n').filter((line) => line.startsWith('all '));
+  // What a second time needs no more: modules, and code that is compiled already.
+  const [first, second] = all.map((line) => Number(line.split(/\s+/).at(-1)));
+  assert.ok(second! < first!, out);
+  assert.match(out, /\nsrc\/controller +\d+/);
+});

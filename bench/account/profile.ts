@@ -1,0 +1,43 @@
+/** What a CPU profile of V8 says of the parts of the program: shares of the samples that were not idle. */
+
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string };
+}
+
+export interface CpuProfile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+/** Share of each part, 0..1; together 1. */
+export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): ReadonlyMap<string, number> {
+  const parts = new Map(nodes.map((node) => [node.id, partOf(node)]));
+  const micros = new Map<string, number>();
+  let total = 0;
+  for (const [i, sample] of samples.entries()) {
+    const part = parts.get(sample) ?? null;
+    if (part === null) continue;
+    total += timeDeltas[i]!;
+    micros.set(part, (micros.get(part) ?? 0) + timeDeltas[i]!);
+  }
+  return new Map([...micros].map(([part, sum]) => [part, sum / total]));
+}
+
+const OWN = /\/(?:dist\/)?src\/(\w+)\//;
+const LIBRARY = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+
+/** Null = the thread waits. The innermost function decides, so what the collector takes is nobody's. */
+function partOf({ callFrame: { functionName, url } }: ProfileNode): string | null {
+  if (functionName === '(idle)') return null;
+  if (functionName === '(garbage collector)') return 'collector';
+  if (/\/(?:esm|cjs)\/|:internal\/(?:modules|bootstrap)/.test(url)) return 'Node: modules';
+  if (url.startsWith('node:')) return 'Node: its JavaScript';
+  const library = LIBRARY.exec(url)?.[1];
+  if (library !== undefined) return library;
+  const own = OWN.exec(url)?.[1];
+  if (own !== undefined) return `src/${own}`;
+  // Reads, writes, hashes and copies have no file; `(program)` is V8 itself, its compilers too.
+  return url === '' ? 'Node and V8: native' : 'others';
+}
