@@ -42,6 +42,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'bytes and CPU of a recording, and a million pseudonyms',
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
+  threads: {
+    what: 'the planners alone, inline and on threads: what a batch costs whom, and how far threads can help',
+    run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
+  },
   account: {
     what: 'where the CPU of a start from nothing goes, by thread, phase and part, and a second time in the same process',
     run: async (size) => (await import('./account/run.ts')).runAccountBench(size),

@@ -13,7 +13,7 @@ test('the bench of a start tells what Node takes of it, and holds it to the mark
   assert.match(out, /\nmark: CPU <= 250 ms: \d+: (?:not )?reached\n/);
 });
 
-test('the account of a start has both rounds of the process, by phase, thread and part', async () => {
+test('the account of a start has both rounds, by phase, thread and part', async () => {
   const { status, out } = await bench('account');
   assert.equal(status, 0, out);
   for (const title of ['first time in the process', 'second time in the process']) assert.ok(out.includes(title), out);

@@ -1,0 +1,209 @@
+/**
+ * The planners alone: full snapshots of services of 250 pods, encoded beforehand, 64 of them under way at a time, inline and
+ * on threads. What a batch costs the main thread decides how far threads can help: the limit by Amdahl's law. Linux only.
+ */
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+import { createThreadShards } from '../../src/node/thread-shards.ts';
+import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
+import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
+import { createPlanner, plan } from '../../src/shard/planner.ts';
+import type { Batch, BatchEntry, PlannerConfig } from '../../src/shard/protocol.ts';
+import type { Size } from '../support/micro-bench.ts';
+import { threadSecondsOf } from '../support/process-usage.ts';
+import { clusterRecords } from '../support/records.ts';
+import { table } from '../support/table.ts';
+
+const PODS = 250;
+const SERVICES: Readonly<Record<Size, number>> = { tiny: 4, full: 200 };
+const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
+const IN_FLIGHT = 64;
+const THREADS = [1, 2] as const;
+const CORES = [2, 4, 8] as const;
+const HEAP_LIMIT_MB = 512;
+/** As the kernel names them, which keeps 15 characters. */
+const NOT_PLANNERS: ReadonlySet<string> = new Set([
+  'node-MainThread',
+  'node-V8Worker',
+  'libuv-worker',
+  'DelayedTaskSche',
+  'SignalInspector',
+]);
+const CONFIG: PlannerConfig = {
+  tolerateUnreadyEndpointsAnnotation: false,
+  outputs: ['endpoints', 'slices'],
+  maxEndpointsPerSlice: 100,
+  compactSlices: false,
+  mirroringMaxEndpointsPerSubset: 1000,
+  mirroringAllEndpoints: false,
+  mirroringZones: false,
+};
+
+/** Of one batch, microseconds. */
+interface Costs {
+  readonly wallUs: number;
+  /** CPU of the main thread: to post the bytes and to read the reply. */
+  readonly mainUs: number;
+  /** CPU of the planners' threads. */
+  readonly plannersUs: number;
+  readonly writes: number;
+}
+
+export async function runThreadsBench(size: Size): Promise<void> {
+  const batches = snapshots(SERVICES[size]);
+  const encodeUs = encodingUs(batches);
+  const inline = measureInline(batches.map(encodeBatch), ROUNDS[size]);
+  const rows = [rowOf('inline', inline)];
+  const costs: Costs[] = [];
+  for (const count of THREADS) {
+    const each = await measureThreads(batches, count, ROUNDS[size]);
+    costs.push(each);
+    rows.push(rowOf(`${count} thread${count > 1 ? 's' : ''}`, each));
+  }
+  const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(0);
+  console.log(`\nsnapshots of ${PODS} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
+  console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
+  const [one, two] = costs as [Costs, Costs];
+  console.log(`from 1 to 2 threads: ${(one.wallUs / two.wallUs).toFixed(2)} times as fast`);
+  console.log(`to encode a snapshot costs the main thread ${encodeUs.toFixed(0)} us more`);
+  const limits = CORES.map((cores) => {
+    const threads = cores - 1;
+    const limit = (main: number): string => (inline.mainUs / Math.max(main, one.plannersUs / threads)).toFixed(1);
+    return [String(cores), String(threads), limit(one.mainUs), limit(one.mainUs + encodeUs)];
+  });
+  console.log(`\nthe limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], limits)}`);
+}
+
+function rowOf(title: string, { wallUs, mainUs, plannersUs, writes }: Costs): string[] {
+  return [title, wallUs.toFixed(0), mainUs.toFixed(0), plannersUs.toFixed(0), String(writes)];
+}
+
+function snapshots(services: number): Batch[] {
+  const sizes = [{ pods: PODS, weight: 1 }];
+  const records = clusterRecords('spread', { namespaces: 1, servicesPerNamespace: services, sizes });
+  return records.services.map((spec, i) => ({
+    wallMs: 0,
+    seed: 1,
+    shares: undefined,
+    entries: [
+      {
+        ...NOTHING,
+        service: `${spec.namespace}/${spec.name}`,
+        spec,
+        upserts: records.pods.slice(i * PODS, (i + 1) * PODS).map((pod) => ({ pod, zone: 'zone-a' })),
+      },
+    ],
+  }));
+}
+
+const NOTHING: Omit<BatchEntry, 'service'> = {
+  outputs: ['slices', 'endpoints'],
+  base: 0,
+  version: 1,
+  spec: undefined,
+  upserts: [],
+  removals: [],
+  acks: [],
+  relisted: [],
+  observed: [],
+};
+
+/** After as much warm-up. */
+function encodingUs(batches: readonly Batch[]): number {
+  let fromMicros = 0;
+  for (const warm of [false, true]) {
+    if (warm) fromMicros = mainMicros();
+    for (const batch of batches) encodeBatch(batch);
+  }
+  return (mainMicros() - fromMicros) / batches.length;
+}
+
+/** The planner and the codec of the reply, one after the other; a planner of its own for each round. */
+function measureInline(batches: readonly Uint8Array[], rounds: number): Costs {
+  let [micros, ms, writes] = [0, 0, 0];
+  for (let round = 0; round <= rounds; round++) {
+    const planner = createPlanner(CONFIG);
+    const [fromMicros, fromMs] = [mainMicros(), performance.now()];
+    writes = 0;
+    for (const bytes of batches) writes += writesOf(plan(planner, bytes));
+    // The first round is for the compilers.
+    if (round === 0) continue;
+    micros += mainMicros() - fromMicros;
+    ms += performance.now() - fromMs;
+  }
+  const count = rounds * batches.length;
+  return { wallUs: (ms * 1000) / count, mainUs: micros / count, plannersUs: 0, writes };
+}
+
+async function measureThreads(batches: readonly Batch[], count: number, rounds: number): Promise<Costs> {
+  let onEvent: (event: ShardsEvent) => void = () => undefined;
+  const listen = (listener: (event: ShardsEvent) => void): void => void (onEvent = listener);
+  const options = { count, heapLimitMb: HEAP_LIMIT_MB, config: CONFIG };
+  const shards = createThreadShards(options, (event) => onEvent(event));
+  try {
+    let [micros, planners, ms, writes] = [0, 0, 0, 0];
+    for (let round = 0; round <= rounds; round++) {
+      await postAll(shards, batches.map(forgetting).map(encodeBatch), listen);
+      const snapshotBytes = batches.map(encodeBatch);
+      const before = { main: mainMicros(), planners: plannerMicros(), ms: performance.now() };
+      writes = await postAll(shards, snapshotBytes, listen);
+      // Its threads start, and compile.
+      if (round === 0) continue;
+      micros += mainMicros() - before.main;
+      planners += plannerMicros() - before.planners;
+      ms += performance.now() - before.ms;
+    }
+    const all = rounds * batches.length;
+    return { wallUs: (ms * 1000) / all, mainUs: micros / all, plannersUs: planners / all, writes };
+  } finally {
+    await shards.close();
+  }
+}
+
+/** Keeps so many under way. Gives the writes that were planned. */
+function postAll(
+  shards: Shards,
+  batches: readonly Uint8Array<ArrayBuffer>[],
+  listen: (listener: (event: ShardsEvent) => void) => void,
+): Promise<number> {
+  let [posted, answered, writes] = [0, 0, 0];
+  const post = (): void => {
+    if (posted >= batches.length) return;
+    shards.post(posted % shards.count, posted, batches[posted]!);
+    posted++;
+  };
+  return new Promise((resolve, reject) => {
+    listen((event) => {
+      if (event.type !== 'shard.planned') return reject(new Error(event.reason));
+      writes += writesOf(event.bytes);
+      post();
+      if (++answered === batches.length) resolve(writes);
+    });
+    for (let i = 0; i < IN_FLIGHT; i++) post();
+  });
+}
+
+/** So that a planner is asked for the same again. */
+function forgetting(batch: Batch): Batch {
+  const entries = batch.entries.map((entry) => ({ ...NOTHING, service: entry.service, outputs: [], spec: null }));
+  return { ...batch, entries };
+}
+
+function writesOf(bytes: Uint8Array): number {
+  const { error, results } = decodeReply(bytes);
+  const failure = error ?? results.find((result) => result.error !== null)?.error;
+  if (failure != null) throw new Error(failure);
+  return results.flatMap(({ plans }) => plans.flatMap(({ writes }) => writes)).length;
+}
+
+function mainMicros(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
+/** Of all threads but the main one and V8's and libuv's own. */
+function plannerMicros(): number {
+  let seconds = 0;
+  for (const [name, each] of threadSecondsOf(process.pid)) if (!NOT_PLANNERS.has(name)) seconds += each;
+  return seconds * 1e6;
+}
