@@ -10,7 +10,7 @@ import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
-import { startServe } from '../../test/support/serve-process.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
 import { programOf } from '../peers/peers.ts';
 import { SPREAD } from '../peers/scenarios/profiles.ts';
 import type { Size } from '../support/micro-bench.ts';
