@@ -1,5 +1,5 @@
 /** What was measured beside what was predicted, and whether the marks are reached. */
-import { fit, lossOf } from '../../src/tune/back-test.ts';
+import { API_TAIL, fit, FITTED, type Fitted, lossOf } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output } from '../../src/twin/ledger.ts';
 import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
@@ -25,6 +25,8 @@ export interface OutputResult {
   readonly naiveErrors: Readonly<Record<Figure, number>>;
   /** The measured p99 is between the predicted p98.5 and p99.5, or within a quarter of the predicted p99. */
   readonly isTailRight: boolean;
+  /** The controller is saturated in both, or in neither. */
+  readonly isSaturationRight: boolean;
 }
 
 export type Figure = 'p50' | 'p99' | 'writes';
@@ -32,6 +34,8 @@ export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
 
 const REPEATABLE = 0.3;
 const TAIL_ERROR_MAX = 0.25;
+/** What is saturated takes so many times longer than an idle controller, batch period aside. */
+const SATURATED = 3;
 /** Draws of what the API server takes. */
 const SEED = 1;
 
@@ -52,6 +56,8 @@ export function resultOf(
     const predicted = mediansOf(predictions.map((prediction) => prediction[output]));
     const tail = { low: middle(predictions, output, 'p985'), high: middle(predictions, output, 'p995') };
     const errors = errorsOf(predicted, measured);
+    const batchMs = output === 'endpoints' ? plan.settings.endpointsBatchMs : plan.settings.slicesBatchMs;
+    const isSaturated = ({ p50 }: Readonly<Record<Figure, number>>): boolean => p50 > batchMs + SATURATED * idleMs;
     const isBetween = measured.p99 >= tail.low && measured.p99 <= tail.high;
     return {
       output,
@@ -60,6 +66,7 @@ export function resultOf(
       errors,
       naiveErrors: errorsOf(mediansOf(naive.map((prediction) => prediction[output])), measured),
       isTailRight: isBetween || errors.p99 <= TAIL_ERROR_MAX,
+      isSaturationRight: isSaturated(predicted) === isSaturated(measured),
     };
   });
   const isRepeatable = OUTPUTS.every((output) =>
@@ -91,7 +98,8 @@ export function calibrate(
       }),
     );
   // endpointd does not wait for its own events: its lag cannot be told from the latency of a write.
-  return fit(start, loss, { names: controller === 'endpointd' ? ['watch lag'] : [], cpuFactorMax: Infinity });
+  const lag = ({ name }: Fitted): boolean => name === 'watch lag' && controller === 'endpointd';
+  return fit(start, loss, [...FITTED.filter((one) => !lag(one)), API_TAIL]);
 }
 
 function mediansOf(values: readonly Readonly<Record<Figure, number>>[]): Record<Figure, number> {
@@ -146,7 +154,17 @@ export function marksOf(results: readonly CellResult[], world: World): Mark[] {
     found: `${right} of ${counted.length} cells`,
     isReached: right >= TAIL_SHARE_MIN * counted.length,
   });
-  return [...marks, skillOf(counted)];
+  return [...marks, world.server === 'embedded' ? skillOf(counted) : saturationOf(counted)];
+}
+
+function saturationOf(counted: readonly CellResult[]): Mark {
+  const right = counted.filter(({ byOutput }) => byOutput.every(({ isSaturationRight }) => isSaturationRight)).length;
+  return {
+    what: 'saturated or not',
+    mark: 'right in every cell',
+    found: `${right} of ${counted.length} cells`,
+    isReached: right === counted.length,
+  };
 }
 
 /** Where the naive predictor is far off, the model errs at most half as much. */

@@ -39,6 +39,14 @@ export const FITTED: readonly Fitted[] = [
   },
 ];
 
+/** p99 over median of the API latency: fitted where runs tell it, as those of a bench do. */
+export const API_TAIL: Pick<Fitted, 'scale'> = {
+  scale: (calibration, factor) => ({
+    ...calibration,
+    apiMs: { ...calibration.apiMs, tail: Math.max(1, calibration.apiMs.tail * factor) },
+  }),
+};
+
 /** What a fit does not move, and not beyond. */
 export interface Held {
   readonly names: readonly Fitted['name'][];
@@ -59,7 +67,8 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): Bac
   const calibration = fit(
     run.calibration,
     (tried) => lossOf(compare(runModel({ ...run, story: first, calibration: tried }), measured)),
-    held,
+    FITTED.filter(({ name }) => !held.names.includes(name)),
+    held.cpuFactorMax,
   );
   const second = storyBetween(story, halfMs, story.durationMs);
   const comparisons = compare(
@@ -74,9 +83,9 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): Bac
 export function fit(
   start: Calibration,
   loss: (calibration: Calibration) => number,
-  { names, cpuFactorMax }: Held = NOTHING_HELD,
+  free: readonly Pick<Fitted, 'scale'>[],
+  cpuFactorMax = Infinity,
 ): Calibration {
-  const free = FITTED.filter(({ name }) => !names.includes(name));
   let best = start;
   let least = loss(best);
   for (const factor of FACTORS) {
