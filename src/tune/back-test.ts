@@ -110,7 +110,7 @@ export function fit(
 const LOSS_STEP = 1e-4;
 
 /** Sum of squares of the logarithms, so that half as much and twice as much are equally wrong. */
-export function lossOf(comparisons: readonly Pick<Comparison, 'predicted' | 'measured'>[]): number {
+function lossOf(comparisons: readonly Comparison[]): number {
   let loss = 0;
   for (const { predicted, measured } of comparisons) {
     loss += Math.log(Math.max(FLOOR, predicted || FLOOR) / Math.max(FLOOR, measured)) ** 2;
