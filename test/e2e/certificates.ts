@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -53,6 +54,18 @@ export async function createAuthority(directory: string, name: string): Promise<
   }
 
   return { cert: await readFile(path('ca.crt'), 'utf8'), certFile: path('ca.crt'), issue };
+}
+
+/** CN of who has signed what the server at that URL shows. */
+export function issuerOf(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().issuer.CN));
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
 }
 
 function configuration(path: (file: string) => string, addresses: readonly string[]): string {

@@ -9,11 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import { request } from 'undici';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import { createAuthority, type Authority } from './certificates.ts';
+import { createAuthority, issuerOf, type Authority } from './certificates.ts';
 import { expectRight } from './client.ts';
 import { writeServing, type Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
@@ -381,16 +380,4 @@ interface AuditEntry {
   readonly user: { readonly username: string };
   readonly impersonatedUser: { readonly groups: readonly string[]; readonly extra: object };
   readonly responseStatus: { readonly code: number };
-}
-
-/** CN of who has signed what the server shows. */
-function issuerOf(url: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
-      resolve(String(socket.getPeerCertificate().issuer.CN));
-      socket.destroy();
-    });
-    socket.on('error', reject);
-  });
 }

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -15,20 +13,13 @@ import { clientOf } from './client.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
+import { freePort, viewersReadMetrics } from './serving.ts';
 import { until } from './world.ts';
 
 const run = promisify(execFile);
 const RBAC = join(import.meta.dirname, '..', '..', 'deploy', 'rbac.yaml');
 const ACCOUNT = 'system:serviceaccount:kube-system:endpointd';
 const RBAC_API = '/apis/rbac.authorization.k8s.io/v1';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 describe('with a real kube-apiserver', () => {
   let directory: string;
@@ -58,23 +49,7 @@ describe('with a real kube-apiserver', () => {
       const path = '/api/v1/namespaces/monitoring/serviceaccounts';
       await client.send({ method: 'POST', path, body: { metadata: { name } } });
     }
-    await client.send({
-      method: 'POST',
-      path: `${RBAC_API}/clusterroles`,
-      body: { metadata: { name: 'read-metrics' }, rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }] },
-    });
-    await client.send({
-      method: 'POST',
-      path: `${RBAC_API}/clusterrolebindings`,
-      body: {
-        metadata: { name: 'read-metrics' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'read-metrics' },
-        subjects: [
-          { kind: 'ServiceAccount', name: 'prometheus', namespace: 'monitoring' },
-          { kind: 'Group', name: 'viewers', apiGroup: 'rbac.authorization.k8s.io' },
-        ],
-      },
-    });
+    await viewersReadMetrics(client, { kind: 'ServiceAccount', name: 'prometheus', namespace: 'monitoring' });
     const text = await readFile(cluster.kubeconfigPath, 'utf8');
     const kubeconfigPath = join(cluster.directory, 'kubeconfig-endpointd');
     await writeFile(kubeconfigPath, text.replace(/user: \{ token: (\S+) \}/, `user: { token: $1, as: "${ACCOUNT}" }`));
