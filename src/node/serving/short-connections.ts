@@ -32,8 +32,8 @@ export interface ShortServer {
 
 /**
  * An HTTP server, not listening yet, whose connections make one request each and are closed after the answer: few are
- * open at any time, and none holds more than one answer. One too many takes the place of the oldest that has not sent
- * its request, else of the oldest: who is new always gets in.
+ * open at any time, and none holds more than one answer. Who is new always gets in: one too many takes the place of one
+ * of the client address that has most of them, of the oldest that has not sent its request, else of the oldest.
  * @param handshakes null = without TLS
  */
 export function createShortServer(
@@ -50,20 +50,21 @@ export function createShortServer(
     response.setHeader('Connection', 'close');
     listener(request, response, connections.get(request.socket)!);
   });
-  /** Oldest first; true = the request has come. */
-  const open = new Map<Socket, boolean>();
+  /** Oldest first. */
+  const open = new Map<Socket, OpenConnection>();
   const extended = new Set<Socket>();
 
   function serve(accepted: Socket, socket: Socket | TLSSocket, peer: Peer, extend: Connection['extend']): void {
     const connection = oneRequest(socket, 2 * headerBytesMax, () => {
-      if (open.has(accepted)) open.set(accepted, true);
+      const own = open.get(accepted);
+      if (own !== undefined) own.hasAsked = true;
     });
     connections.set(connection, { peer, extend });
     http.emit('connection', connection);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: handshakes !== null }, (socket) => {
-    open.set(socket, false);
+    open.set(socket, { address: socket.remoteAddress ?? '', hasAsked: false });
     const live = (lifeMs: number): NodeJS.Timeout => setTimeout(() => socket.destroy(), lifeMs).unref();
     let timer = live(lifeMsMax);
     const extend = (lifeMs: number): void => {
@@ -96,8 +97,19 @@ export function createShortServer(
   return { server, destroyConnections };
 }
 
-/** Never the newest: it has had no time to ask. */
-function leastNeeded(open: ReadonlyMap<Socket, boolean>, newest: Socket): Socket {
-  for (const [socket, hasAsked] of open) if (!hasAsked && socket !== newest) return socket;
-  return open.keys().next().value!;
+interface OpenConnection {
+  /** Of the client. */
+  readonly address: string;
+  /** The head of its request has come. */
+  hasAsked: boolean;
+}
+
+/** Never the newest: it has had no time to ask. By address, so that one client ends none but its own while it has most. */
+function leastNeeded(open: ReadonlyMap<Socket, OpenConnection>, newest: Socket): Socket {
+  const counts = new Map<string, number>();
+  for (const { address } of open.values()) counts.set(address, (counts.get(address) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  const few = [...open].filter(([socket, { address }]) => socket !== newest && counts.get(address) === most);
+  const [socket] = few.find(([, { hasAsked }]) => !hasAsked) ?? few[0]!;
+  return socket;
 }

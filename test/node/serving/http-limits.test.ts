@@ -13,6 +13,7 @@ import { text, type Asked, type Page } from '../../../src/node/serving/page.ts';
 
 const CONNECTIONS_MAX = 6;
 const MASS = 50;
+const OTHER_ADDRESS = '127.0.0.2';
 const LIFE_MS_MAX = 10_000;
 const METRICS_KEPT_MS = 1000;
 
@@ -60,11 +61,10 @@ interface Client {
   readonly answer: Promise<string>;
 }
 
-function client(bytes = ''): Client {
-  const port = Number(http.address.split(':')[1]);
-  const socket = isSecure
-    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
-    : connect(port, '127.0.0.1');
+/** @param localAddress of the client; Linux has all of 127.0.0.0/8 */
+function client(bytes = '', localAddress = '127.0.0.1'): Client {
+  const to = { port: Number(http.address.split(':')[1]), host: '127.0.0.1', localAddress };
+  const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
   sockets.push(socket);
   const answer = new Promise<string>((resolve) => {
     let said = '';
@@ -250,6 +250,27 @@ for (const secure of [false, true]) {
         assert.ok(late.every(({ socket }) => !socket.destroyed));
         resolve({ contentType: 'text/plain', body: 'up 1\n' });
         assert.match(await answer, /\r\n\r\nup 1\n$/);
+      });
+    });
+
+    describe('connections of one address', () => {
+      it('do not take the place of one of another address that is slow to ask', async () => {
+        const other = client('GET /livez HTTP/1.1\r\n', OTHER_ADDRESS);
+        await once(other.socket, isSecure ? 'secureConnect' : 'connect');
+        for (let i = 0; i < MASS; i++) client(get('/slow'));
+        await isAlive();
+        other.socket.write('host: a\r\n\r\n');
+        assert.equal(answersIn(await other.answer), 1);
+      });
+
+      it('give way to other addresses, each in its turn', async () => {
+        for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
+        while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
+        const others = Array.from({ length: CONNECTIONS_MAX - 1 }, (_, i) =>
+          client(get('/metrics'), `127.0.0.${i + 2}`),
+        );
+        await rendering().then(({ resolve }) => resolve({ contentType: 'text/plain', body: 'up 1\n' }));
+        for (const { answer } of others) assert.match(await answer, /up 1\n$/);
       });
     });
 
