@@ -70,7 +70,7 @@ export async function run(args: readonly string[]): Promise<number> {
     metrics,
     onStopped: () => onStopped(),
   });
-  const preflight = startPreflight({ options, credentials, log, loop });
+  const preflight = startPreflight({ options, credentials, log, loop, metrics });
   closers.push(() => preflight.end());
   const observed = { ...loop, readiness: () => preflight.readiness() };
   const serving = await startServing({ options, loop: observed, metrics, log, clock, credentials });

@@ -213,6 +213,11 @@ export const CATALOGUE = [
   gauge('endpointd_addresses_truncated', 'Addresses that are cut off from them'),
   counter('endpointd_quarantines_total', 'Services that were set aside because planning them ended a shard'),
 
+  gauge(
+    'endpointd_missing_rights',
+    'Rights that the flags need and the API server did not give at the last look: a second after the start, and every 30 s while something is missing or refused',
+    [],
+  ),
   gauge('endpointd_watch_up', 'The watch of a resource runs (1) or not (0)', ['resource']),
   counter('endpointd_watch_restarts_total', 'Watches that ended and were begun again, for whatever reason', [
     'resource',

@@ -8,11 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { diagnose, wordsOf } from '../../src/cli/rights/diagnosis.ts';
 import { startPreflight } from '../../src/cli/rights/preflight.ts';
 import { credentialsOf } from '../../src/cli/server.ts';
 import type { HealthCheck } from '../../src/controller/reports/health.ts';
+import { counter, createMetricStore, samples } from '../../src/metrics/store.ts';
 import type { LogLine } from '../../src/node/log.ts';
 import { selfSigned } from '../../src/node/self-signed.ts';
 import { PKI } from '../support/pki.ts';
@@ -61,12 +63,15 @@ function apiServer(answers: Record<string, StubAnswer> = {}): (request: StubRequ
 interface Found extends Disposable {
   readonly lines: readonly LogLine[];
   readonly checks: () => HealthCheck[];
+  readonly missingRights: () => number;
+  /** A request of the controller is refused. */
+  readonly forbid: () => void;
   /** Resolves with what was last logged when there are so many lines. */
   readonly line: (count: number) => Promise<string>;
 }
 
-/** The looks of a controller whose watches are down. */
-function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`]): Found {
+/** The looks of a controller, by default one whose watches are down. */
+function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`], isReady = false): Found {
   const options = parseRunFlags(flags, () => undefined);
   const lines: LogLine[] = [];
   let onLine = (): void => undefined;
@@ -75,15 +80,19 @@ function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`]): Found 
     onLine();
   };
   const credentials = credentialsOf(options);
+  const metrics = createMetricStore();
   const preflight = startPreflight({
     options,
     credentials,
     log: { write },
-    loop: { readiness: () => [{ name: 'watch-pods', ok: false, message: 'not listed yet' }] },
+    loop: { readiness: () => [{ name: 'watch-pods', ok: isReady, message: isReady ? '' : 'not listed yet' }] },
+    metrics,
     delays: { firstMs: 0, nextMs: 5 },
   });
   return {
     lines,
+    missingRights: () => samples(metrics, 'endpointd_missing_rights', 0)[0]!.value,
+    forbid: () => counter(metrics, 'rest_client_requests_total', { code: '403', method: 'PUT', host: 'h' }).inc(),
     checks: () => preflight.readiness().slice(1),
     async line(count) {
       while (lines.length < count) await new Promise<void>((resolve) => (onLine = resolve));
@@ -375,6 +384,27 @@ describe('a look at the rights', () => {
     denied = 'none';
     assert.equal(await found.line(2), 'info: No right is missing any more');
     assert.equal(found.checks()[1]!.message, '');
+  });
+
+  it('is looked for again once a request was refused, and is a metric', async () => {
+    let reviews = 0;
+    let allowed = true;
+    await using server = await startStub((request) => {
+      if (!request.path.endsWith('/selfsubjectaccessreviews')) return apiServer()(request);
+      reviews++;
+      return jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed } }, 201);
+    });
+    writeKubeconfig({ server: server.url });
+    using found = look(undefined, true);
+    while (reviews === 0) await setImmediate();
+    assert.equal(found.missingRights(), 0);
+    allowed = false;
+    found.forbid();
+    assert.match(await found.line(1), /Rights are missing/);
+    assert.ok(found.missingRights() > 0);
+    allowed = true;
+    assert.match(await found.line(2), /No right is missing/);
+    assert.equal(found.missingRights(), 0);
   });
 
   it('stays with what it knows while nobody can tell', async () => {

@@ -89,6 +89,20 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [],
   },
   {
+    title: 'rights are missing, of the standby too',
+    series: {
+      ...A_LEADS,
+      [`endpointd_missing_rights{${A}}`]: '2x60',
+      [`endpointd_missing_rights{${B}}`]: '0x20 1x40',
+    },
+    firing: ['EndpointdRightsMissing 10.0.0.1:10267', 'EndpointdRightsMissing 10.0.0.2:10267'],
+  },
+  {
+    title: 'rights were missing for less than ten minutes: none',
+    series: { ...A_LEADS, [`endpointd_missing_rights{${A}}`]: '0x20 1x15 0x5 1x20' },
+    firing: [],
+  },
+  {
     title: 'one replica is down, and the other one leads',
     series: {
       [`up{${A}}`]: '1x60',

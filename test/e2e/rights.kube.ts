@@ -181,7 +181,8 @@ describe('the rights of deploy/rbac.yaml', () => {
     const granted = ROLES.flatMap(({ rules }) => rules.flatMap(rightsIn));
     const needed = [...asked.keys()].filter((right) => !OF_ONESELF.test(right));
     assert.deepEqual([...needed, ...ASKED_BY_ADMISSION].toSorted(), granted.toSorted());
-    assert.equal((await endpointd.metrics()).sum('endpointd_stuck_service'), 0);
+    const metrics = await endpointd.metrics();
+    for (const name of ['endpointd_stuck_service', 'endpointd_missing_rights']) assert.equal(metrics.sum(name), 0);
     await endpointd.kill9();
   });
 
@@ -210,6 +211,7 @@ describe('the rights of deploy/rbac.yaml', () => {
       const poor = await startAs(user, [`--leader-elect=${leases}`, ...leaseOf(user)], { untilReady: false });
       try {
         await until(() => loss.lost(poor));
+        await until(async () => (await poor.metrics()).sum('endpointd_missing_rights') > 0);
       } finally {
         await poor.kill9();
       }

@@ -35,15 +35,22 @@ export function verdictOf(reviewed: readonly Reviewed[]): Reviewed['verdict'] {
   return needed.includes('no') ? 'no' : needed.includes('unknown') ? 'unknown' : 'yes';
 }
 
-/** One line: which of the rights that are needed everywhere are missing, and where they are given; null = none is. */
-export function missingRights(reviewed: readonly Reviewed[]): string | null {
+export interface MissingRights {
+  readonly count: number;
+  /** One line: which, and where they are given; null = none is missing. */
+  readonly text: string | null;
+}
+
+/** Of those that are needed everywhere. */
+export function missingRights(reviewed: readonly Reviewed[]): MissingRights {
   const missing = reviewed.filter(({ right, verdict }) => verdict === 'no' && right.rule.only === '');
-  if (missing.length === 0) return null;
+  if (missing.length === 0) return { count: 0, text: null };
   const rights = missing.map(({ right }) => rightText(right)).join(', ');
   const rules = new Set(missing.map(({ right }) => ruleText(right.rule)));
   const files = new Set(missing.map(({ right }) => right.rule.role.file));
   const apply = [...files].map((file) => `kubectl apply -f ${file}`).join(', ');
-  return `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
+  const text = `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
+  return { count: missing.length, text };
 }
 
 function review(ask: Asker, right: Right): Promise<Answer> {

@@ -64,7 +64,7 @@ function verdictLines({ reviewed, verdict }: RightsReport): string[] {
   const unknown = reviewed.find((each) => each.verdict === 'unknown');
   const lines = unknown === undefined ? [] : [`Could not tell: ${printable(unknown.reason)}`];
   if (verdict === 'unknown') return lines;
-  return [...lines, missingRights(reviewed) ?? 'All that these flags need is allowed.'];
+  return [...lines, missingRights(reviewed).text ?? 'All that these flags need is allowed.'];
 }
 
 function jsonOf({ server, user, reviewed, verdict }: RightsReport): object {

@@ -1,9 +1,11 @@
 /**
  * Looks at the API server, the credentials and the rights a moment after the start, and again while something is not as it
- * should be. What it finds is advice, in the log and in /readyz?verbose: it stops nothing.
+ * should be or after a request was refused. What it finds is advice, in the log, in /readyz?verbose and, of rights, as a
+ * metric: it stops nothing.
  */
 import type { Loop } from '../../controller/loop.ts';
 import type { HealthCheck } from '../../controller/reports/health.ts';
+import { gauge, samples, type MetricStore } from '../../metrics/store.ts';
 import { createAsker } from '../../node/asker.ts';
 import type { Credentials } from '../../node/credentials.ts';
 import { CredentialsError } from '../../node/credentials-error.ts';
@@ -12,7 +14,7 @@ import type { Log } from '../../node/log.ts';
 import { onlySelfReviews } from '../../node/read-only-transport.ts';
 import { probeServer } from '../../node/server-probe.ts';
 import { userAgent } from '../../node/version.ts';
-import { missingRights, reviewRights, verdictOf } from './access-review.ts';
+import { missingRights, reviewRights, verdictOf, type MissingRights } from './access-review.ts';
 import { diagnose, wordsOf, type Finding } from './diagnosis.ts';
 import type { RunOptions } from '../flags/flags.ts';
 import { rightsOf } from './rights.ts';
@@ -23,6 +25,8 @@ export interface PreflightConfig {
   readonly credentials: Credentials;
   readonly log: Pick<Log, 'write'>;
   readonly loop: Pick<Loop, 'readiness'>;
+  /** Where requests are counted, and missing rights are told. */
+  readonly metrics: MetricStore;
   /** Milliseconds from the start to the first look, and from one to the next while something is wrong. Default 1 s, 30 s. */
   readonly delays?: { readonly firstMs: number; readonly nextMs: number };
 }
@@ -38,28 +42,33 @@ const DELAYS = { firstMs: 1000, nextMs: 30_000 };
 const ANSWER_MS_MAX = 10_000;
 
 export function startPreflight(config: PreflightConfig): Preflight {
-  const { loop, delays = DELAYS } = config;
+  const { loop, metrics, delays = DELAYS } = config;
+  const missingNow = gauge(metrics, 'endpointd_missing_rights');
   const isReady = (): boolean => loop.readiness().every(({ ok }) => ok);
   let finding: Finding | null = null;
   let missing: string | null = null;
+  let refusedBefore = 0;
   let ended = false;
   let timer = setTimeout(() => void again(), delays.firstMs).unref();
 
   async function again(): Promise<void> {
+    refusedBefore = refusals(metrics);
     const seen = await look(config);
     if (ended) return;
     tell(config.log, SERVER, finding?.text ?? null, seen.finding?.text ?? null);
     ({ finding } = seen);
     if (seen.missing !== undefined) {
-      tell(config.log, RIGHTS, missing, seen.missing);
-      ({ missing } = seen);
+      tell(config.log, RIGHTS, missing, seen.missing.text);
+      missing = seen.missing.text;
+      missingNow.set(seen.missing.count);
     }
     wait();
   }
 
   function wait(): void {
     timer = setTimeout(() => {
-      if (finding === null && missing === null && isReady()) wait();
+      const isQuiet = isReady() && refusals(metrics) === refusedBefore;
+      if (finding === null && missing === null && isQuiet) wait();
       else void again();
     }, delays.nextMs).unref();
   }
@@ -81,8 +90,14 @@ export function startPreflight(config: PreflightConfig): Preflight {
 
 interface Seen {
   readonly finding: Finding | null;
-  /** One line; null = nothing is missing; undefined = nobody could tell. */
-  readonly missing: string | null | undefined;
+  /** undefined = nobody could tell. */
+  readonly missing: MissingRights | undefined;
+}
+
+/** Requests that the API server has forbidden, by RBAC or by admission. */
+function refusals(metrics: MetricStore): number {
+  const requests = samples(metrics, 'rest_client_requests_total', 0);
+  return requests.reduce((sum, { labels, value }) => (labels['code'] === '403' ? sum + value : sum), 0);
 }
 
 async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
