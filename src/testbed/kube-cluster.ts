@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly emulatedVersion?: string;
   /** PEM: what kube-apiserver serves with. Its authority is in `cert`. Default a certificate that it makes itself. */
   readonly serving?: { readonly cert: string; readonly key: string };
+  /** Another cluster, whose etcd it shares: it starts none of its own. Default its own. */
+  readonly beside?: Pick<Cluster, 'etcdUrl'>;
 }
 
 /** What a cluster takes to run. */
@@ -106,8 +108,9 @@ export async function startKubeCluster<B extends ServerBinaries>(
   await writeFile(kubeconfigPath, kubeconfig(url, caFile));
 
   if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
+  const etcdUrl = options.beside?.etcdUrl ?? `http://127.0.0.1:${etcdPort}`;
   const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
-  const apiserverArgs = apiserverFlags(directory, etcdPort!, apiserverPort!, options);
+  const apiserverArgs = apiserverFlags(directory, etcdUrl, apiserverPort!, options);
   let etcd: Child | null = null;
   let apiserver: Child | null = null;
   const cluster: Cluster<B> = {
@@ -118,7 +121,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
     directory,
     auditLogPath,
     etcdData: join(directory, 'etcd'),
-    etcdUrl: `http://127.0.0.1:${etcdPort}`,
+    etcdUrl,
     etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
     binaries,
     async killApiserver() {
@@ -152,7 +155,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
     },
   };
   try {
-    await cluster.startEtcd();
+    if (options.beside === undefined) await cluster.startEtcd();
     await cluster.startApiserver();
   } catch (error) {
     await cluster.stop();
@@ -271,10 +274,10 @@ function etcdFlags(directory: string, port: number, peerPort: number, options: C
   ];
 }
 
-function apiserverFlags(directory: string, etcdPort: number, port: number, options: ClusterOptions): string[] {
+function apiserverFlags(directory: string, etcdUrl: string, port: number, options: ClusterOptions): string[] {
   const ranges = options.serviceClusterIPRanges ?? ['10.96.0.0/12'];
   const flags = [
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    `--etcd-servers=${etcdUrl}`,
     `--secure-port=${port}`,
     '--bind-address=127.0.0.1',
     `--cert-dir=${join(directory, 'certs')}`,

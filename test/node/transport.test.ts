@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { plainAccess, socketWorld } from '../support/scripted-server.ts';
 import { httpRequest, transportContract } from '../suites/transport.ts';
 
@@ -32,6 +32,30 @@ test('connections are kept and reused', async () => {
   }
   assert.equal(world.connections(), 1);
 });
+
+// Of several API servers behind one address, one that was away is used again.
+for (const lane of ['list', 'write', 'lease'] as const) {
+  test(`a connection of ten minutes gives way to a new one (${lane})`, async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    await using world = await disposable(socketWorld(() => ({ status: 200, body: '' })));
+    const send = async (): Promise<void> => {
+      const answered = world.events.length;
+      world.transport.send(httpRequest({ lane }));
+      await world.until(() => world.events.length > answered);
+    };
+    try {
+      await send();
+      mock.timers.tick(599_000);
+      await send();
+      assert.equal(world.connections(), 1);
+      mock.timers.tick(2000);
+      await send();
+      assert.equal(world.connections(), 2);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+}
 
 test('a write whose time runs out while it waits for a connection is never sent', async () => {
   await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));

@@ -1,0 +1,216 @@
+/**
+ * docs/runbook.md as an operator follows it: each of its commands, as it stands there, with the real kubectl before a real
+ * kube-apiserver with RBAC and a real kube-controller-manager with leader election. There are no kubelets: the two processes
+ * are started here, with the arguments that the applied Deployment has and as its service account.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { clientOf } from './client.ts';
+import { startCluster, startControllerManager, type Cluster, type ControllerManager } from './cluster.ts';
+import { startEndpointd, type Endpointd } from './endpointd.ts';
+import { expectAllRight } from './whole-check.ts';
+import { createPod, createService, createWorld, setReady, until, type World } from './world.ts';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..', '..');
+/** Those of kubeadm; without the ones that would take away pods of nodes without a kubelet. */
+const KUBEADM = '*,bootstrapsigner,tokencleaner';
+const NO_KUBELETS = ',-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller';
+const AFTER = '--take-over-after=5s';
+
+interface Command {
+  /** The last heading above it. */
+  readonly section: string;
+  readonly text: string;
+}
+
+const RUNBOOK = await readFile(join(ROOT, 'docs/runbook.md'), 'utf8');
+const COMMANDS = commandsOf(RUNBOOK);
+
+/** Inline, and whole blocks of shell. */
+function commandsOf(text: string): Command[] {
+  const commands: Command[] = [];
+  let section = '';
+  for (const [, heading, block, inline] of text.matchAll(
+    /^#+ (.+)$|^ *```sh\n([^]+?)^ *```$|`((?:kubectl|npx endpointd) [^`]+)`/gm,
+  )) {
+    if (heading !== undefined) section = heading;
+    else commands.push({ section, text: block ?? inline! });
+  }
+  return commands;
+}
+
+describe('the runbook', () => {
+  let clone: string;
+  let cluster: Cluster;
+  let client: ApiClient;
+  let world: World;
+  let manager: ControllerManager;
+  let replicas: Endpointd[] = [];
+  const done = new Set<Command>();
+
+  before(async () => {
+    clone = await mkdtemp(join(tmpdir(), 'endpointd-runbook-'));
+    cluster = await startCluster({ rbac: true, auditLog: true });
+    client = clientOf(cluster);
+    await cp(join(ROOT, 'deploy'), join(clone, 'deploy'), { recursive: true });
+    await mkdir(join(clone, 'bin'));
+    await symlink(cluster.binaries.kubectl, join(clone, 'bin/kubectl'));
+    const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(ROOT, 'bin/endpointd.js')}' "$@"\n`;
+    await writeFile(join(clone, 'bin/npx'), npx, { mode: 0o755 });
+    manager = await startManager('');
+    await client.send({ method: 'POST', path: '/api/v1/nodes', body: { metadata: { name: 'node-1' } } });
+    world = await createWorld(client, 'shop');
+    await createService(world, 'web');
+    for (const n of [1, 2]) await createPod(world, `web-${n}`, { ip: `10.1.1.${n}`, labels: { app: 'web' } });
+    await expectAllRight(client);
+  });
+
+  after(async () => {
+    for (const endpointd of replicas) await endpointd.kill9();
+    await client?.close();
+    await cluster?.stop();
+    await rm(clone, { recursive: true, force: true });
+  });
+
+  /** @param off what the runbook has behind the value of --controllers */
+  function startManager(off: string): Promise<ControllerManager> {
+    return startControllerManager(cluster, [KUBEADM + NO_KUBELETS + off], { flags: ['--leader-elect=true'] });
+  }
+
+  /**
+   * A command of a section as an operator types it: what stands for something else is filled in.
+   * @returns what it prints
+   */
+  async function follow(section: string, start: string, fill: Readonly<Record<string, string>> = {}): Promise<string> {
+    const command = COMMANDS.find((one) => one.section === section && one.text.trim().startsWith(start));
+    assert.ok(command !== undefined, `${section}: no command begins with ${start}`);
+    done.add(command);
+    let { text } = command;
+    for (const [word, instead] of Object.entries(fill)) {
+      assert.ok(text.includes(word), `${word} in ${text}`);
+      text = text.replaceAll(word, instead);
+    }
+    const path = `${join(clone, 'bin')}:${process.env['PATH']}`;
+    const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfigPath };
+    const { stdout } = await run('bash', ['-e', '-o', 'pipefail', '-c', text], { cwd: clone, env });
+    return stdout;
+  }
+
+  /** As the Deployment that was applied would run them. */
+  async function startReplicas(): Promise<void> {
+    const path = '/apis/apps/v1/namespaces/kube-system/deployments/endpointd';
+    const { spec } = (await client.send({ method: 'GET', path })) as unknown as Deployment;
+    const [command, ...flags] = spec.template.spec.containers[0]!.args;
+    assert.equal(command, 'run');
+    const as = { directory: cluster.directory, kubeconfigPath: join(clone, 'endpointd.conf') };
+    const all = Array.from({ length: spec.replicas }, () =>
+      startEndpointd(as, ['--leader-elect=true', ...flags, AFTER]),
+    );
+    replicas = await Promise.all(all);
+  }
+
+  const verify = (section: string): Promise<string> => follow(section, 'npx endpointd verify');
+
+  async function logs(): Promise<string> {
+    return (await Promise.all(replicas.map(({ logPath }) => readFile(logPath, 'utf8')))).join('');
+  }
+
+  it('before the switch nothing differs, and no right is missing', async () => {
+    await verify('Before the switch');
+    await follow('Before the switch', 'kubectl apply -f');
+    assert.match(await follow('Before the switch', '(umask 077'), /All that these flags need is allowed/);
+  });
+
+  it('the policies are looked for, and what admission says of endpointd is asked', async () => {
+    const policy = join(clone, 'audit-policy.yaml');
+    await writeFile(policy, 'users: [system:serviceaccount:kube-system:endpoint-controller]\n');
+    const [look, ask] = ['kubectl get validatingadmission', 'kubectl get endpointslice'];
+    const section = 'Policies that name the controllers';
+    assert.match(await follow(section, look, { '/etc/kubernetes/audit-policy.yaml': policy }), /^1:users/m);
+    const { items } = await client.list('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices');
+    assert.match(await follow(section, ask, { 'web-x7k2p': items[0]!.metadata.name! }), /replaced \(server dry run\)/);
+  });
+
+  it('the switch: the patch of deploy/ is applied, and endpointd waits', async () => {
+    const patch = /```yaml\n(# kustomization.yaml[^]+?)```/.exec(RUNBOOK)![1]!;
+    await writeFile(join(clone, 'kustomization.yaml'), patch);
+    await follow('The switch', 'kubectl apply -k .');
+    await startReplicas();
+    for (const endpointd of replicas) await endpointd.ready();
+    const waiting = await Promise.all(
+      replicas.map(async (one) => (await one.metrics()).sum('endpointd_take_over_waiting')),
+    );
+    assert.deepEqual(waiting.toSorted(), [0, 1]);
+    assert.match(await logs(), /Holds the Lease and writes nothing/);
+  });
+
+  it('the switch: it takes over once the three are off and something harmless changes', async () => {
+    assert.match(await follow('The switch', 'kubectl get lease'), /kube-controller-manager/);
+    const off = /with `(,-endpoints-controller[^`]+)` behind/.exec(RUNBOOK)![1]!;
+    await manager.stop();
+    manager = await startManager(off);
+    await follow('The switch', 'kubectl create service');
+    await until(async () => (await logs()).includes('Takes over'));
+    await setReady(world, 'web-1', false);
+    await expectAllRight(client);
+    assert.match(await verify('The switch'), /\S/);
+    assert.deepEqual(await foreignEdits(), 0);
+  });
+
+  const foreignEdits = async (): Promise<number> => {
+    const all = replicas.map(async (one) => (await one.metrics()).sum('endpointd_foreign_edits_total'));
+    return (await Promise.all(all)).reduce((a, b) => a + b, 0);
+  };
+
+  it('what to do when something is wrong can be done', async () => {
+    const service = { NAMESPACE: 'shop', NAME: 'web' };
+    await follow('A service is stuck', 'kubectl annotate', { NAMESPACE: 'shop', 'service NAME': 'service web' });
+    assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
+    await verify('The take-over is stuck');
+    await follow('The take-over is stuck', 'kubectl annotate lease');
+    assert.match(await follow('Two writers', 'kubectl get lease'), /endpointd/);
+    const fill = { '...': 'endpointslices -n shop' };
+    assert.match(await follow('Two writers', 'kubectl get ...', fill), /manager: endpointd/);
+    const readers = await follow('Two writers', 'npx endpointd endpoints-readers', {
+      'AUDIT-LOG': cluster.auditLogPath,
+    });
+    assert.match(readers, /kube-controller-manager/);
+    assert.match(await follow('As a static pod', 'kubectl get lease'), /endpointd/);
+  });
+
+  it('an upgrade: the new rights, then the roll-out', async () => {
+    await follow('Upgrades', 'kubectl apply -f');
+    assert.match(await follow('Upgrades', 'kubectl apply -k .'), /deployment.apps\/endpointd unchanged/);
+  });
+
+  it('going back: kube-controller-manager writes again, and the next switch waits again', async () => {
+    await follow('Going back', 'kubectl scale');
+    for (const endpointd of replicas.splice(0)) assert.equal((await endpointd.term()).status, 0);
+    await manager.stop();
+    manager = await startManager('');
+    await follow('Going back', 'kubectl annotate lease');
+    await setReady(world, 'web-1', true);
+    await expectAllRight(client);
+  });
+
+  it('has no other command', () => {
+    assert.deepEqual(
+      COMMANDS.filter((command) => !done.has(command)),
+      [],
+    );
+  });
+});
+
+interface Deployment {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: { readonly spec: { readonly containers: readonly { readonly args: readonly string[] }[] } };
+  };
+}
