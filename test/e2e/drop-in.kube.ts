@@ -89,7 +89,7 @@ describe('in place of kube-controller-manager', () => {
   });
 
   for (const [installer, line] of Object.entries(LINES)) {
-    it(`the line of ${installer}, with its files and kubeadm's identity, leads to right slices`, async () => {
+    it(`the line of ${installer} with its files leads to right slices, and is served`, async () => {
       await createPod(world, `of-${installer.toLowerCase()}`, { ip: '10.1.1.1' });
       const port = await freePort();
       const address = `127.0.0.1:${port}`;

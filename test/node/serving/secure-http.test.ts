@@ -118,16 +118,16 @@ describe('the certificate', () => {
     const clients = [load(), load()];
     for (const name of ['second', 'third']) {
       mount(identityOf(name));
+      const before = requests;
       await until(async () => {
         const subject = await nameServed(address);
         seen.add(subject);
-        return subject === `CN=${name}`;
+        return subject === `CN=${name}` && requests > before + 2;
       });
     }
     over.abort();
     await Promise.all(clients);
     assert.deepEqual([...seen].toSorted(), ['CN=first', 'CN=second', 'CN=third']);
-    assert.ok(requests > 5, `${requests} requests`);
     assert.deepEqual(
       new Set(log.map(({ message }) => message)),
       new Set(['Serving certificate changed, new connections use it']),
