@@ -104,7 +104,6 @@ export async function startKubeCluster<B extends ServerBinaries>(
   const url = `https://127.0.0.1:${apiserverPort}`;
   const caFile = join(directory, 'certs', 'apiserver.crt');
   const kubeconfigPath = join(directory, 'kubeconfig');
-  const auditLogPath = join(directory, 'audit.log');
   await writeFile(kubeconfigPath, kubeconfig(url, caFile));
 
   if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
@@ -119,7 +118,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
     caFile,
     kubeconfigPath,
     directory,
-    auditLogPath,
+    auditLogPath: join(directory, 'audit.log'),
     etcdData: join(directory, 'etcd'),
     etcdUrl,
     etcdPeerUrl: `http://127.0.0.1:${peerPort}`,

@@ -396,7 +396,8 @@ describe('a look at the rights', () => {
     });
     writeKubeconfig({ server: server.url });
     using found = look(undefined, true);
-    while (reviews === 0) await setImmediate();
+    const isReviewed = (): boolean => reviews > 0;
+    while (!isReviewed()) await setImmediate();
     assert.equal(found.missingRights(), 0);
     allowed = false;
     found.forbid();

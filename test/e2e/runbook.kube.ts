@@ -107,7 +107,7 @@ describe('the runbook', () => {
   /** As the Deployment that was applied would run them. */
   async function startReplicas(): Promise<void> {
     const path = '/apis/apps/v1/namespaces/kube-system/deployments/endpointd';
-    const { spec } = (await client.send({ method: 'GET', path })) as unknown as Deployment;
+    const { spec } = (await client.send({ method: 'GET', path })) as Deployment;
     const [command, ...flags] = spec.template.spec.containers[0]!.args;
     assert.equal(command, 'run');
     const as = { directory: cluster.directory, kubeconfigPath: join(clone, 'endpointd.conf') };
@@ -148,7 +148,10 @@ describe('the runbook', () => {
     const waiting = await Promise.all(
       replicas.map(async (one) => (await one.metrics()).sum('endpointd_take_over_waiting')),
     );
-    assert.deepEqual(waiting.toSorted(), [0, 1]);
+    assert.deepEqual(
+      waiting.toSorted((a, b) => a - b),
+      [0, 1],
+    );
     assert.match(await logs(), /Holds the Lease and writes nothing/);
   });
 
