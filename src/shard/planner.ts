@@ -40,7 +40,7 @@ import { CodecError } from './tuples.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
-  readonly services: Map<string, ServiceState>;
+  readonly services: Map<string, ServicePlans>;
   /** The newest shares that a batch has told. */
   shares: CpuShares | null;
   /** Zones by node. Nodes without a zone are missing. Empty unless mirrored endpoints have zones. */
@@ -48,7 +48,8 @@ export interface Planner {
   writesPlanned: number;
 }
 
-interface ServiceState {
+/** What the planner keeps of one service. */
+interface ServicePlans {
   readonly key: string;
   /** The version of the inputs, as the main thread counts it; 0 = objects were told, but no snapshot. */
   version: number;
@@ -70,7 +71,7 @@ interface Work {
 /** One entry while it is worked on. */
 interface Task {
   readonly planner: Planner;
-  readonly service: ServiceState;
+  readonly service: ServicePlans;
   readonly entry: BatchEntry;
   readonly problems: Problem[];
   /**
@@ -147,7 +148,7 @@ function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
   return { service: service.key, needFull: !isCurrent || thrown !== null, plans, failures, problems, error: null };
 }
 
-function serviceOf(planner: Planner, key: string): ServiceState {
+function serviceOf(planner: Planner, key: string): ServicePlans {
   let service = planner.services.get(key);
   if (service === undefined) {
     service = { key, version: 0, spec: null, endpoints: createStored(), outputs: createServiceOutputs() };

@@ -31,7 +31,7 @@ export interface Brake {
   readyBefore: number;
 }
 
-/** The outside of the brake. */
+/** What the brake needs of the machine around it. */
 export interface BrakeHands {
   readonly reflectors: () => readonly Reflector[];
   readonly countPublished: (missed: Missed) => Published;

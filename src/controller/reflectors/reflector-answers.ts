@@ -168,7 +168,14 @@ function onChecked(
 ): void {
   if (event.status !== 200) {
     const status = readStatus(event.contentType, event.status, event.body);
-    retry(hands, reflector, isPassing(event.status) ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
+    retry(
+      hands,
+      reflector,
+      isTransient(event.status) ? 'watch' : 'list',
+      describe(status),
+      now,
+      event.retryAfterSeconds,
+    );
     return;
   }
   try {
@@ -189,7 +196,7 @@ function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceV
 }
 
 /** Whether the same request may get another answer later. */
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 429 || status >= 500 || status === 401 || status === 403;
 }
 
@@ -370,7 +377,7 @@ function onRefused(
   now: Now,
 ): void {
   const status = readStatus(event.contentType, event.status, event.body);
-  const later = isPassing(event.status);
+  const later = isTransient(event.status);
   if (underWay === null) {
     retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
     return;

@@ -46,7 +46,7 @@ export interface ReflectorTarget<R extends Versioned> {
   synced(now: Now): void;
 }
 
-/** The outside of a reflector. */
+/** What a reflector needs of the machine around it. */
 export interface ReflectorHands {
   readonly outbox: Outbox<ReflectorPurpose>;
   /** Draws the length of pauses, and when streams end. */

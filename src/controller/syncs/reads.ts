@@ -28,7 +28,7 @@ export interface ReadPurpose {
   readonly unit: Unit;
 }
 
-/** The outside of reads. */
+/** What reads need of the machine around them. */
 export interface ReadHands {
   readonly outbox: Outbox<ReadPurpose>;
   readonly interner: Interner;

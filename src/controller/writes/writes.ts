@@ -57,7 +57,7 @@ export interface WritePurpose {
   readonly queued: QueuedWrite;
 }
 
-/** The outside of writes. */
+/** What writes need of the machine around them. */
 export interface WriteHands {
   readonly outbox: Outbox<WritePurpose>;
   readonly interner: Interner;
