@@ -18,6 +18,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'what a change costs while pods, services, their sizes or nodes grow to a million (--help tells of the flags)',
     run: async (size, rest) => (await import('./growth/run.ts')).runGrowthBench(rest, size === 'tiny'),
   },
+  sweep: {
+    what: 'syncs x batch period x QPS of both controllers; what was measured is kept (--help tells of the flags)',
+    run: async (size, rest) => (await import('./sweep/run.ts')).runSweepBench(rest, size === 'tiny'),
+  },
   results: {
     what: 'bench/RESULTS.md and its pictures from the data of an earlier run: a file that peers --json has written',
     run: async (_, rest) => (await import('./peers/results-page.ts')).writeResultsOf(rest),

@@ -62,7 +62,7 @@ export const MANAGER: GrowthPeer = {
   },
 };
 
-/** @param flips even; half as many are made before those that are measured */
+/** @param flips even */
 export async function measurePoint(peer: GrowthPeer, point: Point, flips: number): Promise<GrowthRun> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-growth-'));
   const replay = startReplay();
@@ -79,7 +79,8 @@ export async function measurePoint(peer: GrowthPeer, point: Point, flips: number
     const first = await flip(2, 1);
     await rests(running.pid);
     const startCpu = cpuSecondsOf(running.pid);
-    const warm = await flip(2 * Math.ceil(flips / 4), 2);
+    // As many again, so that the code that is measured is compiled.
+    const warm = await flip(flips, 2);
     await rests(running.pid);
     const before = cpuSecondsOf(running.pid);
     const result = await flip(flips, 3);

@@ -19,7 +19,7 @@ Measures what a flip of a pod costs endpointd while one number of the cluster gr
 nothing holds. Flips are made one at a time, so that a loaded machine changes no batch. Without a name: all four.
 
   --pods-max=N       leave out points of more pods (1000000); one of 1,000,000 takes 5 GB and some two minutes
-  --flips=N          that are measured at each point (600)
+  --flips=N          that are measured at each point, after as many that are not (600)
   --manager-max=N    kube-controller-manager beside it, at points of at most so many pods (0: not at all)
   --rounds=N         all points so many times (1)
   --for=DURATION     begin no point after that: 10m

@@ -9,23 +9,15 @@ import { createBudget } from './budget.ts';
 import { compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
-import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import { peersPage } from './report-page.ts';
 import { writeResults } from './results-page.ts';
-import { ECHO, ENDPOINTD_AGAIN, ENDPOINTD_OTHERWISE, type Peer, type Scenario, type Settings } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
-import { createServers, preparedData, type ServerRequest, type Servers } from './server.ts';
-import { play } from './stage.ts';
+import { isSaid, progress, requestOf, runPair } from './pair.ts';
+import { createServers, preparedData } from './server.ts';
 import { comparisonText } from './text.ts';
 
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const ROOT = new URL('../..', import.meta.url);
-/** By what `--peers` calls them. */
-const PEER_WORDS: Readonly<Record<string, string>> = {
-  [ECHO]: 'echo',
-  [ENDPOINTD_AGAIN]: 'endpointd',
-  [ENDPOINTD_OTHERWISE]: 'endpointd',
-};
 
 /** @param tiny where the flags say nothing about the size */
 export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
@@ -113,110 +105,4 @@ async function runRounds(
       budget.took(scenario, performance.now() - beginMs);
     }
   }
-}
-
-async function runPair(
-  scenario: Scenario,
-  round: number,
-  options: PeersOptions,
-  servers: Servers,
-): Promise<RunRecord[]> {
-  const { settings, peers: wanted, server } = options;
-  const told = { ...settings, ...scenario.settings, ...given(settings) };
-  const peers = peersOf(scenario, told, options).filter(
-    ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
-  );
-  const runs: RunRecord[] = [];
-  // Whoever comes first meets another machine than whoever comes last: they take turns.
-  for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
-    const startedAt = new Date().toISOString();
-    try {
-      runs.push(await runOne(scenario, round, peer, told, server, servers));
-    } catch (error) {
-      progress(`${scenario.name}, round ${round + 1}, ${peer.name}: failed: ${(error as Error).message}`);
-      runs.push({ ...FAILED, scenario: scenario.name, peer: peer.name, round, startedAt, wrong: [String(error)] });
-    }
-  }
-  return runs;
-}
-
-/** A run that broke off is told as wrong, and the others go on. */
-const FAILED: Omit<RunRecord, 'scenario' | 'peer' | 'round' | 'startedAt' | 'wrong'> = {
-  tookSeconds: 0,
-  figures: {},
-  threads: {},
-  samples: { endpoints: [], slices: [] },
-  course: { seconds: [], p50: [], p99: [], max: [] },
-  timeline: { ms: [], cores: {}, residentBytes: [], steps: [] },
-  peakStep: '',
-};
-
-async function runOne(
-  scenario: Scenario,
-  round: number,
-  peer: Peer,
-  settings: Settings,
-  server: PeersOptions['server'],
-  servers: Servers,
-): Promise<RunRecord> {
-  const { name, leavesInputs = false, controllers = CONTROLLERS } = scenario;
-  const startedAt = new Date().toISOString();
-  const beginMs = performance.now();
-  const say = (text: string): void => progress(`${name}, round ${round + 1}, ${peer.name}: ${text}`);
-  say('begins');
-  const opened = await servers.open(requestOf(scenario, settings, server, say));
-  let asFound = false;
-  try {
-    const played = peer.echoes ? { ...peer, ...echoPeer(opened.cluster.namespaces) } : peer;
-    const result = await play(scenario, settings, played, opened, controllers);
-    asFound = leavesInputs;
-    say(`CPU ${result.figures['controllerCpu']!.toFixed(2)} s, wall ${result.figures['wall']!.toFixed(2)} s`);
-    const tookSeconds = (performance.now() - beginMs) / 1000;
-    return { scenario: name, peer: peer.name, round, startedAt, tookSeconds, ...result };
-  } finally {
-    await servers.release(opened, asFound);
-  }
-}
-
-function requestOf(
-  { outset, profile, controllers = CONTROLLERS, server }: Scenario,
-  settings: Settings,
-  wanted: PeersOptions['server'],
-  say: ServerRequest['say'],
-): ServerRequest {
-  const { size, seed } = settings;
-  return {
-    kind: wanted ?? (size === 'tiny' ? 'embedded' : server),
-    profile: profile(size),
-    seed,
-    outset,
-    controllers,
-    options: settings,
-    program: programOf(size),
-    say,
-  };
-}
-
-function peersOf(scenario: Scenario, settings: Settings, { aa, otherwise }: PeersOptions): readonly Peer[] {
-  const { controllers = CONTROLLERS, peers, echo = false } = scenario;
-  if (peers !== undefined) return peers(settings);
-  return [
-    otherwise === null ? managerPeer(settings, controllers) : otherPeer(settings, controllers, otherwise),
-    endpointdPeer(settings, controllers),
-    ...(aa ? [endpointdPeer(settings, controllers, ENDPOINTD_AGAIN)] : []),
-    ...(echo ? [echoPeer([])] : []),
-  ];
-}
-
-/** What the command line says goes before what the scenario says. */
-function given(settings: Settings): Partial<Settings> {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => isSaid(value)));
-}
-
-function isSaid(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== null && value !== false;
-}
-
-function progress(text: string): void {
-  console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 }

@@ -65,7 +65,8 @@ const STILL_MS = 300;
 const PREPARE_MS_MAX = 600_000;
 /** To be raised when prepared data of before would be another thing. */
 const DATA_FORMAT = 2;
-const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
+/** What benches keep from one run to the next. */
+export const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
 
 export interface OpenedServer {
   readonly server: BenchServer;

@@ -1,0 +1,140 @@
+/** What a sweep has found, as a table and as a page with heat maps and the frontier. */
+import { renderPage, type Section } from '../../src/page/page.ts';
+import type { HeatPlot, LinePlot, Plot } from '../../src/page/plot.ts';
+import { parseDuration } from '../../src/lib/duration.ts';
+import { FIGURES } from '../peers/window.ts';
+import { table } from '../support/table.ts';
+import { frontier, type Cell, type SweepRun } from './grid.ts';
+
+export interface Sweep {
+  readonly format: 1;
+  readonly command: string;
+  readonly scenario: string;
+  readonly commit: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly runs: readonly SweepRun[];
+  readonly notRun: readonly Cell[];
+}
+
+/** Of those that a run has. */
+const SHOWN = ['slicesP50', 'slicesP99', 'writes', 'controllerCpu', 'sumCpu', 'wall'];
+const MAPPED = ['slicesP99', 'writes', 'controllerCpu'];
+
+export function sweepText({ runs, notRun }: Sweep): string {
+  const lines = [table(columns(), rows(runs))];
+  for (const run of runs) for (const what of run.wrong) lines.push(`WRONG: ${run.peer}, ${cellText(run)}: ${what}`);
+  for (const cell of notRun) lines.push(`not run, no time was left for it: ${cellText(cell)}`);
+  return lines.join('\n');
+}
+
+function cellText({ syncs, batch, qps }: Cell): string {
+  return `${syncs} syncs, batch period ${batch}, ${qps} requests a second`;
+}
+
+function columns(): string[] {
+  return ['controller', 'syncs', 'batch', 'QPS', ...SHOWN.map((figure) => FIGURES[figure]!.title)];
+}
+
+function rows(runs: readonly SweepRun[]): string[][] {
+  return ordered(runs).map((run) => {
+    const { peer, syncs, batch, qps } = run;
+    return [peer, String(syncs), batch, String(qps)].concat(SHOWN.map((figure) => figureText(run, figure)));
+  });
+}
+
+function figureText({ figures }: SweepRun, figure: string): string {
+  const value = figures[figure];
+  return value === undefined ? '-' : value.toFixed(FIGURES[figure]!.digits);
+}
+
+/** The last run of each cell, by peer, QPS, syncs and batch period. */
+function ordered(runs: readonly SweepRun[]): SweepRun[] {
+  const last = new Map(runs.map((run) => [`${run.peer} ${cellText(run)}`, run]));
+  return [...last.values()].toSorted(
+    (a, b) => (a.peer < b.peer ? -1 : a.peer > b.peer ? 1 : 0) || a.qps - b.qps || a.syncs - b.syncs || byPeriod(a, b),
+  );
+}
+
+function byPeriod(a: Cell, b: Cell): number {
+  return msOf(a.batch) - msOf(b.batch);
+}
+
+function msOf(period: string): number {
+  return parseDuration(period) ?? 0;
+}
+
+export function sweepPage(sweep: Sweep): string {
+  const { runs, notRun, scenario, command, commit, machine, versions } = sweep;
+  const right = ordered(runs).filter(({ wrong }) => wrong.length === 0);
+  const wrong = runs.length > 0 && right.length < ordered(runs).length;
+  const facts = { command, commit, scenario, ...machine, ...versions };
+  return renderPage({
+    title: `Syncs, batch period and QPS: ${scenario}`,
+    headline: {
+      figure: String(right.length),
+      words: `runs, ${new Set(right.map(cellText)).size} settings of each controller`,
+      tone: wrong ? 'bad' : notRun.length > 0 ? 'unsure' : 'plain',
+    },
+    facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
+    notices: notRun.map((cell) => `Not run: ${cellText(cell)}.`),
+    sections: [
+      {
+        title: 'What lateness costs',
+        tone: 'plain',
+        note: 'Each line joins the settings of one controller that no other setting of it beats in both figures.',
+        plots: [frontierPlot(right, 'writes'), frontierPlot(right, 'sumCpu')],
+        table: { columns: columns(), rows: rows(runs) },
+      },
+      ...MAPPED.map((figure) => mapSection(right, figure)),
+    ],
+  });
+}
+
+function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
+  const { title } = FIGURES[figure]!;
+  const of = ({ figures }: SweepRun): readonly [number, number] => [
+    figures[figure] ?? Number.NaN,
+    figures['slicesP99'] ?? Number.NaN,
+  ];
+  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  return {
+    kind: 'lines',
+    title: `p99 of the slices by ${title}`,
+    x: { label: title, scale: 'linear' },
+    y: { label: 'ms', scale: 'log' },
+    series: peers.map((name) => ({
+      name,
+      points: frontier(
+        runs.filter(({ peer }) => peer === name),
+        of,
+      ).map(of),
+    })),
+  };
+}
+
+/** A map for each controller and QPS. */
+function mapSection(runs: readonly SweepRun[], figure: string): Section {
+  const plots = [...Map.groupBy(runs, ({ peer, qps }) => `${peer}, ${qps} requests a second`)].map(
+    ([title, of]): Plot => heatOf(title, of, figure),
+  );
+  return { title: FIGURES[figure]!.title, tone: 'plain', note: 'The darker, the more.', plots };
+}
+
+function heatOf(title: string, runs: readonly SweepRun[], figure: string): HeatPlot {
+  const syncs = [...new Set(runs.map((run) => run.syncs))].toSorted((a, b) => a - b);
+  const periods = [...new Set(runs.map(({ batch }) => batch))].toSorted((a, b) => msOf(a) - msOf(b));
+  return {
+    kind: 'heat',
+    title,
+    x: { label: 'batch period', names: periods },
+    y: { label: 'syncs', names: syncs.map(String) },
+    cells: syncs.map((each) =>
+      periods.map((period) => {
+        const run = runs.find((one) => one.syncs === each && one.batch === period);
+        const value = run?.figures[figure] ?? Number.NaN;
+        return { text: run === undefined ? '' : figureText(run, figure), value };
+      }),
+    ),
+  };
+}

@@ -1,0 +1,190 @@
+/** `bench -- sweep`: both controllers at each setting of syncs, batch period and QPS; what was measured is kept, and not measured again. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { parseDuration } from '../../src/lib/duration.ts';
+import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
+import { parsePeersFlags } from '../peers/flags.ts';
+import { machineOf, versionsOf } from '../peers/machine.ts';
+import { progress, runPair } from '../peers/pair.ts';
+import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
+import { findScenarios } from '../peers/scenarios.ts';
+import { CACHE, createServers } from '../peers/server.ts';
+import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type SweepRun } from './grid.ts';
+import { sweepPage, sweepText, type Sweep } from './report.ts';
+
+const ROOT = new URL('../..', import.meta.url);
+const DEFAULT_SCENARIO = 'ready';
+/** All cells of the full size take half an hour on two quiet cores. */
+const GRIDS: Readonly<Record<'tiny' | 'full', Grid>> = {
+  tiny: { syncs: [1, 5], batch: ['0s', '50ms'], qps: [5000] },
+  full: { syncs: [1, 5, 50], batch: ['0s', '100ms', '1s'], qps: [200, 1000, 5000] },
+};
+
+const HELP = `npm run bench -- sweep [SCENARIO] [flags]
+Measures endpointd and kube-controller-manager at each setting of syncs, batch period and QPS, in the scenario (${DEFAULT_SCENARIO}).
+Each run is kept as a line of JSON as soon as it is over: the same command goes on where the last one ended.
+
+  --syncs=A,B,C        (1,5,50)
+  --batch-period=A,B   (0s,100ms,1s)
+  --qps=A,B            --kube-api-qps and --kube-api-burst (200,1000,5000)
+  --peers=A,B          of kube-controller-manager, endpointd (both)
+  --server=KIND        kube or embedded, as in peers
+  --size=SIZE          ${SIZES.join(', ')} (full)
+  --seed=N             (1)
+  --for=DURATION       begin no cell after that: 10m
+  --data=FILE          where runs are kept (sweep.jsonl beside the data of peers)
+  --json=FILE          write all runs of this sweep there, earlier ones too
+  --page=FILE          write the report there, as one HTML page
+  --help               this`;
+
+interface SweepOptions {
+  readonly scenario: string;
+  readonly grid: Grid;
+  readonly peers: readonly string[];
+  readonly forMs: number;
+  readonly data: string;
+  readonly json: string | null;
+  readonly page: string | null;
+  readonly settings: Settings;
+  readonly server: ReturnType<typeof parsePeersFlags>['server'];
+  readonly help: boolean;
+}
+
+/** @throws Error that says what is not allowed */
+export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOptions {
+  const names = ['syncs', 'batch-period', 'qps', 'peers', 'server', 'size', 'seed', 'for', 'data', 'json', 'page'];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { ...options, help: { type: 'boolean' as const } },
+  });
+  const text = (name: string): string | undefined => (values as Readonly<Record<string, string | undefined>>)[name];
+  const common = ['size', 'seed', 'server', 'for'].flatMap((name) =>
+    text(name) === undefined ? [] : [`--${name}=${text(name)}`],
+  );
+  const { settings, server, forMs } = parsePeersFlags(common, tiny);
+  const grid = GRIDS[settings.size === 'tiny' ? 'tiny' : 'full'];
+  if (positionals.length > 1) throw new Error('one scenario was expected');
+  const [scenario] = findScenarios([positionals[0] ?? DEFAULT_SCENARIO]);
+  return {
+    scenario: scenario!.name,
+    grid: {
+      syncs: numbersOf('syncs', text('syncs')) ?? grid.syncs,
+      batch: periodsOf(text('batch-period')) ?? grid.batch,
+      qps: numbersOf('qps', text('qps')) ?? grid.qps,
+    },
+    peers: text('peers')?.split(',') ?? [MANAGER, ENDPOINTD],
+    forMs: forMs ?? Infinity,
+    data: text('data') ?? join(CACHE, 'sweep.jsonl'),
+    json: text('json') ?? null,
+    page: text('page') ?? null,
+    settings,
+    server,
+    help: values['help'] === true,
+  };
+}
+
+function numbersOf(name: string, said: string | undefined): number[] | null {
+  if (said === undefined) return null;
+  const numbers = said.split(',').map(Number);
+  if (numbers.every((number) => Number.isInteger(number) && number > 0)) return numbers;
+  throw new Error(`--${name}: numbers such as 1,5,50 were expected, not ${JSON.stringify(said)}`);
+}
+
+function periodsOf(said: string | undefined): string[] | null {
+  if (said === undefined) return null;
+  const periods = said.split(',');
+  if (periods.every((period) => parseDuration(period) !== null)) return periods;
+  throw new Error(`--batch-period: durations such as 0s,100ms were expected, not ${JSON.stringify(said)}`);
+}
+
+/** @param tiny where the flags say nothing about the size */
+export async function runSweepBench(args: readonly string[], tiny: boolean): Promise<void> {
+  const options = parseSweepFlags(args, tiny);
+  if (options.help) return console.log(HELP);
+  const { data, settings, json, page, scenario } = options;
+  if (settings.size !== 'tiny') {
+    execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+  }
+  const commit = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  const programs: Readonly<Record<string, string>> = { [ENDPOINTD]: commit, [MANAGER]: KUBERNETES_VERSION };
+  const wanted = keysOf(options, programs);
+  const notRun = await measureMissing(options, programs);
+  const kept = existsSync(data) ? parseRuns(readFileSync(data, 'utf8')) : [];
+  const sweep: Sweep = {
+    format: 1,
+    command: `npm run bench -- sweep ${args.join(' ')}`.trim(),
+    scenario,
+    commit,
+    machine: machineOf(),
+    versions: versionsOf(),
+    runs: kept.filter((run) => wanted.has(keyText(run))),
+    notRun,
+  };
+  console.log(sweepText(sweep));
+  if (json !== null) writeFileSync(json, `${JSON.stringify(sweep)}\n`);
+  if (page !== null) writeFileSync(page, sweepPage(sweep));
+  if (sweep.runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+}
+
+function keysOf({ grid, peers, scenario, settings }: SweepOptions, programs: Readonly<Record<string, string>>) {
+  const { size, seed } = settings;
+  return new Set(
+    cellsOf(grid, seed).flatMap((cell) =>
+      peers.map((peer) => keyText({ ...cell, peer, scenario, size, seed, program: programs[peer] ?? '' })),
+    ),
+  );
+}
+
+/** @returns cells that no time was left for */
+async function measureMissing(options: SweepOptions, programs: Readonly<Record<string, string>>): Promise<Cell[]> {
+  const { grid, peers, settings, server, data, forMs } = options;
+  const { size, seed } = settings;
+  const [scenario] = findScenarios([options.scenario]);
+  mkdirSync(dirname(data), { recursive: true });
+  const kept = existsSync(data) ? readFileSync(data, 'utf8') : '';
+  // A line that was cut off ends here.
+  if (!kept.endsWith('\n')) appendFileSync(data, '\n');
+  const done = doneKeys(parseRuns(kept));
+  const servers = createServers();
+  const fromMs = performance.now();
+  const notRun: Cell[] = [];
+  try {
+    for (const [round, cell] of cellsOf(grid, seed).entries()) {
+      const keyOf = (peer: string) => ({
+        ...cell,
+        peer,
+        scenario: scenario!.name,
+        size,
+        seed,
+        program: programs[peer] ?? '',
+      });
+      const missing = peers.filter((peer) => !done.has(keyText(keyOf(peer))));
+      if (missing.length === 0) continue;
+      if (performance.now() - fromMs > forMs) {
+        notRun.push(cell);
+        continue;
+      }
+      progress(`${cell.syncs} syncs, batch period ${cell.batch}, ${cell.qps} requests a second`);
+      const { syncs, batch: batchPeriod, qps } = cell;
+      const told: Settings = { ...settings, syncs, batchPeriod, qps, burst: qps };
+      const runs = await runPair(
+        scenario!,
+        round,
+        { settings: told, peers: missing, aa: false, otherwise: null, server },
+        servers,
+      );
+      for (const { peer, startedAt, figures, wrong } of runs) {
+        const run: SweepRun = { ...keyOf(peer), startedAt, figures, wrong };
+        appendFileSync(data, `${JSON.stringify(run)}\n`);
+      }
+    }
+  } finally {
+    await servers.close();
+  }
+  return notRun;
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { cellsOf, doneKeys, frontier, keyText, parseRuns, type SweepRun } from '../../bench/sweep/grid.ts';
+import { sweepPage, sweepText, type Sweep } from '../../bench/sweep/report.ts';
+import { parseSweepFlags } from '../../bench/sweep/run.ts';
+import { bench } from './run-bench.ts';
+
+describe('a sweep, tiny', () => {
+  it('keeps each run, goes on where it ended, and shows all of them', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+    const [data, json, page] = ['data.jsonl', 'sweep.json', 'sweep.html'].map((name) => join(directory, name));
+    const sweep = (batch: string) =>
+      bench(
+        'sweep',
+        '--peers=endpointd',
+        '--syncs=5',
+        `--batch-period=${batch}`,
+        `--data=${data}`,
+        `--json=${json}`,
+        `--page=${page}`,
+      );
+    try {
+      const first = await sweep('0s');
+      assert.equal(first.status, 0, first.out);
+      const [line] = readFileSync(data!, 'utf8').trim().split('\n');
+      // The end of the machine leaves half a line.
+      writeFileSync(data!, `${line}\n{"scenario":"rea`, { flag: 'w' });
+      const both = await sweep('0s,50ms');
+      assert.equal(both.status, 0, both.out);
+      assert.doesNotMatch(both.out, /batch period 0s, 5000 requests a second\n/);
+      const kept = readFileSync(data!, 'utf8').trim().split('\n');
+      assert.deepEqual([kept.length, kept[0]], [3, line]);
+      const { runs } = JSON.parse(readFileSync(json!, 'utf8')) as Sweep;
+      assert.deepEqual(Object.fromEntries(runs.map(({ batch, wrong }) => [batch, wrong])), { '0s': [], '50ms': [] });
+      assert.ok(runs.every(({ figures }) => figures['writes']! > 0 && figures['slicesP99']! > 0));
+      assert.match(readFileSync(page!, 'utf8'), /<rect class="heat s0"/);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+function run(more: Partial<SweepRun>): SweepRun {
+  return {
+    scenario: 'ready',
+    size: 'full',
+    seed: 1,
+    peer: 'endpointd',
+    program: 'abc',
+    syncs: 5,
+    batch: '0s',
+    qps: 200,
+    startedAt: '',
+    figures: { writes: 100, slicesP99: 20, sumCpu: 1 },
+    wrong: [],
+    ...more,
+  };
+}
+
+describe('what a sweep keeps', () => {
+  it('is every setting once, in an order that the seed decides', () => {
+    const grid = { syncs: [1, 5], batch: ['0s', '1s'], qps: [20, 200] };
+    const [cells, again, others] = [cellsOf(grid, 1), cellsOf(grid, 1), cellsOf(grid, 2)];
+    assert.equal(new Set(cells.map((cell) => JSON.stringify(cell))).size, 8);
+    assert.deepEqual(cells, again);
+    assert.notDeepEqual(cells, others);
+  });
+
+  it('is not measured again, unless it was wrong or is of another program', () => {
+    const done = doneKeys([run({}), run({ qps: 20, wrong: ['late'] })]);
+    assert.ok(done.has(keyText(run({}))));
+    assert.ok(!done.has(keyText(run({ qps: 20 }))));
+    assert.ok(!done.has(keyText(run({ program: 'abd' }))));
+  });
+
+  it('is read up to a line that was cut off', () => {
+    const text = `${JSON.stringify(run({}))}\n{"scenario":"rea\n${JSON.stringify(run({ qps: 20 }))}\n`;
+    assert.deepEqual(
+      parseRuns(text).map(({ qps }) => qps),
+      [200, 20],
+    );
+  });
+
+  it('has a frontier of what nothing beats in both figures', () => {
+    const points: [number, number][] = [
+      [3, 1],
+      [1, 9],
+      [2, 9],
+      [2, 4],
+      [4, 2],
+    ];
+    assert.deepEqual(
+      frontier(points, (point) => point),
+      [
+        [1, 9],
+        [2, 4],
+        [3, 1],
+      ],
+    );
+  });
+});
+
+describe('the report of a sweep', () => {
+  const sweep: Sweep = {
+    format: 1,
+    command: '',
+    scenario: 'ready',
+    commit: 'abc',
+    machine: {},
+    versions: {},
+    runs: [run({}), run({ peer: 'kube-controller-manager', wrong: ['3 objects are wrong'] })],
+    notRun: [{ syncs: 50, batch: '1s', qps: 20 }],
+  };
+
+  it('tells what ended wrong, and what was not run', () => {
+    const text = sweepText(sweep);
+    assert.match(text, /WRONG: kube-controller-manager, 5 syncs, batch period 0s, 200 requests.*: 3 objects are wrong/);
+    assert.match(text, /not run, no time was left for it: 50 syncs, batch period 1s, 20 requests a second/);
+    assert.match(sweepPage(sweep), /Not run: 50 syncs/);
+  });
+
+  it('says which flags are not allowed', () => {
+    assert.throws(() => parseSweepFlags(['--syncs=few'], true), /--syncs: numbers such as 1,5,50 were expected/);
+    assert.throws(() => parseSweepFlags(['--batch-period=long'], true), /--batch-period: durations such as 0s,100ms/);
+    assert.throws(() => parseSweepFlags(['nothing'], true), /no scenario is called nothing/);
+  });
+});
