@@ -320,6 +320,11 @@ test('Endpoints that are not mirrored say by which rule', () => {
   );
 });
 
+test('where Endpoints cannot be seen, only what the Service says is told of mirroring', () => {
+  assert.equal(explain({ service: { selector: null } }).unmirrored, null);
+  assert.equal(explain({}).unmirrored, 'the Service has a selector, and so slices of its own');
+});
+
 test('an address that is not mirrored says by which rule', () => {
   const endpoints: Endpoints = {
     apiVersion: 'v1',
