@@ -33,6 +33,7 @@ import {
 } from '../support/sim.ts';
 import { wrongOf } from '../support/wrong-objects.ts';
 import type { Backup } from '../support/sim-backup.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 
 const ALL = { endpoints: true, slices: true, mirroring: true };
@@ -275,6 +276,46 @@ describe('own writes under way', () => {
     const lines = sim.logLines.filter(({ message }) => message.startsWith('An own write shows'));
     const resources = lines.map(({ fields }) => String(fields['resource'])).toSorted();
     assert.deepEqual(resources, ['endpoints', 'endpointslices']);
+  });
+
+  for (const bump of [0, BUMP]) {
+    const how = bump === 0 ? 'without' : 'with';
+    it(`that the backup lacks are done again, answered late, ${how} a bump`, () => {
+      const sim = settled();
+      sim.lag = ({ lane }) => (lane === 'write' ? { toMs: 500, backMs: 8000 } : { toMs: 0, backMs: 0 });
+      createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
+      sim.run(300);
+      // It has the pod, and nothing that was written for it.
+      const backup = sim.backup();
+      sim.run(700);
+      sim.restore(backup, { bump });
+      sim.lag = () => ({ toMs: 0, backMs: 0 });
+      expectRight(sim, 20_000);
+    });
+  }
+
+  it('that admission undoes keep the old version, which shows nothing', () => {
+    const sim = settled();
+    const before = sim.request('GET', `${ENDPOINTS}/web`) as unknown as {
+      subsets: unknown;
+      metadata: KubeObject['metadata'];
+    };
+    // Other Endpoints take the resource to newer versions.
+    createService(sim, { name: 'late' });
+    sim.run(5000);
+    sim.admission = (object) => {
+      if (object.metadata.name === 'web') Object.assign(object, before);
+    };
+    createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
+    sim.run(10_000);
+    const undone = writesOf(sim).filter((line) => line.startsWith(`PUT ${ENDPOINTS}/web`));
+    assert.notDeepEqual(undone, []);
+    assert.equal(sim.request('GET', `${ENDPOINTS}/web`).metadata.resourceVersion, before.metadata.resourceVersion);
+    assert.deepEqual(
+      sim.logLines.filter(({ message }) => message.includes('went back')),
+      [],
+    );
+    assert.equal(resets(sim), 0);
   });
 
   it('are tried again where the restored object is older than the one that was read', () => {

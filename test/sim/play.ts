@@ -175,7 +175,7 @@ function rest(run: Run, second: Second): void {
   check('at rest');
   const failed = sim.loop!.readiness().find(({ ok }) => !ok);
   if (failed !== undefined) throw new Breach(`not ready at rest: ${failed.name}: ${failed.message}`);
-  const reset = sim.logLines.find(({ message }) => message.startsWith('History went back'));
+  const reset = sim.logLines.find(({ message }) => /history went back/i.test(message));
   if (reset !== undefined && !run.held.has('restored')) throw new Breach(`no restore, but: ${reset.message}`);
   endSyncs(sim);
   const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
