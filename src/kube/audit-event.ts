@@ -1,20 +1,20 @@
-/** The lines of an audit log of kube-apiserver, as far as it matters who uses a resource. */
+/** The lines of an audit log of kube-apiserver, reduced to who uses which resource. */
 
 export type AuditStage = 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic';
 
 export interface AuditEvent {
   readonly stage: AuditStage;
   readonly verb: string;
-  /** Who the request is taken to come from: the impersonated user where there is one. */
+  /** The user of the request; if it was impersonated, the impersonated one. */
   readonly user: string;
   readonly userAgent: string;
-  /** '' where the request is for no resource. */
+  /** '' = the request is for no resource. */
   readonly resource: string;
   readonly apiGroup: string;
   readonly namespace: string;
-  /** '' where the request is for a collection. */
+  /** '' = the request is for a collection. */
   readonly name: string;
-  /** RFC 3339; '' = not told. */
+  /** RFC 3339; '' = not known. */
   readonly time: string;
 }
 

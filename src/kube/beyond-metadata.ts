@@ -6,8 +6,9 @@ import { tagOf } from './tags.ts';
 const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 
 /**
- * Whether two protobuf encodings of an object are equal but for metadata. They are compared byte by byte, so their
- * encoders have to agree on the form (Go's: fields ascending, zero values written). Both come with or without envelope.
+ * Whether two protobuf encodings of an object are equal except for metadata. They are compared byte by byte, so both
+ * encoders must use the same form: Go's, with fields ascending and zero values written. Either both have an envelope or
+ * neither.
  * @throws DecodeError
  */
 export function sameBeyondMetadata(a: Uint8Array, b: Uint8Array): boolean {

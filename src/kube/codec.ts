@@ -38,7 +38,7 @@ import { tagOf } from './tags.ts';
 import { formatMicroTime, formatTime, parseMicroTime, TIME_SECONDS_MAX, TIME_SECONDS_MIN } from './time.ts';
 import type { KubeObject } from './types.ts';
 
-/** An object that cannot be written: the message names message and field. */
+/** An object cannot be written. The message names the message type and the field. */
 export class EncodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -69,7 +69,7 @@ const LIST_META = messageNamed('ListMeta');
 
 type JsonObject = Record<string, unknown>;
 
-/** What a decode met that its tables do not know. */
+/** Fields that a decode met and that its tables do not have. */
 export interface UnknownFields {
   count: number;
   /** The first few different ones, such as `EndpointAddress.9`. */
@@ -144,7 +144,7 @@ function readField(
     // A zero Time is undefined: nil and zero are the same in JSON.
     if (value !== undefined) object[field.name] = value;
   } else if (object[field.name] !== undefined) {
-    // The last one of a field that comes twice counts.
+    // If a field comes twice, the last one counts.
     delete object[field.name];
   }
 }
@@ -222,7 +222,7 @@ function readWrapped<T>(
   return value;
 }
 
-/** The seconds of a Time message that fills the reader; undefined when it is empty, which is Go's zero time. */
+/** The seconds of a Time message that fills the reader; undefined = the message is empty, which is Go's zero time. */
 export function readTimeSeconds(reader: ProtoReader): number | undefined {
   if (reader.position >= reader.end) return undefined;
   let seconds = 0;
@@ -305,7 +305,7 @@ export function encodeMessage(message: Message, object: object): Uint8Array {
   return writtenBytes(writer);
 }
 
-/** What an encoding may take from an earlier one of the same object. */
+/** What an encoding may take over from an earlier one of the same object. */
 interface Again extends EncodingLists {
   /** The earlier state of what is being encoded. */
   readonly before: unknown;
@@ -341,7 +341,7 @@ function prependListAgain(
   items: readonly object[],
   again: Again,
 ): void {
-  // It holds for the items' own lists too: subsets have lists of addresses. They are matched by their place.
+  // The same holds for lists within the items, such as the addresses of subsets. Items are matched by their place.
   const olds = Array.isArray(again.before) ? again.before : [];
   const hasLists = field.message!.fields.some(({ shape, type }) => shape === 'list' && type === 'message');
   if (hasLists) {
@@ -352,9 +352,9 @@ function prependListAgain(
 }
 
 /**
- * A scalar that is no pointer is written also when it is zero, as Go does, so that what the server sends back can be
- * compared byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: in JSON, Go shows them only
- * where they are set, and presence on the wire is how `decodeMessage` tells.
+ * A scalar that is no pointer is written even when it is zero, as Go does, so that the server's echo can be compared
+ * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out. In JSON Go shows them only if they are
+ * set, and `decodeMessage` takes their presence for that.
  */
 function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (value === undefined || value === null) {
@@ -489,7 +489,7 @@ export function isEnvelope(bytes: Uint8Array, start = 0, end = bytes.length): bo
 }
 
 /**
- * @param last an envelope whose strings are taken over where they are the same, so that a stream of one kind makes none
+ * @param last an earlier envelope. Strings that are the same are taken from it, so that a stream of one kind makes none
  * @throws DecodeError
  */
 export function decodeEnvelope(bytes: Uint8Array, start = 0, end = bytes.length, last?: Envelope): Envelope {
@@ -546,7 +546,7 @@ function prependTail(writer: ProtoWriter): void {
   prependString(writer, UNKNOWN_CONTENT_ENCODING, '');
 }
 
-/** What stands before a raw message, which is all that was written after the first `rawEnd` bytes. */
+/** Writes what stands before a raw message. The raw message is what was written after the first `rawEnd` bytes. */
 function prependHead(writer: ProtoWriter, apiVersion: string, kind: string, rawEnd: number): void {
   prependVarint(writer, lengthOf(writer) - rawEnd);
   prependVarint(writer, UNKNOWN_RAW);
@@ -559,7 +559,7 @@ function prependHead(writer: ProtoWriter, apiVersion: string, kind: string, rawE
 }
 
 /**
- * With envelope: a request or response body.
+ * A request or response body, with envelope.
  * @throws EncodeError for a kind without a schema, or a property of the wrong type
  */
 export function encodeObject(object: KubeObject | object): Uint8Array {
@@ -567,9 +567,9 @@ export function encodeObject(object: KubeObject | object): Uint8Array {
 }
 
 /**
- * As `encodeObject`, for the next state of an object. What its lists share with those of `before` (the same items, none
- * of which ever changes) is copied from the encoding of that state. The new encoding replaces that one: encoding
- * `before` once more starts from nothing.
+ * As `encodeObject`, for the next state of an object. List items that `before` has too, and that never change, are
+ * copied from the encoding of that state. The new encoding replaces that one, so encoding `before` once more copies
+ * nothing.
  */
 export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
   const again: Again = { before, lists: [] };

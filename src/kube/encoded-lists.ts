@@ -1,6 +1,6 @@
 /**
- * Lists of messages that were encoded before. The items that a new list shares with an old one (the same objects, which
- * never change) are copied in runs. So encoding a large object of which one item has changed costs little more than a
+ * Lists of messages that were encoded before. If a new list shares items with an old one (the same objects, which never
+ * change), their bytes are copied in runs. So encoding a large object with one changed item costs little more than a
  * comparison of pointers.
  */
 import { lengthOf, prependBytes, type ProtoWriter } from './protobuf.ts';
@@ -8,14 +8,14 @@ import { lengthOf, prependBytes, type ProtoWriter } from './protobuf.ts';
 interface EncodedList {
   /** The whole encoding that the list is part of. */
   body: Uint8Array;
-  /** For each item, and for the end of the list: how many bytes follow from its start to the end of the body. */
+  /** For each item, and for the end of the list: the number of bytes from its start to the end of the body. */
   readonly tails: Uint32Array;
 }
 
 /** It holds until the next encoding of the list is made, or nobody holds the list any more. */
 const encoded = new WeakMap<readonly object[], EncodedList>();
 
-/** Shorter lists are encoded in no time, and what is remembered of a list takes as much room as its encoding. */
+/** A shorter list is encoded in no time. What is remembered of a list takes as much memory as its encoding. */
 const ITEMS_MIN = 64;
 
 /** The lists of one encoding, until there is a body. */
@@ -23,20 +23,23 @@ export interface EncodingLists {
   readonly lists: {
     readonly items: readonly object[];
     readonly tails: Uint32Array;
-    /** What the list was in the encoding before. */
+    /** The same list in the encoding before. */
     readonly old: readonly object[];
   }[];
 }
 
-/** What was kept of the earlier lists goes at once: otherwise it would stay until all of the heap is marked. */
+/**
+ * Remembers the lists of a finished encoding. What was kept of the earlier lists is dropped at once. Otherwise it would
+ * stay until the whole heap is marked.
+ */
 export function rememberLists({ lists }: EncodingLists, body: Uint8Array): void {
   for (const { old } of lists) encoded.delete(old);
   for (const { items, tails } of lists) encoded.set(items, { body, tails });
 }
 
 /**
- * Prepends all items of a list. Those that `before` has too are copied as they were encoded then.
- * @param before what the list was in an object that was encoded with its lists remembered; any other value is no help
+ * Prepends all items of a list. Items that `before` has too are copied from their earlier encoding.
+ * @param before the same list in an object that was encoded with its lists remembered. Any other value has no effect
  * @param prependItem encodes one item, with its tag
  */
 export function prependList(
@@ -63,7 +66,7 @@ export function prependList(
       j -= run;
       continue;
     }
-    // An item that has gone is passed over; one that has come or changed is encoded.
+    // An item of the old list that is gone is passed over. A new or changed item is encoded.
     if (j > 0 && items[i] === old[j - 1]) {
       j--;
       continue;

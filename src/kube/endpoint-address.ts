@@ -1,7 +1,7 @@
 /**
- * Encodes EndpointAddress by hand. A thousand of them are nearly all of a large Endpoints object, and the table-driven
- * way takes more than twice as long. The bytes are those that the table gives. Whatever is unusual is left to the
- * table.
+ * Encodes EndpointAddress by hand. A large Endpoints object is mostly made of a thousand of them, and the table-driven
+ * encoder takes more than twice as long. The bytes are the same as the table's. An address with anything unusual is
+ * left to the table.
  */
 import { reserve, type ProtoWriter } from './protobuf.ts';
 import { tagOf } from './tags.ts';
@@ -19,16 +19,16 @@ const REFERENCE_API_VERSION = tagOf('ObjectReference', 'apiVersion');
 const REFERENCE_RESOURCE_VERSION = tagOf('ObjectReference', 'resourceVersion');
 const REFERENCE_FIELD_PATH = tagOf('ObjectReference', 'fieldPath');
 
-/** So that a length takes at most two bytes. */
+/** The greatest length that takes at most two bytes. */
 const BYTES_MAX = 0x3fff;
-/** So that a text's length takes one. */
+/** The greatest length of a text that takes one byte. */
 const TEXT_MAX = 0x7f;
 
 const NO_REFERENCE: ObjectReference = {};
 
 /**
  * Prepends the item of a repeated field, with `tag` and length.
- * @returns false, with nothing written, when the address is not all ASCII strings of common length
+ * @returns false, and nothing is written, if the address has a value that is no short ASCII string
  */
 export function prependPlainAddress(writer: ProtoWriter, tag: number, value: object): boolean {
   const address = value as EndpointAddress;
@@ -36,7 +36,7 @@ export function prependPlainAddress(writer: ProtoWriter, tag: number, value: obj
   const { kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath } = address.targetRef ?? NO_REFERENCE;
   const hasRef = address.targetRef !== undefined && address.targetRef !== null;
   if (hasRef && typeof address.targetRef !== 'object') return false;
-  // NaN, so refused below, when something is no string or too long.
+  // NaN if a value is no string or too long. It is refused below.
   const refLength =
     lengthOf(kind) +
     lengthOf(namespace) +
@@ -75,7 +75,7 @@ export function prependPlainAddress(writer: ProtoWriter, tag: number, value: obj
   return false;
 }
 
-/** Bytes of an ASCII string field, which is written also when it is empty. */
+/** The length of an ASCII string field in bytes. The field is written even when it is empty. */
 function lengthOf(text: string | undefined): number {
   if (text === undefined) return 2;
   if (typeof text !== 'string' || text.length > TEXT_MAX) return Number.NaN;
@@ -90,7 +90,7 @@ function putLength(bytes: Uint8Array, at: number, length: number): number {
   return at;
 }
 
-/** Returns where to go on. It is negative from then on when a character was not ASCII. */
+/** Returns the next position. It is negative from the first character on that is not ASCII. */
 function put(bytes: Uint8Array, at: number, tag: number, text = ''): number {
   if (at < 0) return at;
   const length = text.length;

@@ -64,7 +64,7 @@ export function labelsMissing(labels: Labels, selector: Labels): MissingLabel[] 
   return missing;
 }
 
-/** As a query for a list has it: `key=value,key=value`; '' selects everything. */
+/** Sets an own property, even for `__proto__`, where an assignment would do something else. */
 export function selectorText(selector: Labels): string {
   const pairs: string[] = [];
   for (let i = 0; i < selector.length; i += 2) pairs.push(`${selector[i]}=${selector[i + 1]}`);

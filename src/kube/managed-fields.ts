@@ -1,6 +1,6 @@
 /**
- * Who has written an object, by its managedFields: each manager with the time of its last write that took a field. It
- * is read of objects only that somebody else is known to have written.
+ * Who has written an object, by its managedFields: each manager with the time of its last write that took over a field.
+ * It is read only of objects that somebody else is known to have written.
  */
 import { parseJsonObject, readTimeSeconds } from './codec.ts';
 import { createReader, readLength, readTag, readUtf8, skipField, type ProtoReader } from './protobuf.ts';

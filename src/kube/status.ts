@@ -4,12 +4,12 @@ import { utf8 } from '../lib/bytes-text.ts';
 import type { ObjectSource } from './source.ts';
 import type { Status, StatusCause } from './types.ts';
 
-/** What an error in plain text may contribute to a message. */
+/** The most bytes of a plain-text error that go into a message. */
 const TEXT_BYTES_MAX = 1024;
 
 /**
- * The Status in the body of an error response, or one made up from the HTTP status where the body holds none: proxies,
- * flow control and panics answer in plain text (docs/spec/wire.md "Watch framing"). Never throws.
+ * The Status in the body of an error response. If the body has none, one is made from the HTTP status: proxies, flow
+ * control and panics answer in plain text (docs/spec/wire.md "Watch framing"). Never throws.
  */
 export function readStatus(contentType: string, status: number, body: Uint8Array): Status {
   try {
@@ -22,14 +22,17 @@ export function readStatus(contentType: string, status: number, body: Uint8Array
       if (value['kind'] === 'Status') return toStatus(value, status);
     }
   } catch {
-    // What cannot be read is shown as text below.
+    // A body that cannot be read is shown as text below.
   }
   const text = utf8(body, 0, Math.min(body.length, TEXT_BYTES_MAX)).trim();
   const reason = reasonOf(status);
   return makeStatus(status, reason, text === '' || isEnvelope(body) ? `HTTP status ${status}` : text);
 }
 
-/** Whether an API server has answered, and not a proxy or a page to sign in: its answers name their kind. Never throws. */
+/**
+ * Whether the answer is an API server's, and not a proxy's or a page to sign in: an API server's answer names its kind.
+ * Never throws.
+ */
 export function isApiAnswer(contentType: string, body: Uint8Array): boolean {
   if (isEnvelope(body)) return true;
   try {
@@ -39,7 +42,7 @@ export function isApiAnswer(contentType: string, body: Uint8Array): boolean {
   }
 }
 
-/** The API server says that the object does not exist: 404 alone may be anybody's. Never throws. */
+/** Whether the API server says that the object does not exist. A 404 alone may come from anybody. Never throws. */
 export function isNotFound(contentType: string, status: number, body: Uint8Array): boolean {
   return (
     status === 404 && isApiAnswer(contentType, body) && readStatus(contentType, status, body).reason === 'NotFound'
@@ -78,7 +81,7 @@ export function isNamespaceTerminating(status: Status): boolean {
   return hasCause(status, 'NamespaceTerminating');
 }
 
-/** The server's cache has not reached the resourceVersion asked for. */
+/** Whether the server's cache has not reached the requested resourceVersion yet. */
 export function isResourceVersionTooLarge(status: Status): boolean {
   return hasCause(status, 'ResourceVersionTooLarge');
 }

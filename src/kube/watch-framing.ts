@@ -1,7 +1,7 @@
 /**
  * The two framings of a watch (docs/spec/wire.md "Watch framing"). Protobuf: a 4-byte big-endian length, then a bare
- * WatchEvent whose object is a whole envelope. JSON: one object a line. Frames have nothing to do with the chunks that
- * arrive.
+ * WatchEvent whose object is a whole envelope. JSON: one object a line. A frame may begin and end anywhere in the
+ * chunks that arrive.
  */
 import { decodeEnvelope, parseJsonObject, type Envelope } from './codec.ts';
 import { encodingOf } from './media-type.ts';
@@ -37,7 +37,7 @@ export interface WatchFrame {
 const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface WatchReader {
-  /** Takes the next bytes of the stream; they must not change until their frames were used. */
+  /** Takes the next bytes of the stream. They must not change until their frames have been used. */
   push(chunk: Uint8Array): void;
   /**
    * The next whole frame, or null until more is pushed. The bytes of a protobuf object hold only until the next call:
@@ -45,7 +45,7 @@ export interface WatchReader {
    * @throws DecodeError; the stream is of no use afterwards
    */
   next(): WatchFrame | null;
-  /** Bytes held back for a frame that is not whole yet: not 0 at the end of the stream means that it was cut off. */
+  /** Bytes of a frame that is not complete. If they are not 0 at the end of the stream, the stream was cut off. */
   pendingBytes(): number;
 }
 
@@ -118,11 +118,11 @@ interface Chunks {
   list: Uint8Array[];
   from: number;
   bytesTotal: number;
-  /** Where what lies over a border is put together; used again for the next. */
+  /** Where a frame that spans two chunks is put together. It is reused for the next one. */
   scratch: Uint8Array;
 }
 
-/** Larger than nearly every object. A larger frame gets memory of its own, so that none is held for good. */
+/** Nearly every object is smaller. A larger frame gets memory of its own, which is freed afterwards. */
 const SCRATCH_BYTES = 256 * 1024;
 
 function createChunks(): Chunks {
@@ -182,9 +182,9 @@ const NEWLINE = 0x0a;
 /** Lines are cut as bytes, so a character over the border of two chunks stays whole. */
 function createJsonReader(): WatchReader {
   const chunks = createChunks();
-  /** Bytes from the front in which there is no newline. */
+  /** So many bytes from the front have no newline. */
   let searched = 0;
-  /** How many chunks of the list those fill. */
+  /** How many chunks of the list these bytes fill. */
   let searchedChunks = 0;
   return {
     push: (chunk) => pushChunk(chunks, chunk),

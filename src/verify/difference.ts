@@ -1,4 +1,4 @@
-/** What is different between an object that is stored and the one that is planned in its place, field by field. */
+/** The difference between a stored object and the planned one, field by field. */
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { namedValues, partText, type Values } from './named-values.ts';
 
@@ -7,13 +7,13 @@ export type Kind = 'Endpoints' | 'EndpointSlice' | 'mirrored EndpointSlice';
 /** One field of one object. */
 export interface Difference {
   readonly kind: Kind;
-  /** Of the object; '' = it is to be made, and its name is drawn then. */
+  /** The name of the object; '' = it is to be created, and its name is not drawn yet. */
   readonly name: string;
   /** Such as `endpoints[10.0.0.1].conditions.ready`; '' = the whole object. */
   readonly field: string;
-  /** null = there is none. */
+  /** null = there is no such value. */
   readonly stored: string | null;
-  /** null = there is to be none. */
+  /** null = there is to be no such value. */
   readonly planned: string | null;
 }
 
@@ -21,9 +21,9 @@ type Output = Endpoints | EndpointSlice;
 type Sides = Pick<Difference, 'field' | 'stored' | 'planned'>;
 
 /**
- * @param stored null = it is to be created
- * @param planned null = it is to be deleted
- * @returns at least one: objects of which all values are the same differ in order
+ * @param stored null = the object is to be created
+ * @param planned null = the object is to be deleted
+ * @returns at least one difference: objects with the same values differ in their order
  */
 export function differencesOf(kind: Kind, name: string, stored: Output | null, planned: Output | null): Difference[] {
   if (stored === null || planned === null) {
@@ -58,7 +58,7 @@ function differentValues(prefix: string, before: Values, after: Values): Sides[]
   return found;
 }
 
-/** How many of what, and the first few. */
+/** How many endpoints or addresses the object has, and the first few of them. */
 function wholeText(object: Output): string {
   const { parts } = namedValues(object);
   const names = [...parts.keys()].filter((part) => !part.startsWith('ports['));
@@ -68,12 +68,15 @@ function wholeText(object: Output): string {
   return `${type}${count}${names.length === 0 ? '' : `: ${shown.join(' ')}${names.length > 5 ? ' ...' : ''}`}`;
 }
 
-/** Tells differences apart over time: the name of an object that is to be made is drawn anew with each plan. */
+/**
+ * The same text for the same difference at different times. It has no name of an object that is to be created: each
+ * plan draws another one.
+ */
 export function identityOf({ kind, name, field, stored, planned }: Difference): string {
   return JSON.stringify([kind, name, field, stored, planned]);
 }
 
-/** The field without what names one of many: `endpoints[*].zone`. Keys of labels and annotations stay. */
+/** The field without the part that names one of many: `endpoints[*].zone`. Keys of labels and annotations stay. */
 export function patternOf(field: string): string {
   return field.replace(
     /^(endpoints|subsets\.addresses|ports|metadata\.ownerReferences)\[.*?\](#\d+)?(?=\.|$)/,
@@ -81,7 +84,7 @@ export function patternOf(field: string): string {
   );
 }
 
-/** Why an object is different, in words by which differences are grouped. */
+/** Why an object is different, in the words by which differences are grouped. */
 export function reasonOf({ kind, field, stored, planned }: Difference): string {
   const what = field === '' ? kind : `${kind}: ${patternOf(field)}`;
   if (stored === null) return `${what} is missing`;

@@ -1,16 +1,16 @@
-/** The start of a verification: until every controller that can run has planned every service once. */
+/** The start of a verification. It ends when every controller that can run has planned every service once. */
 import type { Controller } from '../controller/caches/service-state.ts';
 import { workDepth } from '../controller/queues/workqueue.ts';
 import { listOf, type Reflector } from '../controller/reflectors/reflector.ts';
 import type { ControllerState } from '../controller/state.ts';
 
-/** Those of the controller's caches whose list the server refuses, or does not know. */
+/** The controller's caches whose list the server refuses, or does not know. */
 function refusedCaches(state: ControllerState, controller: Controller): Reflector['resource'][] {
   const refused = new Set(state.reflectors.filter((one) => one.refused && !one.synced).map(({ resource }) => resource));
   return controller.caches(state.options).filter((resource) => refused.has(resource));
 }
 
-/** Every controller has planned all of its services, or waits for something that nobody may show it. */
+/** Whether every controller has planned all of its services, or waits for a list that the server refuses. */
 export function isLookComplete(state: ControllerState): boolean {
   return state.controllers.every((controller) => {
     const { running, queue } = controller;
@@ -19,7 +19,7 @@ export function isLookComplete(state: ControllerState): boolean {
   });
 }
 
-/** Differs from what it was as long as the look goes on. */
+/** A text that changes as long as the look makes progress. */
 export function lookProgress(state: ControllerState, plans: number): string {
   const objects = state.reflectors.map((one) => `${listOf(one)?.progress.objects ?? ''}${one.synced ? 's' : ''}`);
   return `${plans} ${state.serviceCount} ${objects.join()}`;

@@ -3,8 +3,8 @@ import type { ObjectSource } from '../kube/source.ts';
 import { CONTROLLER_MANAGERS } from './listed.ts';
 
 /**
- * Of several writers in one second the controllers do not count, because they write all the time. '' = managedFields do
- * not tell.
+ * The field manager that has written the object last; '' = managedFields do not tell. If several have written in the
+ * same second, controllers do not count, because they write all the time.
  */
 export function lastWriter(source: ObjectSource): string {
   const managers = fieldManagersOf(source);

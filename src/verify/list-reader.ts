@@ -1,4 +1,4 @@
-/** Lists of the API server, page by page, with a bound on requests a second; nothing but GET. */
+/** Lists of the API server, page by page, with a limit of requests a second. It sends GET requests only. */
 import { createTokenBucket, tryTakeToken } from '../controller/writes/rate-limit.ts';
 import { readList, type ListPage } from '../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA_LIST, JSON_TYPE } from '../kube/media-type.ts';
@@ -14,29 +14,29 @@ const TIMEOUT_MS = 60_000;
 export interface ListQuery {
   /** From the server's root, such as `/api/v1/pods`. */
   readonly path: string;
-  /** Empty texts do not select. */
+  /** '' = all objects are selected. */
   readonly fieldSelector: string;
   readonly labelSelector: string;
-  /** What is read of each object: all that the API has, its metadata alone, or all as JSON. */
+  /** What is read of each object: the whole object, its metadata alone, or the whole object as JSON. */
   readonly form: keyof typeof ACCEPTS;
 }
 
 export interface ListReader {
   /**
-   * Reads all of a list that the server had at one version. `onPage` takes each page as it comes; `onDone` the version, or
-   * why there is none.
+   * Reads a whole list at one version. `onPage` takes each page as it comes. `onDone` takes the version, or why there
+   * is none.
    */
   read(query: ListQuery, onPage: (page: ListPage) => void, onDone: (result: ListResult) => void): void;
-  /** To be called now and then: sends what has waited for the rate. */
+  /** Sends the requests that have waited for the limit. The caller calls it now and then. */
   readonly wake: () => void;
 }
 
 export type ListResult = { readonly version: string } | ListFailure;
 
 export interface ListFailure {
-  /** One line, of the server where it has answered. */
+  /** One line. It is the server's, where the server has answered. */
   readonly failure: string;
-  /** 0 = no answer of an API server, or one that cannot be read. */
+  /** 0 = no API server has answered, or its answer cannot be read. */
   readonly status: number;
 }
 

@@ -1,4 +1,4 @@
-/** Which listed difference from kube-controller-manager a difference is, as far as it can be told by the objects. */
+/** The listed difference from kube-controller-manager behind a difference, where the objects show it. */
 import { patternOf, type Difference, type Kind } from './difference.ts';
 import {
   ENDPOINTS_DIFFERENCES,
@@ -18,16 +18,16 @@ const LISTS: Readonly<Record<Kind, readonly ListedDifference[]>> = {
 /** What else is known of the service. */
 export interface Circumstances {
   readonly problems: readonly Problem[];
-  /** The field manager that has written the object last; '' = not told. */
+  /** The field manager that has written the object last; '' = not known. */
   readonly writer: string;
-  /** Whether that pod of the service's namespace is there and has ended. */
+  /** Whether the pod of that name exists in the service's namespace and has ended. */
   readonly hasEnded: (pod: string) => boolean;
 }
 
-/** null = it is on no list, or does not show which one. */
+/** null = the difference is on no list, or does not show which one it is. */
 export function listedDifference(difference: Difference, about: Circumstances): ListedDifference | null {
   const signed = LISTS[difference.kind].filter(({ sign }) => sign !== undefined && shows(sign, difference, about));
-  // An edit may look like another difference: that one says more.
+  // The sign of an edit by another writer fits many differences. Any other sign says more, so it goes first.
   return signed.find(({ sign }) => sign?.writtenByOther === undefined) ?? signed[0] ?? null;
 }
 
@@ -49,7 +49,7 @@ function anyKey(field: string): string {
   return field.replace(/\[.*\]$/, '[*]');
 }
 
-/** Of an endpoint as `partText` writes it. */
+/** The name of the pod in the text of an endpoint that `partText` has made. */
 function podOf(text: string): string {
   return /\btargetRef=Pod [^/]*\/(\S+) /.exec(text)?.[1] ?? '';
 }

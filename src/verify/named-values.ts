@@ -1,6 +1,6 @@
 /**
- * An Endpoints object or an EndpointSlice as values with names, so that two of them can be compared field by field in
- * any order. An endpoint is known by its address, a port by its name.
+ * An Endpoints object or an EndpointSlice as named values, so that two objects can be compared field by field in any
+ * order. An endpoint is named by its address, a port by its name.
  */
 import { TRIGGER_TIME_ANNOTATION } from '../kube/names.ts';
 import type {
@@ -15,13 +15,13 @@ import type {
   SlicePort,
 } from '../kube/types.ts';
 
-/** Texts by their names, such as `conditions.ready`. What is absent has none. */
+/** Texts by name, such as `conditions.ready`. An absent field has no entry. */
 export type Values = Map<string, string>;
 
 export interface NamedValues {
-  /** Of the object as a whole, such as `metadata.labels[app]`. */
+  /** Fields of the whole object, such as `metadata.labels[app]`. */
   readonly fields: Values;
-  /** Ports and endpoints, such as `endpoints[10.0.0.1]`; a second one of the same name ends in `#2`. */
+  /** Ports and endpoints, such as `endpoints[10.0.0.1]`. A second one of the same name ends in `#2`. */
   readonly parts: ReadonlyMap<string, Values>;
 }
 
@@ -38,7 +38,7 @@ export function namedValues(object: Endpoints | EndpointSlice): NamedValues {
   return { fields, parts: numbered(parts) };
 }
 
-/** The time of the last change goes along with a write and is never a reason for one. */
+/** The trigger time is left out: it goes along with a write and is never a reason for one. */
 function metadataValues({ labels = {}, annotations = {}, ownerReferences = [] }: ObjectMeta): Values {
   const values: Values = new Map();
   for (const [key, value] of Object.entries(labels)) values.set(`metadata.labels[${key}]`, value);
@@ -106,7 +106,10 @@ function valuesOf(fields: Readonly<Record<string, string | undefined>>): Values 
   return values;
 }
 
-/** Values of the same name are ordered by what they say, which is the same in both objects where they are equal. */
+/**
+ * Numbers values of the same name in the order of their contents. Where two objects have the same values, the order is
+ * the same.
+ */
 function numbered(parts: readonly [string, Values][]): Map<string, Values> {
   const byName = Map.groupBy(parts, ([name]) => name);
   const all = new Map<string, Values>();
@@ -117,7 +120,7 @@ function numbered(parts: readonly [string, Values][]): Map<string, Values> {
   return all;
 }
 
-/** All of it in one line. */
+/** All values in one line. */
 export function partText(values: Values): string {
   if (values.size === 0) return 'nothing but its address';
   return [...values].map(([name, value]) => `${name}=${value}`).join(', ');

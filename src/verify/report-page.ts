@@ -1,4 +1,4 @@
-/** The report as a page: a section for each reason, each object a difference to open. */
+/** The report as a page: a section for each reason, in which each object can be opened. */
 import type { Report } from './report.ts';
 import {
   costText,
@@ -17,7 +17,7 @@ import {
 import { formatCount } from '../lib/figures.ts';
 import type { Entry, Page, Section } from '../page/page.ts';
 
-/** The most objects of one reason, so that a browser opens the page of any cluster. */
+/** The most objects of one reason, so that a browser can open the page of any cluster. */
 const ENTRIES_MAX = 1000;
 
 const TONES = { same: 'good', different: 'bad', unknown: 'unsure' } as const;

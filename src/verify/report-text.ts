@@ -3,7 +3,7 @@ import type { Cost, DifferentUnit, Lag, NamedDifference, Reason, Report, Unseen 
 import { formatBytes, formatCount, plural } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 
-/** Of one reason; a report in JSON has all. */
+/** The most objects of one reason in the text. The report in JSON has all of them. */
 const UNITS_SHOWN = 20;
 const VALUE_CHARACTERS = 200;
 
@@ -21,7 +21,7 @@ export function reportText(report: Report): string {
   return `${lines.filter((line, i) => line !== '' || lines[i - 1] !== '').join('\n')}\n`;
 }
 
-/** Of one service several controllers may have something to write. */
+/** How many services differ. Several controllers may have something to write for one service. */
 export function differentServices({ different }: Report): number {
   return new Set(different.map(({ namespace, service }) => `${namespace}/${service}`)).size;
 }
@@ -74,12 +74,12 @@ export function objectText({ namespace, service }: DifferentUnit, { kind, name }
   return `${kind} ${namespace}/${name === '' ? `(new, of ${service})` : name}`;
 }
 
-/** Where it says something: a controller's name is what one expects. */
+/** '' = the writer is not known. */
 export function writerText({ writer }: NamedDifference): string {
   return writer === '' ? '' : `last written by ${writer}`;
 }
 
-/** Those of a unit that have the reason. */
+/** The differences of a unit that have the reason. */
 export function differencesOfReason(unit: DifferentUnit, { reason, listed }: Reason): NamedDifference[] {
   return unit.differences.filter((one) => one.reason === reason && one.listed === listed);
 }

@@ -1,4 +1,4 @@
-/** What a verification has found, as data: the JSON for programs, and what the text and the page are made of. */
+/** The result of a verification as data. Programs get it as JSON, and the text and the page are made from it. */
 import { reasonOf, type Difference } from './difference.ts';
 import { listedDifference, type Circumstances } from './listed.ts';
 import { objectKey } from './sight.ts';
@@ -15,20 +15,20 @@ export interface Report {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** different: 1, unknown: 2; unknown also when something is different beside what could not be told. */
+  /** different: status 1. unknown: status 2, also when something is different besides. */
   readonly verdict: 'same' | 'different' | 'unknown';
   readonly seen: { readonly services: number; readonly pods: number; readonly nodes: number; readonly plans: number };
-  /** What could not be seen, and for which controllers that leaves no answer. */
+  /** What could not be seen, and which controllers have no answer for it. */
   readonly unseen: readonly Unseen[];
   /** Services without an answer. */
   readonly failed: readonly { readonly unit: string; readonly reason: string }[];
-  /** The most frequent first. */
+  /** The most frequent reason first. */
   readonly reasons: readonly Reason[];
   readonly different: readonly DifferentUnit[];
-  /** Units (`<controller> <namespace>/<name>`) that have differed and did not stand still, or came right. */
+  /** Units (`<controller> <namespace>/<name>`) that differed and came right, or did not stand still. */
   readonly moving: { readonly count: number; readonly units: readonly string[] };
   readonly cost: Cost;
-  /** Of another writer, from a change of a pod to its write, while this watched; null = none was seen. */
+  /** The lag of another writer, from a pod's change to the write that followed; null = none was seen. */
   readonly lag: Lag | null;
 }
 
@@ -40,7 +40,7 @@ export interface Unseen {
 
 export interface Reason {
   readonly reason: string;
-  /** Of the listed difference behind it; null = there is none. */
+  /** The id of the listed difference behind it; null = there is none. */
   readonly listed: string | null;
   readonly title: string;
   readonly units: number;
@@ -50,12 +50,12 @@ export interface DifferentUnit {
   readonly controller: ControllerName;
   readonly namespace: string;
   readonly service: string;
-  /** What a controller would write for it, once. */
+  /** How many writes a controller would make for the service. */
   readonly writes: number;
   readonly bytes: number;
-  /** So long it has been seen to differ. */
+  /** Seconds for which it has been seen to differ. */
   readonly seconds: number;
-  /** At most a hundred. */
+  /** At most a hundred of them. */
   readonly differences: readonly NamedDifference[];
   readonly differencesTotal: number;
 }
@@ -65,16 +65,16 @@ export interface NamedDifference extends Difference {
   readonly writer: string;
   readonly reason: string;
   readonly listed: string | null;
-  /** Of the listed difference. */
+  /** The title of the listed difference. */
   readonly title: string;
 }
 
-/** Of taking over. */
+/** The cost of a switch. */
 export interface Cost {
   readonly writes: number;
   readonly bytes: number;
   readonly seconds: number;
-  /** Of the bucket of all controllers; -1 = no limit. */
+  /** The limit of all controllers together; -1 = no limit. */
   readonly requestsPerSecond: number;
 }
 
@@ -182,7 +182,7 @@ function reasonsOf(different: readonly DifferentUnit[]): Reason[] {
   return [...reasons.values()].sort((a, b) => b.units - a.units || (a.reason < b.reason ? -1 : 1));
 }
 
-/** Refused, not listed in time, or without a watch at the end. */
+/** Resources that were refused, were not listed in time, or had no watch at the end. */
 function unseenOf({ state }: Verification, nowMs: number): Unseen[] {
   const health = new Map(readiness(state, nowMs).map(({ name, ok, message }) => [name, ok ? '' : message]));
   return state.reflectors.flatMap(({ resource, failure }) => {

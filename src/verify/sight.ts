@@ -1,6 +1,6 @@
 /**
- * A second look at services that differ: their inputs and outputs are read from the server, past the watches, and a plan
- * counts only if the caches that it was made from are not behind what was read.
+ * A second look at services that differ. Their inputs and outputs are read from the server, past the watches. A plan
+ * counts only if the caches that it was made from are as new as what was read.
  */
 import { getService, getSlice } from '../controller/caches/services.ts';
 import type { ServiceState } from '../controller/caches/service-state.ts';
@@ -20,7 +20,7 @@ import type { Endpoints, EndpointSlice, KubeObject } from '../kube/types.ts';
 import { lastWriter } from './last-writer.ts';
 import type { ListQuery, ListReader, ListResult } from './list-reader.ts';
 
-/** What is read: one service, all of a namespace, or all of the cluster. Empty = all. */
+/** What is read: one service, a namespace, or the whole cluster. '' = all. */
 export interface Scope {
   readonly namespace: string;
   readonly service: string;
@@ -32,15 +32,15 @@ export interface Sight {
   readonly name: string;
   endpoints: Endpoints | null;
   readonly slices: Map<string, EndpointSlice>;
-  /** The field manager that has written each of them last, by kind and name. */
+  /** The field manager that has written each object last, by kind and name. */
   readonly writers: Map<string, string>;
-  /** The caches are behind, or are on their way: what is planned says nothing about what was read. */
+  /** The caches are older than what was read, or a plan is under way. So the plan says nothing about what was read. */
   unsettled: boolean;
 }
 
 export type Sights = ReadonlyMap<string, Sight>;
 
-/** A service of one controller: what that one reads is read. */
+/** A unit that differs. Only what its controller reads is read. */
 export interface Looked {
   readonly controller: ControllerName;
   readonly namespace: string;
@@ -50,8 +50,8 @@ export interface Looked {
 type Resources = ReadonlySet<Reflector['resource']>;
 
 /**
- * Looks at those services, which are in `scope`.
- * @param done their sights by `<namespace>/<name>`, or why there are none
+ * Looks at these services, all of which are in `scope`.
+ * @param done takes their sights by `<namespace>/<name>`, or why there are none
  */
 export function lookAt(
   state: ControllerState,
@@ -101,7 +101,7 @@ interface Step {
   readonly onEnd?: (version: string) => void;
 }
 
-/** Outputs first: inputs are then never older than they are. */
+/** Outputs are read first, so that inputs are never older than they are. */
 function stepsOf(
   state: ControllerState,
   { namespace, service }: Scope,
@@ -161,12 +161,12 @@ function takeSlice(sights: Sights, source: ObjectSource): void {
   sight.writers.set(objectKey('EndpointSlice', name), lastWriter(source));
 }
 
-/** Among `Sight.writers`. */
+/** The key of an object in `Sight.writers`. */
 export function objectKey(kind: 'Endpoints' | 'EndpointSlice', name: string): string {
   return `${kind} ${name}`;
 }
 
-/** JSON goes through the protobuf tables, which leave out what has no place there. */
+/** JSON is read through the protobuf tables, which leave out unknown fields. */
 function decode(source: ObjectSource, apiVersion: string, kind: string): KubeObject {
   const bytes = source.encoding === 'protobuf' ? source.bytes : encodeBare({ ...source.value, apiVersion, kind });
   return decodeBare(apiVersion, kind, bytes);
@@ -191,7 +191,7 @@ function comparePod(state: ControllerState, sights: Sights, seen: Set<string>, p
   seen.add(serviceKey(namespace, name));
   if (!isBehind(getPod(state.index, namespace, name)?.resourceVersion, resourceVersion)) return;
   for (const service of servicesOf(state.index, namespace, name)) unsettle(sights, service);
-  // The services that it belongs to by what the cache has not seen yet.
+  // Services that select the pod by labels which the cache has not seen yet.
   for (const sight of sights.values()) {
     if (sight.unsettled || sight.namespace !== namespace) continue;
     const selector = getService(state, namespace, sight.name)?.record?.selector;
@@ -214,7 +214,7 @@ function unsettle(sights: Sights, { namespace, name }: ServiceState): void {
   if (sight !== undefined) sight.unsettled = true;
 }
 
-/** What was read is what the planner holds, and nothing waits to be planned. */
+/** Whether the caches hold what was read, and nothing waits to be planned. */
 function outputsAreCached(
   state: ControllerState,
   { namespace, name, endpoints, slices }: Sight,

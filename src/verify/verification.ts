@@ -1,7 +1,7 @@
 /**
  * Whether a cluster holds what a controller with the given flags would write. A shadow says what it would write now. A
- * service counts as different only if the shadow's word has stood for 5 s and for 30 s, and what the server itself
- * tells at both times gives the same difference. Everything else is moving.
+ * service counts as different only if two things hold: the shadow has planned writes for it for 5 s and for 30 s, and a
+ * read of the server at both times shows the same difference. Every other service that differs is moving.
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
 import { isLookComplete, lookProgress } from './initial-look.ts';
@@ -17,35 +17,41 @@ import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 
 const FIRST_LOOK_MS = 5000;
 const SECOND_LOOK_MS = 30_000;
-/** What moves while it is read is read again after this time, so many times. After that it has not stood still. */
+/**
+ * A service that changes while it is read is read again after this time, at most so many times. Then it counts as
+ * moving.
+ */
 const AGAIN_MS = 2000;
 const TRIES_MAX = 5;
-/** Looks at a time. */
+/** The most looks at a time. */
 const LOOKS_MAX = 4;
-/** With more services than this in a namespace, all of it is read at once; with more namespaces, the cluster. */
+/**
+ * If more services than this differ in a namespace, the whole namespace is read at once. With more namespaces than the
+ * next, the whole cluster is.
+ */
 const SERVICES_ALONE_MAX = 4;
 const NAMESPACES_ALONE_MAX = 50;
-/** Of one service. */
+/** The most problems that are kept of one service. */
 const PROBLEMS_MAX = 20;
-/** Lags that are kept: a sample of the last ones. */
+/** The most lags that are kept. They are the last ones. */
 const LAGS_MAX = 100_000;
 
-/** What one controller would write for one service, and since when. */
+/** What one controller would write for one service, and since when it would. */
 export interface Standing {
   readonly controller: ControllerName;
   readonly namespace: string;
   readonly service: string;
   plan: ShadowPlan;
-  /** Of its objects, as the last look has seen them (`Sight.writers`). */
+  /** The last writers of its objects at the last look (`Sight.writers`). */
   writers: ReadonlyMap<string, string>;
-  /** Monotonic ms, as all times here. */
+  /** Monotonic ms. So are all times here. */
   readonly sinceMs: number;
-  /** It was there when the caches were filled: nobody knows for how long before. */
+  /** It differed when the caches were filled. Nobody knows for how long it had before. */
   readonly fromStart: boolean;
-  /** It began before the end. What begins later is not looked at. */
+  /** It began before the end of the verification. What begins later is not looked at. */
   readonly awaited: boolean;
   state: 'open' | 'different' | 'moving';
-  /** What was seen by the first look, then what the second one saw of it; null = not looked at. */
+  /** What the first look has found. After the second look, the part that both have found. null = there was no look. */
   differences: readonly Difference[] | null;
   nextLookMs: number;
   looking: boolean;
@@ -56,26 +62,26 @@ export interface Verification {
   readonly state: ControllerState;
   readonly reader: ListReader;
   readonly nowMs: () => number;
-  /** How long it goes on after everything has been listed and planned. */
+  /** How long it goes on after everything was listed and planned. */
   readonly watchMs: number;
-  /** It gives up when nothing has been listed or planned for so long. */
+  /** It gives up if nothing more was listed or planned for so long. */
   readonly timeoutMs: number;
   readonly standings: Map<string, Standing>;
-  /** Units that have differed for a while, and do so no more. */
+  /** Units that differed for a while and do not any more. */
   readonly settled: Set<string>;
-  /** What planners have told of services; told once, with the first plan of whichever controller. */
+  /** Problems by service. A planner tells each once, with the first plan of any controller. */
   readonly problems: Map<string, Problem[]>;
   /** Why a unit has no plan, or could not be read. */
   readonly failures: Map<string, string>;
-  /** Milliseconds until another writer had written what a change of a pod asked for. */
+  /** Milliseconds from a pod's change until another writer had written what it asked for. */
   readonly lagsMs: number[];
   plans: number;
   progress: string;
   progressAtMs: number;
   looks: number;
-  /** When everything had been listed and planned; Infinity = not yet. */
+  /** Monotonic ms at which everything was listed and planned; Infinity = not yet. */
   plannedAtMs: number;
-  /** When nothing new was looked at any more; Infinity = not yet. */
+  /** Monotonic ms from which on nothing new is looked at; Infinity = not yet. */
   closedAtMs: number;
 }
 
@@ -102,7 +108,7 @@ function unitKey({ controller, namespace, service }: Pick<Standing, 'controller'
   return `${controller} ${serviceKey(namespace, service)}`;
 }
 
-/** Takes what the shadow says of one unit. */
+/** Takes the plan of one unit from the shadow. */
 export function takePlan(v: Verification, plan: ShadowPlan): void {
   const nowMs = v.nowMs();
   v.plans++;
@@ -122,7 +128,7 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
   const writes = plan.writes.map((write) => ({ ...write, body: write.body.slice() }));
   if (standing !== undefined) {
     standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
-    // What is to be written now may be for another reason.
+    // The new writes may have another reason.
     if (standing.state === 'different' && v.closedAtMs === Infinity) reopen(standing, nowMs);
     return;
   }
@@ -171,19 +177,19 @@ function settle(v: Verification, key: string, { plan, sinceMs, fromStart }: Stan
   v.lagsMs.push(nowMs - startMs);
 }
 
-/** To be called now and then. Returns whether it is over. */
+/** Does what is due. Returns whether the verification is over. The caller calls it now and then. */
 export function advance(v: Verification): boolean {
   const nowMs = v.nowMs();
   if (v.plannedAtMs === Infinity) {
     if (!isLookComplete(v.state)) return isStuck(v, nowMs);
     v.plannedAtMs = nowMs;
-    // All of them together: of many the whole cluster is read, and once is enough.
+    // They are looked at together. If they are many, the whole cluster is read, and one read is enough.
     for (const standing of v.standings.values()) standing.nextLookMs = nowMs + FIRST_LOOK_MS;
   }
   if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
   startLooks(v, nowMs);
   if (v.closedAtMs === Infinity) return false;
-  // What could not be planned is tried again meanwhile.
+  // A unit that could not be planned is tried again meanwhile.
   if (v.failures.size > 0 && nowMs < v.closedAtMs + SECOND_LOOK_MS) return false;
   for (const { state, awaited } of v.standings.values()) if (state === 'open' && awaited) return false;
   return true;
@@ -198,7 +204,7 @@ function isStuck(v: Verification, nowMs: number): boolean {
   return nowMs - v.progressAtMs >= v.timeoutMs;
 }
 
-/** What differs from now on is not waited for; what has been found is looked at once more. */
+/** From now on, what begins to differ is not awaited. What was found before is looked at once more. */
 function close(v: Verification, nowMs: number): void {
   v.closedAtMs = nowMs;
   for (const standing of v.standings.values()) {
@@ -222,11 +228,11 @@ function startLooks(v: Verification, nowMs: number): void {
     for (const standing of standings) standing.looking = true;
     lookAt(v.state, v.reader, scope, standings, (sights, failure) => {
       v.looks--;
-      // One time for all, so that they are looked at together again.
+      // They all get the same time, so that they are looked at together again.
       const readAtMs = v.nowMs();
       for (const standing of standings) {
         standing.looking = false;
-        // Reads end at any time: by then it may be another's turn, or right.
+        // By the end of a read another standing may have taken the place of this one, or none.
         if (v.standings.get(unitKey(standing)) !== standing) continue;
         const sight = sights.get(serviceKey(standing.namespace, standing.service))!;
         if (failure === null) takeSight(v, standing, sight, readAtMs);
@@ -236,7 +242,7 @@ function startLooks(v: Verification, nowMs: number): void {
   }
 }
 
-/** As few reads as possible: a service alone, the namespace of several, the cluster of many. */
+/** As few reads as possible: of one service, of a namespace with several, or of the cluster with many. */
 function scopesOf(due: readonly Standing[]): { scope: Scope; standings: readonly Standing[] }[] {
   const byNamespace = Map.groupBy(due, ({ namespace }) => namespace);
   if (byNamespace.size > NAMESPACES_ALONE_MAX) return [{ scope: { namespace: '', service: '' }, standings: due }];
@@ -254,7 +260,9 @@ function readFailed(v: Verification, standing: Standing, failure: string, nowMs:
   v.failures.set(unitKey(standing), `it differs, and could not be read again: ${failure}`);
 }
 
-/** Compares what was read with what is planned, and that with what the first look has found. */
+/**
+ * Compares what was read with what is planned. What the second look has found is compared with what the first one has.
+ */
 function takeSight(v: Verification, standing: Standing, sight: Sight, nowMs: number): void {
   const found = sight.unsettled ? null : differencesFound(standing, sight);
   standing.writers = sight.writers;
@@ -278,7 +286,7 @@ function takeSight(v: Verification, standing: Standing, sight: Sight, nowMs: num
   }
 }
 
-/** It does not stand still: only another half minute can tell whether it ever will. */
+/** The service does not stand still. Only another half minute can tell whether it ever does. */
 function startOver(v: Verification, standing: Standing, found: readonly Difference[] | null, nowMs: number): void {
   standing.differences = found;
   standing.tries = 0;
@@ -292,7 +300,7 @@ const KINDS: Readonly<Record<ControllerName, Kind>> = {
   'endpointslice-mirroring': 'mirrored EndpointSlice',
 };
 
-/** null = what was read is not what the plan is for. */
+/** null = the plan is for other versions than those that were read. */
 function differencesFound({ controller, plan }: Standing, { endpoints, slices }: Sight): Difference[] | null {
   const found: Difference[] = [];
   for (const { verb, name, resourceVersion, body } of plan.writes) {
