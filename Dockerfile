@@ -25,5 +25,5 @@ COPY --from=build /app/dist dist
 # As a number, so that runAsNonRoot can be checked.
 USER 65532:65532
 EXPOSE 10267
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--heap-growing-percent=100", "--disable-sigusr1", "/app/bin/endpointd.js"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--heap-growing-percent=100", "--initial-old-space-size=96", "--disable-sigusr1", "/app/bin/endpointd.js"]
 CMD ["run"]

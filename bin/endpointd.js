@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=100 --disable-sigusr1
+#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=100 --initial-old-space-size=96 --disable-sigusr1
 // Plain JavaScript that also old versions of Node can read, so that they get to say what is missing.
 import { existsSync } from 'node:fs';
 import process from 'node:process';
