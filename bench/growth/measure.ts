@@ -18,6 +18,8 @@ import type { Order, Report } from './replay-process.ts';
 
 export interface GrowthPeer {
   readonly name: string;
+  /** At a point; what costs seconds a flip is told by few. */
+  readonly flipsMax: number;
   readonly start: (kubeconfigPath: string, directory: string) => Promise<RunningPeer>;
 }
 
@@ -42,12 +44,14 @@ export function endpointd(program: URL): GrowthPeer {
   const flags = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
   return {
     name: 'endpointd',
+    flipsMax: Infinity,
     start: (kubeconfigPath) => startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program),
   };
 }
 
 export const MANAGER: GrowthPeer = {
   name: 'kube-controller-manager',
+  flipsMax: 40,
   start: async (kubeconfigPath, directory) => {
     const binaries = await kubeBinaries();
     const manager = await startControllerManager({ kubeconfigPath, directory, binaries }, CONTROLLERS, {
@@ -62,8 +66,9 @@ export const MANAGER: GrowthPeer = {
   },
 };
 
-/** @param flips even */
-export async function measurePoint(peer: GrowthPeer, point: Point, flips: number): Promise<GrowthRun> {
+/** @param wanted flips; even */
+export async function measurePoint(peer: GrowthPeer, point: Point, wanted: number): Promise<GrowthRun> {
+  const flips = Math.min(wanted, peer.flipsMax);
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-growth-'));
   const replay = startReplay();
   let running: RunningPeer | null = null;

@@ -126,6 +126,13 @@ function sectionOf(growth: Growth, table: GrowthTable): Section {
   return { title, note, tone: bad ? 'bad' : 'plain', plots: growthPlots(growth, axis), table };
 }
 
+/** What README shows: along the axis where the two controllers differ most, if both were measured there. */
+export function growthPicture(growth: Growth): LinePlot {
+  const axis = growth.runs.some((run) => run.axis === 'size') ? 'size' : growth.runs[0]!.axis;
+  const [cpu] = growthPlots(growth, axis);
+  return cpu!;
+}
+
 /** CPU, latency and memory along one axis; the first shows what the bytes alone explain too. */
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const all = right(merged(runs));

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
+import type { GrowthRun } from '../../bench/growth/flatness.ts';
+import { growthPage, type Growth } from '../../bench/growth/report.ts';
+import { sweepPage, type Sweep } from '../../bench/sweep/report.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
 import type { Results, RunRecord } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, MANAGER } from '../../bench/peers/scenario.ts';
@@ -16,9 +19,10 @@ function run(peer: string, cpu: number): RunRecord {
     round: 0,
     startedAt: '',
     tookSeconds: 1,
-    figures: { controllerCpu: cpu, apiserverCpu: 9, etcdCpu: 2, slicesP50: cpu },
+    figures: { controllerCpu: cpu, apiserverCpu: 9, etcdCpu: 2, slicesP50: cpu, stagePlanP50: 1, stagePlanP99: 2 },
     threads: {},
     samples: { endpoints: [], slices: SECONDS.map((i) => cpu + i) },
+    course: { seconds: SECONDS, p50: SECONDS, p99: SECONDS, max: SECONDS.map((i) => 2 * i) },
     timeline: {
       ms: SECONDS.map((i) => i * 1000),
       cores: { apiserver: SECONDS.map(() => 0.5), [peer]: SECONDS.map((i) => i / 100) },
@@ -31,7 +35,7 @@ function run(peer: string, cpu: number): RunRecord {
 }
 
 const RESULTS: Results = {
-  format: 1,
+  format: 2,
   command: 'npm run bench -- peers churn',
   commit: 'abc',
   machine: { cores: '2' },
@@ -44,6 +48,56 @@ const RESULTS: Results = {
   runs: [run(MANAGER, 12), run(ENDPOINTD, 4), run(ECHO, 2)],
 };
 
+const SHARED = { command: '', commit: 'abc', machine: {}, versions: {}, startedAt: '', endedAt: '' };
+
+function grown(peer: string, at: number, cpuAFlip: number): GrowthRun {
+  return {
+    axis: 'size',
+    at,
+    shape: { pods: 50_000, podsPerService: at, nodes: 10 },
+    peer,
+    cpuAFlip,
+    bytesAFlip: 2000,
+    writesAFlip: 2,
+    p50: cpuAFlip,
+    p99: 2 * cpuAFlip,
+    startCpu: 1,
+    peakMB: 100,
+    steadyMB: 100,
+    wrong: [],
+  };
+}
+
+const GROWTH: Growth = {
+  ...SHARED,
+  format: 1,
+  flips: 10,
+  runs: [5, 50, 500].flatMap((at) => [grown(ENDPOINTD, at, 1), grown(MANAGER, at, at / 5)]),
+  notRun: [],
+};
+
+const SWEEP: Sweep = {
+  ...SHARED,
+  format: 1,
+  scenario: 'ready',
+  notRun: [],
+  runs: [1, 5].flatMap((syncs) =>
+    ['0s', '1s'].map((batch) => ({
+      scenario: 'ready',
+      size: 'full',
+      seed: 1,
+      peer: ENDPOINTD,
+      program: 'abc',
+      syncs,
+      batch,
+      qps: 200,
+      startedAt: '',
+      figures: { writes: 100 / syncs, slicesP99: 20 * syncs, controllerCpu: 1, sumCpu: 3 },
+      wrong: [],
+    })),
+  ),
+};
+
 describe('the page of a bench in a browser', () => {
   let browser: Browser;
   before(async () => {
@@ -54,17 +108,29 @@ describe('the page of a bench in a browser', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`draws bars, a distribution, areas and lines, each in its colour (${colorScheme})`, async () => {
       const { page, complaints, close } = await openHtml(browser, peersPage(RESULTS), { width: 1200, colorScheme });
-      // CPU, one distribution, the cores of three peers, memory.
-      assert.equal(await page.locator('svg.plot').count(), 6);
+      // CPU, one distribution, its course, the stages, the cores of three peers, memory.
+      assert.equal(await page.locator('svg.plot').count(), 8);
       assert.equal(await page.locator('img').count(), 0);
       const colours = "[...document.querySelectorAll('.line')].map((line) => getComputedStyle(line).stroke)";
-      assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 3);
+      assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 6);
       const drawn = "[...document.querySelectorAll('path')].every((path) => path.getBBox().width > 0)";
       assert.equal(await page.evaluate(drawn), true);
       assert.deepEqual(complaints, []);
       await close();
     });
   }
+
+  it('shows a flat line beside a rising one, and heat maps beside a frontier', async () => {
+    for (const [html, plots] of [
+      [growthPage(GROWTH), 3],
+      [sweepPage(SWEEP), 2 + 3],
+    ] as const) {
+      const { page, complaints, close } = await openHtml(browser, html, { width: 1200, colorScheme: 'light' });
+      assert.equal(await page.locator('svg.plot').count(), plots);
+      assert.deepEqual(complaints, []);
+      await close();
+    }
+  });
 
   it('fits 400 pixels, and a plot is found by its title', async () => {
     const { page, close } = await openHtml(browser, peersPage(RESULTS), { width: 400, colorScheme: 'light' });
