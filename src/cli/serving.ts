@@ -91,6 +91,7 @@ async function startSecure(
     certFile: serving.tlsCertFile,
     keyFile: serving.tlsPrivateKeyFile,
     directory: serving.certDir,
+    named: serving.tlsSniCertKey,
     minVersion: TLS_VERSIONS[serving.tlsMinVersion] ?? 'TLSv1.2',
     ciphers: opensslCiphers(serving.tlsCipherSuites),
     clientCaFile: serving.clientCaFile,

@@ -57,6 +57,7 @@ test('without flags: the defaults of kube-controller-manager', () => {
       bindAddress: '',
       tlsCertFile: '',
       tlsPrivateKeyFile: '',
+      tlsSniCertKey: [],
       certDir: '',
       tlsMinVersion: '',
       tlsCipherSuites: [],
@@ -241,6 +242,8 @@ const bad: [string[], string[]][] = [
   [['--secure-port=65536'], ['--secure-port', "'65536'", 'from 0 to 65535']],
   [['--bind-address=localhost'], ['--bind-address', "'localhost'", 'an IP address']],
   [['--tls-cert-file=/a'], ['--tls-cert-file and --tls-private-key-file must be given together']],
+  [['--tls-sni-cert-key=/a'], ['--tls-sni-cert-key', "'/a'", 'CERT,KEY or CERT,KEY:NAME,NAME']],
+  [['--tls-sni-cert-key=/a,/b:'], ['--tls-sni-cert-key', "'/a,/b:'", 'CERT,KEY or CERT,KEY:NAME,NAME']],
   [['--tls-min-version=1.2'], ['--tls-min-version', "'1.2'", 'VersionTLS12']],
   [
     ['--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265'],
@@ -317,4 +320,12 @@ test('--help shows every flag with its default, in groups', () => {
 
 test('one core is kept for the main thread', () => {
   assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 2, 3, 4, 4]);
+});
+
+test('--tls-sni-cert-key is read as kube-controller-manager reads it, and may be repeated', () => {
+  const flags = ['--tls-sni-cert-key=a.crt,a.key', '--tls-sni-cert-key', 'b.crt, b.key: *.b.test,b.test'];
+  assert.deepEqual(parseRunFlags(flags, () => undefined).serving.tlsSniCertKey, [
+    { certFile: 'a.crt', keyFile: 'a.key', names: [] },
+    { certFile: 'b.crt', keyFile: 'b.key', names: ['*.b.test', 'b.test'] },
+  ]);
 });

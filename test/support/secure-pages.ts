@@ -22,6 +22,7 @@ export function serveSecurely(
     certFile: '',
     keyFile: '',
     directory: '',
+    named: [],
     minVersion: 'TLSv1.2',
     ciphers: '',
     clientCaFile: '',

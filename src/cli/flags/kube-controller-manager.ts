@@ -104,7 +104,6 @@ export const FOREIGN_FLAGS: readonly string[] = [
   'show-hidden-metrics-for-version',
   'terminated-pod-gc-threshold',
   'tls-curve-preferences',
-  'tls-sni-cert-key',
   'unhealthy-zone-threshold',
   'vmodule',
 ];

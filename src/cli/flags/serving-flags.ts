@@ -1,6 +1,7 @@
 /** Flags of the ports that are served on. Those of kube-controller-manager have its names, defaults and meanings. */
 import { isIP } from 'node:net';
 import { nearest } from '../../lib/nearest.ts';
+import type { NamedPair } from '../../node/serving/named-certificates.ts';
 import { CIPHER_SUITES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
 import { bool, choice, duration, integer, list, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
 import type { OptionsOf } from './flag-table.ts';
@@ -38,6 +39,24 @@ const paths: Kind<readonly string[]> = {
   },
 };
 
+/** `cert,key`, or `cert,key:name,name`. */
+const namedPairs: Kind<readonly NamedPair[]> = {
+  placeholder: '<cert,key[:names]>',
+  unit: '',
+  allowed: '',
+  joins: true,
+  parse(said) {
+    if (said === '') return [];
+    const colon = said.indexOf(':');
+    const trimmed = (part: string): string[] => part.split(',').map((one) => one.trim());
+    const files = trimmed(colon < 0 ? said : said.slice(0, colon));
+    const names = colon < 0 ? [] : trimmed(said.slice(colon + 1));
+    const [certFile = '', keyFile = ''] = files;
+    if (files.length === 2 && !files.includes('') && !names.includes('')) return [{ certFile, keyFile, names }];
+    throw new ValueError('Allowed: CERT,KEY or CERT,KEY:NAME,NAME, with a file of each and the hosts that it is for.');
+  },
+};
+
 export const SERVING = {
   'secure-port': {
     kind: integer(0, 65_535),
@@ -55,6 +74,11 @@ export const SERVING = {
     help: 'certificate to serve with, and what lies between it and its authority; read again when it changes',
   },
   'tls-private-key-file': { kind: text('<path>'), default: '', help: 'its private key; read again when it changes' },
+  'tls-sni-cert-key': {
+    kind: namedPairs,
+    default: '',
+    help: 'certificate and key for clients that ask for one of these names (SNI), without names for those in the certificate; may be repeated, the first one with a name counts; read again when they change',
+  },
   'cert-dir': {
     kind: text('<path>'),
     default: '',

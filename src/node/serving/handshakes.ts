@@ -2,12 +2,15 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Peer } from './gate.ts';
+import type { NamedIdentity } from './named-certificates.ts';
 
 /** What a TLS handshake goes by. */
 export interface TlsSettings {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
+  /** In place of these for who asks for a name of them; of several with a name the first. */
+  readonly named: readonly NamedIdentity[];
   /** PEM bundles that client certificates may lead to; any other certificate is let in, but verifies nothing. */
   readonly clientAuthorities: readonly string[];
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
@@ -44,6 +47,10 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
   /** It never listens, so another one can take its place at any time. */
   function create(wanted: TlsSettings): Server {
     const made = createServer(optionsOf(wanted));
+    // Of several contexts for a name Node takes the last one.
+    for (const { names, cert, key } of wanted.named.toReversed()) {
+      for (const name of names) made.addContext(name.toLowerCase(), optionsOf({ ...wanted, cert, key }));
+    }
     made.on('secureConnection', (secured) => {
       // A client could ask for one after the other, each as costly as a handshake.
       secured.disableRenegotiation();

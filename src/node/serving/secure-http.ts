@@ -14,6 +14,7 @@ import type { ClientAuthorities } from './client-authorities.ts';
 import { delegatedGate, type DelegatedGateConfig } from './delegated-gate.ts';
 import { createHandshakes, type Handshakes, type TlsSettings } from './handshakes.ts';
 import { startHttp, type HttpConfig, type HttpServer } from './http.ts';
+import { readNamed, type NamedIdentity, type NamedPair } from './named-certificates.ts';
 import { startReread, type Reread } from './reread.ts';
 import { certificateReader, type CertificateReader, type CertificateSource } from './serving-certificate.ts';
 
@@ -23,6 +24,8 @@ export interface SecureHttpConfig
     Omit<DelegatedGateConfig, 'authorities'>,
     Omit<CertificateSource, 'host'>,
     Pick<TlsSettings, 'minVersion' | 'ciphers'> {
+  /** `--tls-sni-cert-key`. */
+  readonly named: readonly NamedPair[];
   /** `--client-ca-file`; '' = what is published. */
   readonly clientCaFile: string;
   /** With a file '': what is published. */
@@ -42,6 +45,7 @@ const LOOK_UP_EVERY_MS = 30_000;
 
 interface Known {
   identity: TlsIdentity;
+  named: readonly NamedIdentity[];
   given: ClientAuthorities;
   published: Published;
 }
@@ -56,6 +60,7 @@ export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpSer
   const certificate = certificateReader(config);
   const known: Known = {
     identity: await certificate.read(),
+    named: await readNamed(config.named),
     given: await readGiven(config),
     published: { users: null, proxies: null },
   };
@@ -93,7 +98,7 @@ function learner(config: SecureHttpConfig, known: Known, handshakes: Handshakes)
 }
 
 function startRereads(config: SecureHttpConfig, certificate: CertificateReader, learn: Learn): Reread[] {
-  const { log, lookUp, clientCaFile, proxies, filesEveryMs = FILES_EVERY_MS } = config;
+  const { log, lookUp, named, clientCaFile, proxies, filesEveryMs = FILES_EVERY_MS } = config;
   const failing = (message: string, level: LogLine['level'] = 'error') => {
     return (err: string): void => log({ level, v: 0, message, fields: { err } });
   };
@@ -105,6 +110,15 @@ function startRereads(config: SecureHttpConfig, certificate: CertificateReader, 
       failed: failing('Cannot read the serving certificate again, going on with the last one'),
     }),
   ];
+  if (named.length > 0) {
+    const pairs = startReread({
+      everyMs: filesEveryMs,
+      read: () => readNamed(named),
+      take: (identities) => learn({ named: identities }, 'Certificates by name changed, new connections use them'),
+      failed: failing('Cannot read the certificates by name again, going on with the last ones'),
+    });
+    rereads.push(pairs);
+  }
   if (clientCaFile !== '' || proxies.clientCaFile !== '') {
     const files = startReread({
       everyMs: filesEveryMs,
@@ -145,7 +159,7 @@ async function readGiven({ clientCaFile, proxies }: SecureHttpConfig): Promise<C
 function settingsOf({ minVersion, ciphers }: SecureHttpConfig, known: Known): TlsSettings {
   const { users, proxies } = authoritiesOf(known);
   const clientAuthorities = [users, proxies].flatMap((authority) => (authority === null ? [] : [authority.pem]));
-  return { ...known.identity, clientAuthorities, minVersion, ciphers };
+  return { ...known.identity, named: known.named, clientAuthorities, minVersion, ciphers };
 }
 
 /** Clients refuse it, so whoever set it up should hear of it here. */

@@ -44,14 +44,14 @@ export function certificateReader({ certFile, keyFile, directory, host }: Certif
 }
 
 function fileReader(certFile: string, keyFile: string): CertificateReader {
-  return {
-    async read() {
-      const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
-      checkPair(cert, key, certFile, keyFile);
-      return { cert, key };
-    },
-    everyMs: FILES_EVERY_MS,
-  };
+  return { read: () => readPair(certFile, keyFile), everyMs: FILES_EVERY_MS };
+}
+
+/** @throws Error that names the file */
+export async function readPair(certFile: string, keyFile: string): Promise<TlsIdentity> {
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  checkPair(cert, key, certFile, keyFile);
+  return { cert, key };
 }
 
 function memoryReader(make: () => TlsIdentity): CertificateReader {

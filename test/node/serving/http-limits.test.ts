@@ -43,7 +43,7 @@ let isSecure = false;
 async function start(): Promise<void> {
   [renderings, rendered, slow, acceptErrors, sockets] = [[], 0, [], [], []];
   const identity = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
-  const settings = { ...identity, clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
+  const settings = { ...identity, named: [], clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
   const metrics = metricsPage(METRICS);
   http = await startHttp({
     host: '127.0.0.1',

@@ -53,8 +53,15 @@ async function serve(more: Partial<SecureHttpConfig> = {}): Promise<string> {
   return server.address;
 }
 
-function identityOf(name: string): TlsIdentity {
-  return selfSigned({ name, hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
+function identityOf(name: string, hosts: readonly string[] = ['127.0.0.1']): TlsIdentity {
+  return selfSigned({ name, hosts, nowMs: Date.now(), days: 1 });
+}
+
+function writePair(name: string, identity: TlsIdentity): { certFile: string; keyFile: string } {
+  const [certFile, keyFile] = [join(directory, `${name}.crt`), join(directory, `${name}.key`)];
+  writeFileSync(certFile, identity.cert);
+  writeFileSync(keyFile, identity.key);
+  return { certFile, keyFile };
 }
 
 /** As a Secret is mounted: both files change at once, by one link. */
@@ -67,8 +74,8 @@ function mount({ cert, key }: TlsIdentity): { certFile: string; keyFile: string 
   return { certFile: join(directory, 'now', 'tls.crt'), keyFile: join(directory, 'now', 'tls.key') };
 }
 
-async function nameServed(address: string): Promise<string> {
-  const socket = dial(address);
+async function nameServed(address: string, servername?: string): Promise<string> {
+  const socket = dial(address, servername === undefined ? {} : { servername });
   await once(socket, 'secureConnect');
   const { subject } = socket.getPeerX509Certificate()!;
   socket.destroy();
@@ -132,6 +139,46 @@ describe('the certificate', () => {
       new Set(log.map(({ message }) => message)),
       new Set(['Serving certificate changed, new connections use it']),
     );
+  });
+
+  it('is another one for who asks for a name, the first that has it', async () => {
+    const given = { ...writePair('given', identityOf('given')), names: ['*.example', 'Metrics.test'] };
+    const second = { ...writePair('second', identityOf('second')), names: ['metrics.test', 'second.test'] };
+    const own = { ...writePair('own', identityOf('own', ['own.test', '*.own.test', '127.0.0.1'])), names: [] };
+    const address = await serve({ ...mount(identityOf('default')), named: [given, second, own] });
+    const served = async (name: string): Promise<string> => (await nameServed(address, name)).slice('CN='.length);
+    for (const [name, subject] of Object.entries({
+      'one.example': 'given',
+      'two.one.example': 'default',
+      'metrics.test': 'given',
+      'second.test': 'second',
+      'own.test': 'own',
+      'sub.own.test': 'own',
+      'other.test': 'default',
+    })) {
+      assert.equal(await served(name), subject, name);
+    }
+    assert.equal(await nameServed(address), 'CN=default');
+    writePair('own', identityOf('replaced', ['own.test']));
+    await until(async () => (await served('own.test')) === 'replaced');
+  });
+
+  it('for a name takes the same certificates of clients', async () => {
+    const named = [{ ...writePair('named', identityOf('named')), names: ['named.test'] }];
+    const clientCaFile = join(directory, 'users.crt');
+    writeFileSync(clientCaFile, AUTHORITIES.users);
+    const address = await serve({ named, clientCaFile });
+    const tls = { ...CLIENTS.alice, servername: 'named.test' };
+    assert.equal((await ask(address, '/metrics', { tls })).status, 200);
+    assert.equal(
+      (await ask(address, '/metrics', { tls: { ...CLIENTS.stranger, servername: 'named.test' } })).status,
+      401,
+    );
+  });
+
+  it('that names no host needs names', async () => {
+    const named = [{ ...writePair('named', identityOf('named')), names: [] }];
+    await assert.rejects(serve({ named }), /named\.crt names no host: give names behind it, as CERT,KEY:NAME,NAME$/);
   });
 
   it('that is replaced leaves open connections as they are', async () => {
