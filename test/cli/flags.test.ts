@@ -322,7 +322,7 @@ test('one core is kept for the main thread', () => {
   assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 2, 3, 4, 4]);
 });
 
-test('--tls-sni-cert-key is read as kube-controller-manager reads it, and may be repeated', () => {
+test('--tls-sni-cert-key is read as upstream reads it, and may be repeated', () => {
   const flags = ['--tls-sni-cert-key=a.crt,a.key', '--tls-sni-cert-key', 'b.crt, b.key: *.b.test,b.test'];
   assert.deepEqual(parseRunFlags(flags, () => undefined).serving.tlsSniCertKey, [
     { certFile: 'a.crt', keyFile: 'a.key', names: [] },

@@ -14,6 +14,7 @@ import { text, type Asked, type Page } from '../../../src/node/serving/page.ts';
 const CONNECTIONS_MAX = 6;
 const MASS = 50;
 const OTHER_ADDRESS = '127.0.0.2';
+const PROBES = 3;
 const LIFE_MS_MAX = 10_000;
 const METRICS_KEPT_MS = 1000;
 
@@ -261,6 +262,18 @@ for (const secure of [false, true]) {
         await isAlive();
         other.socket.write('host: a\r\n\r\n');
         assert.equal(answersIn(await other.answer), 1);
+      });
+
+      it('that come without end leave the probes of another address alone', async () => {
+        let isOver = false;
+        const flood = (): void => {
+          if (!isOver) client().socket.once('close', flood);
+        };
+        for (let i = 0; i < MASS; i++) flood();
+        for (let i = 0; i < PROBES; i++) {
+          assert.equal(answersIn(await client(get('/livez'), OTHER_ADDRESS).answer), 1);
+        }
+        isOver = true;
       });
 
       it('give way to other addresses, each in its turn', async () => {
