@@ -114,9 +114,11 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
   };
 }
 
+/** What comes at one moment is taken together. */
 function arrive(own: Own, arrival: Arrival): void {
   own.arrived.push(arrival);
-  turn(own);
+  if (own.isBusy || own.arrived.length > 1) return;
+  at(own.world.agenda, own.world.agenda.nowMs, () => turn(own));
 }
 
 /** Does what waits for the main thread: a batch is planned before anything else is taken in, and what has come is taken together. */
