@@ -12,8 +12,8 @@ export interface CellResult {
   readonly plan: CellPlan;
   readonly runs: readonly CellRun[];
   readonly byOutput: readonly OutputResult[];
-  /** The runs differ by more than `REPEATABLE` in a figure: they have no say. */
-  readonly isRepeatable: boolean;
+  /** Why it has no say: the machine kept even the driver waiting, or the runs differ by more than `REPEATABLE`. '' = it has. */
+  readonly flaw: '' | 'disturbed' | 'not repeatable';
 }
 
 export interface OutputResult {
@@ -33,20 +33,37 @@ export type Figure = 'p50' | 'p99' | 'writes';
 export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
 
 const REPEATABLE = 0.3;
+/** A driver that sends a hundredth of its changes later than that shares a machine that has no time for it. */
+const LATE_MS_MAX = 50;
 const TAIL_ERROR_MAX = 0.25;
 /** What is saturated takes so many times longer than an idle controller, batch period aside. */
 const SATURATED = 3;
 /** Draws of what the API server takes. */
 const SEED = 1;
 
-/** @param idleMs see `predictNaively` */
+/** What was measured is the machine's other work. */
+export function isDisturbed({ latenessMs }: CellRun): boolean {
+  return latenessMs.p99 > LATE_MS_MAX;
+}
+
+/** Those that were not disturbed, if there are any. */
+export function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
+  const steady = runs.filter((run) => !isDisturbed(run));
+  return steady.length > 0 ? steady : runs;
+}
+
+/**
+ * @param all at least one run; those that were disturbed count only where there is no other
+ * @param idleMs see `predictNaively`
+ */
 export function resultOf(
   plan: CellPlan,
-  runs: readonly CellRun[],
+  all: readonly CellRun[],
   { controller }: World,
   calibration: Calibration,
   idleMs: number,
 ): CellResult {
+  const runs = steadyOf(all);
   const of = (run: CellRun): Predictions =>
     predict(storyOf(plan, run.seed, run), controller, plan.settings, calibration, SEED, run);
   const predictions = runs.map(of);
@@ -75,7 +92,7 @@ export function resultOf(
       return Math.max(...values) <= Math.min(...values) * (1 + REPEATABLE);
     }),
   );
-  return { plan, runs, byOutput, isRepeatable };
+  return { plan, runs, byOutput, flaw: runs.every(isDisturbed) ? 'disturbed' : isRepeatable ? '' : 'not repeatable' };
 }
 
 /** Fits what the queue model is told of the machine to the runs of the cells. */
@@ -135,7 +152,8 @@ const NAIVE_ERROR_MIN = 0.2;
 const NAIVE_CELLS_MIN = 8;
 
 export function marksOf(results: readonly CellResult[], world: World): Mark[] {
-  const counted = results.filter(({ isRepeatable }) => isRepeatable);
+  const counted = results.filter(({ flaw }) => flaw === '');
+  if (counted.length === 0) return [];
   const medianMax = MEDIAN_ERROR_MAX[world.server === 'embedded' ? 'embedded' : world.controller];
   const marks = (['p50', 'writes'] as const).map((figure): Mark => {
     const errors = counted.map(({ byOutput }) => Math.max(...byOutput.map(({ errors: of }) => of[figure])));

@@ -35,7 +35,7 @@ function worldLines({ world, calibration, idleMs, results, references }: WorldRe
   const times = [
     ...new Set(runs.map(({ warmUpMs, measuredMs }) => `${measuredMs / 1000} s after ${warmUpMs / 1000} s`)),
   ];
-  const unsteady = results.filter(({ isRepeatable }) => !isRepeatable);
+  const marks = marksOf(results, world);
   return [
     `## ${world.controller} on ${SERVERS[world.server]}`,
     '',
@@ -43,20 +43,10 @@ function worldLines({ world, calibration, idleMs, results, references }: WorldRe
     '',
     `Calibrated on four other settings of one workload: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
-    '| figure | mark | found | |',
-    '| --- | --- | --- | --- |',
-    ...marksOf(results, world).map(
-      ({ what, mark, found, isReached }: Mark) =>
-        `| ${what} | ${mark} | ${found} | ${isReached ? 'reached' : '**not reached**'} |`,
-    ),
+    ...(marks.length === 0 ? ['No cell has a say yet: all were disturbed.'] : markLines(marks)),
     '',
     ...driftLines(references),
-    ...(unsteady.length === 0
-      ? []
-      : [
-          `Not repeatable, and so without a say: ${unsteady.map(({ plan }) => `${plan.workload.name}, ${settingsText(plan.settings)}`).join('; ')}.`,
-          '',
-        ]),
+    ...flawLines(results),
     '| workload | settings | output | p50 ms | | p99 ms | | writes | | |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...results.flatMap(cellLines),
@@ -66,14 +56,30 @@ function worldLines({ world, calibration, idleMs, results, references }: WorldRe
   ];
 }
 
-function cellLines({ plan, byOutput, isRepeatable }: CellResult): string[] {
+function markLines(marks: readonly Mark[]): string[] {
+  const rows = marks.map(
+    ({ what, mark, found, isReached }) =>
+      `| ${what} | ${mark} | ${found} | ${isReached ? 'reached' : '**not reached**'} |`,
+  );
+  return ['| figure | mark | found | |', '| --- | --- | --- | --- |', ...rows];
+}
+
+function flawLines(results: readonly CellResult[]): string[] {
+  const count = (flaw: CellResult['flaw']): number => results.filter((result) => result.flaw === flaw).length;
+  return [
+    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('not repeatable')} are not repeatable: two runs differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
+    '',
+  ];
+}
+
+function cellLines({ plan, byOutput, flaw }: CellResult): string[] {
   return byOutput.map(({ output, measured, predicted, errors, isTailRight }) => {
     const cells = FIGURES.flatMap((figure) => {
       const isOff = figure === 'p99' ? !isTailRight : errors[figure] > 0.25;
       const text = predicted[figure].toFixed(figure === 'writes' ? 0 : 1);
       return [measured[figure].toFixed(figure === 'writes' ? 0 : 1), isOff ? `**${text}**` : text];
     });
-    return `| ${plan.workload.name} | ${settingsText(plan.settings)} | ${output} | ${cells.join(' | ')} | ${isRepeatable ? '' : 'not repeatable'} |`;
+    return `| ${plan.workload.name} | ${settingsText(plan.settings)} | ${output} | ${cells.join(' | ')} | ${flaw} |`;
   });
 }
 

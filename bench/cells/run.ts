@@ -9,7 +9,7 @@ import { programOf } from '../peers/peers.ts';
 import { median } from '../support/statistics.ts';
 import { runCell, WRITE_DELAY_MS } from './cell.ts';
 import { addRun, type CellRun, isSameWorld, readData, type World } from './data.ts';
-import { calibrate, resultOf } from './marks.ts';
+import { calibrate, isDisturbed, resultOf, steadyOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
 
@@ -116,10 +116,11 @@ async function runHeldOut(options: Options): Promise<void> {
   writePage();
 }
 
-/** Does nothing when there is such a run, or no time for it. */
+/** Does nothing when there is such a run that was not disturbed, or no time for it. */
 async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
   const { world, times, seed, untilMs } = options;
-  if (runsOf(world).some((run) => run.cell === cell.name && run.repeat === repeat)) return;
+  const isThere = (run: CellRun): boolean => run.cell === cell.name && run.repeat === repeat && !isDisturbed(run);
+  if (runsOf(world).some(isThere)) return;
   if (performance.now() + times.warmUpMs + times.measuredMs + AROUND_MS > untilMs) return;
   const program = programOf('full');
   const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
@@ -145,7 +146,8 @@ function resultsOf(world: World): WorldResults {
   const runs = runsOf(world);
   // The first cell of calibration has all it needs.
   const [idle] = calibrationCells();
-  const idleMs = median(runs.filter(({ cell }) => cell === idle!.name).map(({ measured }) => measured.slices.p50));
+  const idleRuns = steadyOf(runs.filter(({ cell }) => cell === idle!.name));
+  const idleMs = median(idleRuns.map(({ measured }) => measured.slices.p50));
   const results = heldOutCells()
     .map((plan) => ({ plan, own: runs.filter(({ cell }) => cell === plan.name) }))
     .filter(({ own }) => own.length > 0)

@@ -59,9 +59,20 @@ test('a model that is right reaches every mark, one that is half off does not', 
 
 test('a cell whose runs differ by more than 30 % is not repeatable', () => {
   const [plan] = heldOutCells();
-  const of = (factor: number): boolean =>
-    resultOf(plan!, [runOf(plan!, TRUTH), runOf(plan!, TRUTH, 0, factor)], WORLD, TRUTH, 21).isRepeatable;
-  assert.deepEqual([of(1.2), of(1.4)], [true, false]);
+  const of = (factor: number): string =>
+    resultOf(plan!, [runOf(plan!, TRUTH), runOf(plan!, TRUTH, 0, factor)], WORLD, TRUTH, 21).flaw;
+  assert.deepEqual([of(1.2), of(1.4)], ['', 'not repeatable']);
+});
+
+test('a run whose driver was kept waiting has no say beside one that was not', () => {
+  const [plan] = heldOutCells();
+  const late = { ...runOf(plan!, TRUTH, 0, 3), latenessMs: { p50: 1, p99: 200 } };
+  const of = (...runs: CellRun[]): readonly [string, number] => {
+    const { flaw, byOutput } = resultOf(plan!, runs, WORLD, TRUTH, 21);
+    return [flaw, byOutput[0]!.errors.p50];
+  };
+  assert.equal(of(late)[0], 'disturbed');
+  assert.deepEqual(of(late, runOf(plan!, TRUTH)), ['', 0]);
 });
 
 test('calibration finds numbers that predict the runs', () => {
