@@ -19,6 +19,13 @@ const STOP_MS_MAX = 10_000;
 type Preload = string;
 const NOTHING: Preload = '';
 const THROWS_AT_SIGUSR2: Preload = "process.on('SIGUSR2', () => { throw new Error('thrown on purpose') })";
+/** Nothing that listens ever closes. The 15 s for which a stop waits are a third of a second. */
+const NEVER_CLOSES: Preload = `
+  import { Server } from 'node:net';
+  Server.prototype.close = function () { return this; };
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (run, ms, ...args) => setTimeout(run, ms === 15_000 ? 300 : ms, ...args);
+`;
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-outputs-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -154,6 +161,12 @@ describe('a controller', () => {
     child.stdout!.destroy();
     child.stderr!.destroy();
     assert.ok((await metric('endpointd_build_info\\{.*\\}')) === 1);
+    assert.equal(await end('SIGTERM'), 0);
+  });
+
+  it('stops after 15 s though its ports never close, and nobody reads its log', async () => {
+    const { write } = fullFifo();
+    const { end } = await start(write, NEVER_CLOSES);
     assert.equal(await end('SIGTERM'), 0);
   });
 

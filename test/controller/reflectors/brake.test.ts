@@ -60,6 +60,18 @@ it('more of them go only after second lists of pods and Services have said the s
   assert.match(lines[1]!, /^Second lists say the same/);
 });
 
+it('a hundred of them go at once even if they are most, one more does not', () => {
+  const { brake, pods, begin, end } = world();
+  for (const [lost, what] of [
+    [100, 'remove'],
+    [101, 'list-again'],
+  ] as const) {
+    begin(pods);
+    brake.readyBefore = 120;
+    assert.equal(end(pods, lost), what, `${lost} of 120`);
+  }
+});
+
 it('they stay where second lists have them again', () => {
   const { brake, pods, services, begin, end, lines } = world();
   begin(services);
