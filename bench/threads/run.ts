@@ -1,5 +1,5 @@
 /**
- * The planners alone: full snapshots of services of 250 pods, encoded beforehand, 64 of them under way at a time, inline and
+ * The planners alone: full snapshots of small and large services, encoded beforehand, 64 of them under way at a time, inline and
  * on threads. What a batch costs the main thread decides how far threads can help: the limit by Amdahl's law. Linux only.
  */
 import { performance } from 'node:perf_hooks';
@@ -14,11 +14,11 @@ import { threadSecondsOf } from '../support/process-usage.ts';
 import { clusterRecords } from '../support/records.ts';
 import { table } from '../support/table.ts';
 
-const PODS = 250;
+/** Of a service. */
+const PODS = [5, 25, 250] as const;
 const SERVICES: Readonly<Record<Size, number>> = { tiny: 4, full: 200 };
 const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
-const THREADS = [1, 2] as const;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
 /** As the kernel names them, which keeps 15 characters. */
@@ -50,36 +50,38 @@ interface Costs {
 }
 
 export async function runThreadsBench(size: Size): Promise<void> {
-  const batches = snapshots(SERVICES[size]);
-  const encodeUs = encodingUs(batches);
-  const inline = measureInline(batches.map(encodeBatch), ROUNDS[size]);
-  const rows = [rowOf('inline', inline)];
-  const costs: Costs[] = [];
-  for (const count of THREADS) {
-    const each = await measureThreads(batches, count, ROUNDS[size]);
-    costs.push(each);
-    rows.push(rowOf(`${count} thread${count > 1 ? 's' : ''}`, each));
+  for (const pods of PODS) {
+    const batches = snapshots(SERVICES[size], pods);
+    const encodeUs = encodingUs(batches);
+    const inline = measureInline(batches.map(encodeBatch), ROUNDS[size]);
+    const [one, two] = [await measureThreads(batches, 1, ROUNDS[size]), await measureThreads(batches, 2, ROUNDS[size])];
+    const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(1);
+    console.log(`\nsnapshots of ${pods} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
+    const rows = [rowOf('inline', inline), rowOf('1 thread', one), rowOf('2 threads', two)];
+    console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
+    console.log(`from 1 to 2 threads: ${(one.wallUs / two.wallUs).toFixed(2)} times as fast`);
+    console.log(`to encode a snapshot costs the main thread ${encodeUs.toFixed(0)} us more`);
+    printLimits(inline, one, encodeUs);
   }
-  const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(0);
-  console.log(`\nsnapshots of ${PODS} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
-  console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
-  const [one, two] = costs as [Costs, Costs];
-  console.log(`from 1 to 2 threads: ${(one.wallUs / two.wallUs).toFixed(2)} times as fast`);
-  console.log(`to encode a snapshot costs the main thread ${encodeUs.toFixed(0)} us more`);
-  const limits = CORES.map((cores) => {
-    const threads = cores - 1;
-    const limit = (main: number): string => (inline.mainUs / Math.max(main, one.plannersUs / threads)).toFixed(1);
-    return [String(cores), String(threads), limit(one.mainUs), limit(one.mainUs + encodeUs)];
+}
+
+/** By Amdahl's law: what the main thread does for a batch, or what is left for each of the planners. */
+function printLimits(inline: Costs, one: Costs, encodeUs: number): void {
+  const rows = CORES.map((cores) => {
+    const eachUs = one.plannersUs / (cores - 1);
+    const ready = inline.mainUs / Math.max(one.mainUs, eachUs);
+    const encoded = (inline.mainUs + encodeUs) / Math.max(one.mainUs + encodeUs, eachUs);
+    return [String(cores), String(cores - 1), ready.toFixed(1), encoded.toFixed(1)];
   });
-  console.log(`\nthe limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], limits)}`);
+  console.log(`the limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], rows)}`);
 }
 
 function rowOf(title: string, { wallUs, mainUs, plannersUs, writes }: Costs): string[] {
   return [title, wallUs.toFixed(0), mainUs.toFixed(0), plannersUs.toFixed(0), String(writes)];
 }
 
-function snapshots(services: number): Batch[] {
-  const sizes = [{ pods: PODS, weight: 1 }];
+function snapshots(services: number, pods: number): Batch[] {
+  const sizes = [{ pods, weight: 1 }];
   const records = clusterRecords('spread', { namespaces: 1, servicesPerNamespace: services, sizes });
   return records.services.map((spec, i) => ({
     wallMs: 0,
@@ -90,7 +92,7 @@ function snapshots(services: number): Batch[] {
         ...NOTHING,
         service: `${spec.namespace}/${spec.name}`,
         spec,
-        upserts: records.pods.slice(i * PODS, (i + 1) * PODS).map((pod) => ({ pod, zone: 'zone-a' })),
+        upserts: records.pods.slice(i * pods, (i + 1) * pods).map((pod) => ({ pod, zone: 'zone-a' })),
       },
     ],
   }));

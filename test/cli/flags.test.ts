@@ -319,7 +319,7 @@ test('--help shows every flag with its default, in groups', () => {
 });
 
 test('one core is kept for the main thread', () => {
-  assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 2, 3, 4, 4]);
+  assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 1, 1, 1, 1]);
 });
 
 test('--tls-sni-cert-key is read as upstream reads it, and may be repeated', () => {
