@@ -1,6 +1,6 @@
 /**
- * How much of the cluster's allocatable CPU each zone has (docs/spec/endpointslice.md "CPU shares"). Topology hints are
- * allotted by it.
+ * The share of each zone in the cluster's allocatable CPU (docs/spec/endpointslice.md "CPU shares"). Topology hints are
+ * given by it.
  */
 
 export interface CpuShares {

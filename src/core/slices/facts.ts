@@ -1,4 +1,7 @@
-/** What a plan of a service's slices says beside its writes: for gauges, histograms, events, and for node changes. */
+/**
+ * What a plan of a service's slices says beside its writes. Gauges, histograms, Event objects and changes of nodes need
+ * it.
+ */
 import type { IpFamily } from '../../kube/types.ts';
 
 export interface SlicesFacts {

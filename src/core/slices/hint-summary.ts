@@ -1,22 +1,25 @@
 import type { Endpoint } from '../../kube/types.ts';
 import type { ZoneCount } from './facts.ts';
 
-/** What the hints of a slice are judged by, so that a slice that stays as it is need not be walked again. */
+/** A summary of the hints of a slice. A slice that stays as it is can be judged by it and need not be read again. */
 export interface HintSummary {
   /** How many endpoints have the condition ready. All other fields but `anyHints` speak of these alone. */
   readonly ready: number;
-  /** Some endpoint, ready or not, has hints, even empty ones. */
+  /** Whether any endpoint, ready or not, has hints, even empty ones. */
   readonly anyHints: boolean;
   readonly everyReadyHasZoneHint: boolean;
-  /** Some have hints for nodes. */
+  /** Whether any endpoint has hints for nodes. */
   readonly nodeHints: boolean;
-  /** How many hints name a zone, ascending by zone. */
+  /** How many hints name each zone, ascending by zone. */
   readonly hintZones: readonly ZoneCount[];
   /** Zones named in hints of endpoints of other zones, ascending. */
   readonly foreignZones: readonly string[];
-  /** Each has just its own zone as hint, if it has one, and else none. */
+  /** Whether each endpoint has only its own zone as a hint, or no hint if it has no zone. */
   readonly ownZoneHints: boolean;
-  /** Each has its own zone and its own node as its only hints, as far as it has them. */
+  /**
+   * Whether each endpoint has its own zone and its own node as its only hints. One without a zone or a node lacks that
+   * hint.
+   */
   readonly ownNodeHints: boolean;
 }
 
@@ -65,7 +68,7 @@ export function hasHints(endpoint: Endpoint): boolean {
   return endpoint.hints !== undefined && endpoint.hints !== null;
 }
 
-/** Only `name`, or nothing where there is no name. */
+/** Whether `name` is the only hint. Without a name: whether there is no hint. */
 export function isJust(hints: readonly { readonly name: string }[] | undefined, name: string | undefined): boolean {
   const count = hints?.length ?? 0;
   if ((name ?? '') === '') return count === 0;

@@ -1,6 +1,6 @@
 /**
- * Endpoints that have no slice of their port group yet, by where they are now: in a slice that they leave, or nowhere.
- * So a slice that is rewritten can take its own endpoints first, and no endpoint moves without need.
+ * Endpoints that have no slice of their port group yet, by the slice that they leave, if there is one. So a slice that
+ * is rewritten can take its own endpoints first, and no endpoint moves without need.
  */
 import { type FamilySlices, placesOf, type SliceEntry } from './family-slices.ts';
 
@@ -9,8 +9,8 @@ export interface Leftovers {
   /** Names of pods that no slice lists, ascending. */
   unplaced: string[];
   /**
-   * Names of the others by slice, in the order of the slice. First come the slices that otherwise stay as they are,
-   * then those that may be recycled, the ones with many endpoints last: these can best keep theirs.
+   * Names of the others by slice, in the order of the slice. Slices that otherwise stay as they are come first. Then
+   * come those that may be recycled, with the fullest last, because those can best keep their endpoints.
    */
   readonly placed: Map<SliceEntry, string[]>;
 }
@@ -41,7 +41,7 @@ export function arrangeLeftovers(
   return { size: pods.length, unplaced: unplaced.sort(), placed };
 }
 
-/** Takes at most `limit` of those that `entry` lists now. */
+/** Takes at most `limit` endpoints, of those that `entry` lists now. */
 export function takeOwn(leftovers: Leftovers, entry: SliceEntry, limit: number): string[] {
   const own = leftovers.placed.get(entry);
   if (own === undefined) return [];
@@ -50,7 +50,7 @@ export function takeOwn(leftovers: Leftovers, entry: SliceEntry, limit: number):
   return taken;
 }
 
-/** Takes at most `limit`, those that are nowhere first. */
+/** Takes at most `limit` endpoints. Those that no slice lists come first. */
 export function takeAny(leftovers: Leftovers, limit: number): string[] {
   const taken = leftovers.unplaced.splice(0, limit);
   for (const list of leftovers.placed.values()) {

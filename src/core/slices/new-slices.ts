@@ -1,14 +1,14 @@
 /**
- * New slices for what is left over, and which slices that would be deleted become such instead
- * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). A recycled slice keeps as many of its
- * own endpoints as it can: when the ports of a service change, its endpoints stay where they are.
+ * New slices for the endpoints that are left over. A slice that would be deleted can be recycled as a new one
+ * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). It keeps as many of its own endpoints as
+ * it can: when the ports of a service change, its endpoints stay where they are.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
 import { endpointsOf } from './pack-group.ts';
 import { newDraft, type SliceDraft } from './slice-draft.ts';
 
-/** What a group has for new slices. */
+/** The endpoints of a group that need new slices. */
 export interface GroupLeftovers {
   readonly group: PortGroup;
   readonly leftovers: Leftovers;
@@ -16,7 +16,7 @@ export interface GroupLeftovers {
 
 /**
  * Uses up the leftovers of all groups.
- * @param recyclable slices of the service that are to be deleted; those that are recycled are taken out
+ * @param recyclable slices of the service that are to be deleted. Those that are recycled are taken out
  */
 export function draftNewSlices(
   family: FamilySlices,
@@ -35,14 +35,14 @@ export function draftNewSlices(
   return openings.flatMap((opening) => fillNewSlices(opening, max));
 }
 
-/** A group's need of new slices. */
+/** How many new slices a group needs, and its endpoints for them. */
 interface Opening extends GroupLeftovers {
   readonly slices: number;
-  /** The slices that are recycled for it, those that bring the most endpoints along first. */
+  /** The slices that are recycled for it. Those that bring the most endpoints along come first. */
   readonly hosts: SliceEntry[];
 }
 
-/** Each slice goes to the group that takes most of its endpoints, as long as that group needs slices. */
+/** Gives each slice to the group that takes most of its endpoints, as long as that group needs slices. */
 function pairWithOwn(openings: readonly Opening[], recyclable: Set<SliceEntry>): void {
   const pairs = openings.flatMap((opening) =>
     [...opening.leftovers.placed]
@@ -69,8 +69,8 @@ function pairAny(openings: readonly Opening[], recyclable: Set<SliceEntry>): voi
 }
 
 /**
- * All new slices are full but the last. That one goes to the slice that brings the fewest endpoints along, so it alone
- * may have to give some away.
+ * All new slices but the last are full. The last one is the slice that brings the fewest endpoints along, so only that
+ * slice may have to give some away.
  */
 function fillNewSlices({ group, leftovers, slices, hosts }: Opening, max: number): SliceDraft[] {
   const lastSize = leftovers.size - (slices - 1) * max;

@@ -9,9 +9,9 @@ import { sliceLabelsAreRight } from './slice-labels.ts';
 import { isPlaceholder } from './slice-object.ts';
 import { NO_SLICE_PORTS } from './slice-ports.ts';
 
-/** What is done with the slices of one family, hints aside. */
+/** The plan for the slices of one family, without hints. */
 export interface PackedFamily {
-  /** New slices, some of them on slices that are recycled. */
+  /** New slices. Some of them are recycled ones. */
   readonly created: readonly SliceDraft[];
   readonly updated: SliceDraft[];
   readonly deletes: readonly SliceEntry[];
@@ -20,7 +20,8 @@ export interface PackedFamily {
 }
 
 /**
- * Takes the marks off what is right, and looks at marks only (docs/spec/endpointslice.md "Packing", "The placeholder").
+ * Packs a family. Only slices and pods with a mark are looked at, and those that are right lose it
+ * (docs/spec/endpointslice.md "Packing", "The placeholder").
  */
 export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>

@@ -1,6 +1,6 @@
 /**
- * One port group (docs/spec/endpointslice.md "One port group"). Slices keep what belongs to them. Slices that are
- * written anyway take what is left over, and at most one other slice does. Fewest writes come before fewest slices.
+ * Packs one port group (docs/spec/endpointslice.md "One port group"). Slices keep what belongs to them. The rest goes
+ * into slices that are written anyway, and into at most one other slice. Few writes matter more than few slices.
  */
 import type { Endpoint } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -33,7 +33,7 @@ export function refreshGroup(
   const updates: SliceDraft[] = [];
   const emptied: SliceEntry[] = [];
   let removed = 0;
-  /** Dirty pods, and pods in several places, that have their slice. */
+  /** Pods with a mark, and pods in several slices, that have found their slice. */
   const kept = new Set<string>();
   for (const entry of [...group.dirtyEntries].sort(compareEntries)) {
     const refreshed = refresh(family, group, entry, kept);
@@ -56,7 +56,7 @@ export function refreshGroup(
 /**
  * Puts pods without a slice into existing slices (docs/spec/endpointslice.md "One port group").
  * @param recyclable slices of all groups that will be deleted or recycled
- * @returns what is left for new slices
+ * @returns the pods that need new slices
  */
 export function fillGroup(
   family: FamilySlices,
@@ -90,7 +90,7 @@ interface Refreshed {
   readonly removed: number;
 }
 
-/** What remains of a slice, in its order and up to date (docs/spec/endpointslice.md "One port group"). */
+/** The endpoints that stay in a slice, in their order and up to date (docs/spec/endpointslice.md "One port group"). */
 function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept: Set<string>): Refreshed {
   const endpoints: Endpoint[] = [];
   let changed = false;
@@ -103,10 +103,10 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       continue;
     }
     const alone = family.places.get(pod) === entry;
-    // An earlier plan gave the pod to a settled slice, and the write that takes it from here failed.
+    // An earlier plan gave the pod to a slice that is settled by now, and the write that takes it from this one failed.
     const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
     if (elsewhere || !sameEndpoint(endpoint, wanted)) {
-      // The pod may be nowhere else.
+      // The pod may be in no other slice.
       group.dirtyPods.add(pod);
       removed++;
       continue;
@@ -123,9 +123,7 @@ function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): 
   return placesOf(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
 }
 
-/**
- * Slices that are written anyway, the fullest first, take what they can (docs/spec/endpointslice.md "One port group").
- */
+/** Fills slices that are written anyway, the fullest first (docs/spec/endpointslice.md "One port group"). */
 function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceDraft[], leftovers: Leftovers): void {
   for (const draft of updates.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
     const room = family.maxEndpointsPerSlice - draft.endpoints.length;
@@ -138,8 +136,8 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
 }
 
 /**
- * What does not fill a new slice goes into one that is otherwise left alone, if all of it fits there: the fullest such
- * slice, the first by name of equally full ones (docs/spec/endpointslice.md "One port group").
+ * The slice that takes all endpoints which do not fill a new slice: the fullest one with room that is otherwise left
+ * alone. Of equally full ones it is the first by name (docs/spec/endpointslice.md "One port group").
  */
 function roomySlice(
   family: FamilySlices,

@@ -11,8 +11,8 @@ import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
 const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
 
 /**
- * Gives drafts, and slices that were right but for their hints, the hints that the service asks for. If none are wanted
- * and none are there, no slice is looked at; else each is judged by its summary.
+ * Gives the hints that the service asks for to drafts, and to slices that are right except for their hints. If no hints
+ * are wanted and none exist, no slice is looked at. Else each is judged by its summary.
  */
 export function planHints(
   spec: ServiceRecord,

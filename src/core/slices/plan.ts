@@ -1,6 +1,6 @@
 /**
- * What to write so that the server holds the right slices for a service (docs/spec/endpointslice.md "Which pods count",
- * "Writing", "New slices").
+ * Which writes a service needs so that the server holds the right slices (docs/spec/endpointslice.md "Which pods
+ * count", "Writing", "New slices").
  */
 import { assert } from '../../lib/assert.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
@@ -23,22 +23,22 @@ import { type SliceChange, sliceWrites } from './write-phases.ts';
 export interface SlicesPlanInput {
   /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
   readonly triggerTime: number;
-  /** What hints are allotted by; null = it is not known. */
+  /** The CPU shares for hints; null = they are not known. */
   readonly shares: CpuShares | null;
   /** Draws 5 characters of the API server's alphabet for names. */
   readonly suffix: () => string;
 }
 
 export interface SlicesPlan {
-  /** By phase. */
+  /** In the order of their phases. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
-  /** Those that arose since the last plan. */
+  /** Problems that have come up since the last plan. */
   readonly problems: readonly Problem[];
 }
 
 /**
- * Plans on what is known now, and changes nothing of it. `ackSlice` makes what was planned true; what is not written is
+ * Plans from what is known now. A plan changes none of it: `ackSlice` takes over what was written, and the rest is
  * planned again.
  */
 export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan {
@@ -73,7 +73,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
   };
 }
 
-/** Takes what became of a write. The caller calls it once for each write of a plan, before the next plan. */
+/** Takes the outcome of a write. The caller calls it once for each write of a plan, before the next plan. */
 export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): void {
   if (ack.result !== 'applied') return;
   const stored = s.stored.get(write.name)?.stored.object.metadata;
@@ -86,7 +86,7 @@ export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): vo
 
 interface FamilyPlan {
   readonly writes: readonly SliceWrite[];
-  /** There are slices to merge, or will be: a new slice may come to stand beside an empty one. */
+  /** Whether there are slices to merge, or may be: a new slice may stand beside an empty one. */
   readonly fragmented: boolean;
   readonly facts: FamilyFacts;
 }

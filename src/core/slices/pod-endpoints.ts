@@ -5,10 +5,10 @@ import { podFields, podIpAt } from '../pod-fields.ts';
 import type { Problem } from '../problem.ts';
 
 export interface PodEndpoints {
-  /** Null = the pod has no address of that family. */
+  /** null = the pod has no address of that family. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
-  /** What was left out because the API server would have rejected the whole slice for it (D13). */
+  /** The value that was left out, because the API server would refuse the whole slice for it (D13). */
   readonly problem: Problem | null;
 }
 
@@ -57,14 +57,16 @@ function withAddress(addresses: string[] | null, address: string): string[] {
   return addresses;
 }
 
-/** Shared, so that comparing two endpoints seldom looks into them. */
+/** Shared objects, so that a comparison of two endpoints seldom looks into them. */
 const CONDITIONS: readonly EndpointConditions[] = Array.from({ length: 8 }, (_, bits) => ({
   ready: (bits & 1) !== 0,
   serving: (bits & 2) !== 0,
   terminating: (bits & 4) !== 0,
 }));
 
-/** Published unready pods are ready, also while they terminate. The other two conditions stay truthful (D29). */
+/**
+ * An unready pod that is published is ready, even while it terminates. The other two conditions stay truthful (D29).
+ */
 function conditionsOf(pod: PodRecord, publishNotReady: boolean): EndpointConditions {
   const ready = publishNotReady || (pod.ready && !pod.deleting);
   return CONDITIONS[(ready ? 1 : 0) | (pod.ready ? 2 : 0) | (pod.deleting ? 4 : 0)]!;

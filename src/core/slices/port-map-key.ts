@@ -11,7 +11,7 @@ export function portMapKey(ports: readonly SlicePort[] | null | undefined): stri
   return ports.map(portText).sort().join('\n');
 }
 
-/** A new list in the order in which slices hold them: by name, protocol and port. */
+/** A new list in the order of ports in slices: by name, protocol and port. */
 export function slicePortsInOrder(ports: readonly SlicePort[]): readonly SlicePort[] {
   return ports.toSorted(comparePorts);
 }

@@ -1,6 +1,6 @@
 /**
- * All that is known of one service for its slices: the service, its pods, and what the server holds. It is kept up to
- * date change by change. `planSlices` (`slices/plan.ts`) says what to write.
+ * What is known of one service for its slices: the service, its pods, and the slices that the server holds. It is
+ * updated with each change. `planSlices` (`slices/plan.ts`) says what to write.
  */
 import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
@@ -40,20 +40,20 @@ export interface SlicesConfig {
 
 export interface ServiceSlices {
   readonly config: SlicesConfig;
-  /** What follows from the Service; null = nothing is known of it yet. */
+  /** What follows from the Service; null = no Service was told yet. */
   service: SlicesSpec | null;
   readonly pods: Map<string, PodPlace>;
-  /** By name: every slice that was observed or written. */
+  /** Every slice that was observed or written, by name. */
   readonly stored: Map<string, SliceEntry>;
-  /** The wanted families, IPv4 first. They hold nothing that could not be made anew from pods and stored slices. */
+  /** The wanted families, IPv4 first. They could be made anew from the pods and the stored slices. */
   families: readonly FamilySlices[];
   /** Slices of families that are not wanted. */
   readonly unwanted: Set<SliceEntry>;
   /** Pods that are left out because their node is not known. */
   waitingForNode: number;
-  /** Problems of the service itself that have not been taken yet, oldest first. */
+  /** Problems of the service itself that have not been taken yet, the oldest first. */
   problems: Problem[];
-  /** Pods whose problem has not been taken yet, oldest first; null = none. */
+  /** Pods with a problem that has not been taken yet, the oldest first; null = none. */
   untold: Set<string> | null;
 }
 
@@ -61,22 +61,22 @@ export interface SlicesSpec {
   readonly spec: ServiceRecord;
   readonly families: readonly IpFamily[];
   readonly publishNotReady: boolean;
-  /** Of the service; null = fine. */
+  /** The problem of the Service; null = none. */
   readonly problem: Problem | null;
-  /** Labels of its slices. */
+  /** The labels of its slices. */
   readonly labels: Record<string, string>;
-  /** Ports of all its pods; null when they must be found pod by pod. */
+  /** The ports of all its pods; null = they must be found for each pod. */
   readonly ports: SlicePorts | null;
 }
 
 interface PodPlace {
   readonly member: Member;
-  /** Or why the pod does not count; null = nothing is known of the service. */
+  /** The pod's ports, or why it does not count; null = no Service was told yet. */
   readonly ports: SlicePorts | Absence | null;
   /** The pod's last endpoints. They are reused while they are right, so that unchanged endpoints stay identical. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
-  /** It has no endpoints until its node is known. */
+  /** Whether it waits for its node to be known. It has no endpoints until then. */
   readonly waiting: boolean;
   readonly problem: Problem | null;
 }
@@ -98,7 +98,7 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
   };
 }
 
-/** Takes the service, new or changed. Its pods are looked at again only if a field changed that concerns them. */
+/** Takes the service, new or changed. Its pods are looked at again only if a field has changed that matters to them. */
 export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
   const before = s.service;
   if (before?.spec === spec) return;
@@ -118,7 +118,7 @@ export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
 }
 
 /**
- * Takes a pod that is new or changed, or null = gone.
+ * Takes a pod that is new or changed; null = it is gone.
  * @returns the pod as it was known before
  */
 export function applySlicesPod(s: ServiceSlices, name: string, member: Member | null): PodRecord | null {
@@ -136,14 +136,14 @@ export function applySlicesPod(s: ServiceSlices, name: string, member: Member | 
   return before?.member.pod ?? null;
 }
 
-/** How the service has one of its pods in the slices of one family. */
+/** What one pod of the service has in the slices of one family. */
 export interface SlicePodState {
   readonly pod: PodRecord;
-  /** Why it is left out; null = it is `endpoint`. */
+  /** Why it is left out; null = `endpoint` is in. */
   readonly absence: Absence | 'unknown-node' | null;
   readonly endpoint: Endpoint | null;
   readonly ports: SlicePorts | null;
-  /** What is wrong with the pod, be it left out or only lacking a field. */
+  /** What is wrong with the pod, whether it is left out or only lacks a field. */
   readonly problem: Problem | null;
 }
 
@@ -204,8 +204,8 @@ export function forgetStoredSlices(s: ServiceSlices): void {
 }
 
 /**
- * Problems that arose since the last call and still last. What passes before slices are planned, such as pods that come
- * before the nodes are listed, is no problem.
+ * Problems that have come up since the last call and still last. A problem that passes before slices are planned is not
+ * among them, such as pods that come before the nodes are listed.
  */
 export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
   if (s.problems.length === 0 && s.untold === null) return NO_PROBLEMS;
@@ -221,7 +221,7 @@ function notePodProblem(s: ServiceSlices, name: string, before: Problem | null, 
   (s.untold ??= new Set()).add(name);
 }
 
-/** Whether pods and slices have the same places by both. */
+/** Whether both give pods and slices the same places. */
 function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
   return (
     a.publishNotReady === b.publishNotReady &&
@@ -277,7 +277,7 @@ function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, 
   };
 }
 
-/** The same object for all pods of a group. */
+/** One object for all pods of a group. */
 function sharedPorts(s: ServiceSlices, ports: SlicePorts): SlicePorts {
   const group = s.families[0]?.groups.get(ports.key);
   return group !== undefined && group.pods > 0 ? group.ports : ports;
