@@ -146,7 +146,7 @@ describe('advice from two looks at the metrics', () => {
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
   });
 
-  it('is right, or says that it cannot tell, on drawn scenarios of each kind', () => {
+  it('is right on random scenarios of each kind, or says that it cannot tell', () => {
     const grades = Array.from({ length: 10 }, (_, i) => grade(3001 + i));
     const seen = grades.filter(({ right }) => !right).map(({ scenario: { seed, kind } }) => `${seed} ${kind}`);
     assert.deepEqual(grades.filter(({ wrong }) => wrong).length, 0);

@@ -37,7 +37,7 @@ suite('nodes', () => {
     );
   });
 
-  test('the place has changed when a node comes, goes or gets another zone (D9 and D16)', () => {
+  test('a node that comes, goes or gets another zone changes the place (D9 and D16)', () => {
     const table = createNodeTable();
     assert.equal(putNode(table, makeNode('n', '', version('1'))).placeChanged, true);
     assert.equal(putNode(table, makeNode('n', '', version('2'))).placeChanged, false);

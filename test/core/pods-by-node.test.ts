@@ -42,7 +42,7 @@ test('a pod cannot leave a node on which it never was', () => {
   assert.throws(() => removePodFromNode(new Map(), 'n', 'a', 'web-0'), /a pod leaves the node/);
 });
 
-test('room and removals that wait are an eighth of the list, or a few', () => {
+test('spare room and pending removals are at most an eighth of the list, or a few', () => {
   const all: PodsByNode = new Map();
   for (let i = 0; i < 10_000; i++) addPodToNode(all, 'n', 'ns', `pod-${i}`);
   const list = all.get('n')!;

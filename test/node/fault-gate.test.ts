@@ -50,7 +50,7 @@ describe('faults on demand', () => {
     assert.equal(isThere(), true);
   });
 
-  it('429 is as of priority and fairness: plain text, its header, when to come again', async () => {
+  it('429 looks like that of priority and fairness: plain text, header, Retry-After', async () => {
     await start(['too-many=1']);
     const { statusCode, headers, body } = await request(http.url + PATH);
     await body.dump();

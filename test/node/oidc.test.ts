@@ -108,7 +108,7 @@ describe('oidc', () => {
     assert.equal(await sent(read), 'new');
   });
 
-  it('sends its secret in the form where the issuer takes no header', async () => {
+  it('sends its secret in the body if the issuer takes no header', async () => {
     const read = reader({ 'refresh-token': 'first', 'client-secret': 's3cret' });
     methods = ['client_secret_post'];
     answer = () => tokens('new', 3600);

@@ -56,7 +56,7 @@ describe('a shadow', () => {
     assert.deepEqual([...new Set(sim.exchanges.map(({ method }) => method))], ['GET']);
   });
 
-  it('says again what it would write whenever it plans: nothing of it counts as done', () => {
+  it('tells its writes again with each plan, because none of them counts as done', () => {
     const sim = world();
     const plans = follow(sim);
     sim.run(5000);

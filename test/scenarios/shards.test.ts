@@ -65,7 +65,7 @@ describe('a thread that dies', () => {
     );
   });
 
-  it('at rest leaves nobody blind to a foreign hand: what it does is repaired', () => {
+  it('hides at rest no change by another writer: it is repaired', () => {
     const sim = createSliceSim({ shards: 1, options: { endpoints: true, slices: true, mirroring: true } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

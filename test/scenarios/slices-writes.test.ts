@@ -346,7 +346,7 @@ describe('a refusal', () => {
 });
 
 describe('a thread that is lost', () => {
-  it('at rest costs one list of the slices of a service that changes', () => {
+  it('costs at rest one list of the slices of a service that changes', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'out of memory');
     sim.run(60_000);

@@ -55,7 +55,7 @@ describe('settings that are tried for real', () => {
     assert.equal(busiestPart(STORY, STORY.durationMs), STORY);
   });
 
-  it('hold the prediction where the measured order is the predicted one', () => {
+  it('confirm the prediction if the measured order is the predicted one', () => {
     const { figures } = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.deepEqual(
       figures.map(({ text, look, verdict }) => [text, look.decision, verdict]),
@@ -67,7 +67,7 @@ describe('settings that are tried for real', () => {
     assert.ok(figures[0]!.predicted < 0.5);
   });
 
-  it('refute it where the order is another one, or there is no difference', () => {
+  it('refute the prediction if the order is another one, or there is no difference', () => {
     for (const thenMs of [9000, 4000]) {
       const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(thenMs, 150)));
       assert.equal(tried.figures[0]!.verdict, 'does not hold');

@@ -281,7 +281,7 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a leader whose Lease somebody removes makes it again at its next renewal', () => {
+  it('a leader makes its Lease again at the next renewal if somebody removes it', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
     world.request('DELETE', LEASE_PATH);

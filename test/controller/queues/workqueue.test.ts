@@ -63,7 +63,7 @@ test('a key added several times before it is taken runs once', () => {
   assert.equal(w.queue.addsTotal, 2);
 });
 
-test('what is added while the key is processing runs once more, after it is done', () => {
+test('a key that is added while it is processing runs once more afterwards', () => {
   const w = world(2);
   w.add('a/x', 'fresh', 0);
   assert.equal(w.take(0), 'a/x');

@@ -315,7 +315,7 @@ describe('plans', () => {
 });
 
 describe('a loss', () => {
-  it('leaves objects that exist unknown, and nothing to tell of others', () => {
+  it('makes existing objects unknown, and drops the news of others', () => {
     const view = toldView();
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     noteObserved(view, 'mirror', 'web-m', null);

@@ -82,7 +82,7 @@ test('the annotation goes before trafficDistribution', () => {
   assert.equal(hintsOf(world), 'zone a 2, zone b 2, zone c 2');
 });
 
-test('trafficDistribution comes, changes and goes: each slice is written once a time', () => {
+test('trafficDistribution comes, changes and goes: one write of each slice each time', () => {
   const world = zonedWorld(makeService(), 2);
   sync(world);
   for (const trafficDistribution of ['PreferClose', 'PreferSameNode', '']) {

@@ -249,7 +249,7 @@ test('a family that is wanted no more: its slices go, and come back with it', ()
   assert.equal(verbs(sync(world)), '1 create');
 });
 
-test('a service made anew replaces the slices of the one before it, and adds first', () => {
+test('a Service made anew gets new slices before those of the old one go', () => {
   const world = createSlicesWorld({ pods: manyPods(3) });
   sync(world);
   setService(world, makeService({ uid: 'uid-another' }));

@@ -50,7 +50,7 @@ describe('by a bearer token', () => {
   afterEach(() => server.close());
   const get = (path: string, sent: Sent = {}): Promise<Said> => ask(server.address, path, sent);
 
-  it('who may is served, and the API server is told user, groups, verb and path', async () => {
+  it('a user with the right is served; the server is asked by user, groups, verb, path', async () => {
     assert.equal((await get('/metrics?x=1', bearer('good'))).body, 'page /metrics');
     assert.deepEqual(reviews.asked, [
       { path: '/apis/authentication.k8s.io/v1/tokenreviews', spec: { token: 'good' } },
@@ -102,7 +102,7 @@ describe('by a bearer token', () => {
     assert.equal(reviews.asked.filter(({ path }) => path.endsWith('tokenreviews')).length, 0);
   });
 
-  it('system:masters may everything, and the API server is not asked what', async () => {
+  it('system:masters may do everything, and the API server is not asked', async () => {
     assert.equal((await get('/configz', bearer('root'))).status, 200);
     assert.deepEqual(accessSpecs(), []);
   });

@@ -346,7 +346,7 @@ it('an address in use is an error', async () => {
   await assert.rejects(startHttp({ host: '127.0.0.1', port, ...plain }), /EADDRINUSE/);
 });
 
-it('an answer is all that comes back, whatever stands behind the request', async () => {
+it('a connection brings one answer, whatever follows the request', async () => {
   const address = await serve();
   const { body, head } = await say(address, 'GET /livez HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n');
   assert.equal(body, 'page /livez');
