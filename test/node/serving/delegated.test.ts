@@ -50,7 +50,7 @@ describe('by a bearer token', () => {
   afterEach(() => server.close());
   const get = (path: string, sent: Sent = {}): Promise<Said> => ask(server.address, path, sent);
 
-  it('a user with the right is served; the server is asked by user, groups, verb, path', async () => {
+  it('serves whom the API server allows the verb and the path, by user and groups', async () => {
     assert.equal((await get('/metrics?x=1', bearer('good'))).body, 'page /metrics');
     assert.deepEqual(reviews.asked, [
       { path: '/apis/authentication.k8s.io/v1/tokenreviews', spec: { token: 'good' } },
