@@ -206,4 +206,16 @@ describe('a stop', () => {
     sim.run(11_000);
     assert.equal(sim.stopped, true);
   });
+
+  it('ends after ten seconds though planned writes still wait for their tokens', () => {
+    const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1, concurrentEndpointSyncs: 40 } });
+    for (let i = 0; i < 40; i++) createService(sim, { name: `web-${i}` });
+    sim.start();
+    sim.run(2000);
+    sim.stop();
+    sim.run(9900);
+    assert.equal(sim.stopped, false);
+    sim.run(200);
+    assert.equal(sim.stopped, true);
+  });
 });
