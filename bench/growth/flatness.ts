@@ -50,11 +50,14 @@ export function byteCost(runs: readonly GrowthRun[]): ByteCost {
     wxx += weight * x * x;
     wxy += weight * x * cpuAFlip;
   }
-  const spread = w * wxx - wx * wx;
-  // Where all have the same bytes there is no slope to be told.
-  const msAKilobyte = spread > 1e-9 * w * wxx ? Math.max(0, (w * wxy - wx * wy) / spread) : 0;
+  const bytes = runs.map(({ bytesAFlip }) => bytesAFlip);
+  // Where all write about as much there is no slope to be told: it would explain whatever differs.
+  const isTold = Math.max(...bytes) > TOLD_FACTOR * Math.min(...bytes);
+  const msAKilobyte = isTold ? Math.max(0, (w * wxy - wx * wy) / (w * wxx - wx * wx)) : 0;
   return { ms: (wy - msAKilobyte * wx) / w, msAKilobyte };
 }
+
+const TOLD_FACTOR = 4;
 
 /** By how much a run is above what its bytes explain, as a share. */
 export function excessOf({ cpuAFlip, bytesAFlip }: GrowthRun, { ms, msAKilobyte }: ByteCost): number {

@@ -20,7 +20,7 @@ Measures what a flip of a pod costs endpointd while one number of the cluster gr
 nothing holds. Flips are made one at a time, so that a loaded machine changes no batch. Without a name: all four.
 
   --pods-max=N       leave out points of more pods (1000000); one of 1,000,000 takes 5 GB and some two minutes
-  --flips=N          that are measured at each point, after as many that are not (600)
+  --flips=N          that are measured at each point, after as many that are not (1000)
   --manager-max=N    kube-controller-manager beside it, where services have at most so many pods (0: not at all); of 5,000 a flip
                      costs it 0.1 to 0.3 s, and clusters of more than 100,000 pods are left to endpointd
   --rounds=N         all points so many times (1)
@@ -77,7 +77,7 @@ export function parseGrowthFlags(args: readonly string[], tiny: boolean): Growth
   return {
     axes: axes.length === 0 ? AXES : axes,
     podsMax: number('pods-max', 1_000_000),
-    flips: 2 * Math.ceil(number('flips', tiny ? 8 : 600) / 2),
+    flips: 2 * Math.ceil(number('flips', tiny ? 8 : 1000) / 2),
     managerMax: number('manager-max', 0),
     rounds: number('rounds', 1),
     forMs,

@@ -1,6 +1,8 @@
 /** The last full run as it is kept in the repository: data, the document made from them, and its pictures. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
+import { shapeText } from '../growth/axes.ts';
+import { growthTables, type Growth, type GrowthTable } from '../growth/report.ts';
 import { plotsOf } from './plots.ts';
 import { peersPage, factsOf } from './report-page.ts';
 import { compareAll, notRun, pooledP99, RESULTS_FORMAT, type Comparison, type Results } from './results.ts';
@@ -17,11 +19,20 @@ export function writeResults(results: Results): void {
   writeFileSync(new URL('results.json', BENCH), `${JSON.stringify(results)}\n`);
   writeFileSync(new URL('results.html', BENCH), peersPage(results));
   const comparisons = compareAll(results, marksByScenario());
-  writeFileSync(new URL('RESULTS.md', BENCH), resultsText(results, comparisons));
+  writeFileSync(
+    new URL('RESULTS.md', BENCH),
+    [resultsText(results, comparisons), ...growthText(lastGrowth())].join('\n'),
+  );
   mkdirSync(IMAGES, { recursive: true });
   for (const { name, plot } of pictures(results, comparisons)) {
     writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
   }
+}
+
+/** What the last `growth --results` has left; null = there was none. */
+function lastGrowth(): Growth | null {
+  const file = new URL('growth.json', BENCH);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Growth) : null;
 }
 
 /** @throws Error unless one file is named */
@@ -59,6 +70,23 @@ function sharesPlot(comparisons: readonly Comparison[], figure: string, title: s
     return [{ name: scenario.name, values: [value * 100], ranges: [[low * 100, high * 100] as const] }];
   });
   return { kind: 'bars', title, y: { label: '%', scale: 'linear' }, series: [title], groups };
+}
+
+function growthSection({ title, note, columns, rows }: GrowthTable): string[] {
+  return [`### ${title}`, '', ...tableText(columns, rows), '', `${note}.`, ''];
+}
+
+export function growthText(growth: Growth | null): string[] {
+  if (growth === null) return [];
+  const { command, commit, startedAt, notRun: left } = growth;
+  return [
+    '## growth',
+    '',
+    `What a flip costs while one number of the cluster grows: \`${command}\`, commit ${commit}, ${startedAt}. [growth.html](growth.html) has the plots.`,
+    '',
+    ...growthTables(growth).flatMap(growthSection),
+    ...(left.length === 0 ? [] : [`Not run: ${left.map(({ shape }) => shapeText(shape)).join('; ')}.`, '']),
+  ];
 }
 
 export function resultsText(results: Results, comparisons: readonly Comparison[]): string {

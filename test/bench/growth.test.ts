@@ -113,6 +113,10 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [false]);
   });
 
+  it('bytes that hardly differ explain nothing', () => {
+    assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [false]);
+  });
+
   it('a run that ended wrong has no say', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
   });

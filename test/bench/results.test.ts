@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createBudget } from '../../bench/peers/budget.ts';
 import { compareAll, notRun, type Results, type RunRecord } from '../../bench/peers/results.ts';
-import { resultsText } from '../../bench/peers/results-page.ts';
+import type { GrowthRun } from '../../bench/growth/flatness.ts';
+import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { comparisonText } from '../../bench/peers/text.ts';
 
@@ -91,6 +92,45 @@ describe('results of the peers', () => {
   it('a mark whose floor was not measured is no mark that was reached', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');
+  });
+});
+
+describe('growth in the document of results', () => {
+  it('is a table of each axis with its verdict, and tells what was not run', () => {
+    const run = (at: number): GrowthRun => ({
+      axis: 'pods',
+      at,
+      shape: { pods: at, podsPerService: 10, nodes: 5 },
+      peer: ENDPOINTD,
+      cpuAFlip: 1.25,
+      bytesAFlip: 3000,
+      writesAFlip: 2,
+      p50: 1,
+      p99: 2,
+      startCpu: 1,
+      peakMB: 100,
+      steadyMB: 100,
+      wrong: [],
+    });
+    const text = growthText({
+      format: 1,
+      command: 'npm run bench -- growth pods',
+      commit: 'abc',
+      machine: {},
+      versions: {},
+      startedAt: '',
+      endedAt: '',
+      flips: 10,
+      runs: [run(1000), run(10_000)],
+      notRun: [run(100_000)],
+    }).join('\n');
+    assert.match(
+      text,
+      /### pods, in services of 10\n\n.*\n.*\n\| endpointd \| 1000 \| 1\.25 \| \+0 % \| 3\.0 \| 2\.00 \|/,
+    );
+    assert.match(text, /\n\nflat over a factor of 10: /);
+    assert.match(text, /Not run: 100000 pods, 10000 services of 10, 5 nodes\./);
+    assert.deepEqual(growthText(null), []);
   });
 });
 
