@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
+import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { readObjects } from '../../src/testbed/read-objects.ts';
 import { sendThrough } from '../../src/testbed/send-through.ts';
@@ -17,7 +18,6 @@ import { findProfile } from '../../src/workload/profile.ts';
 import { MERGE_PATCH } from '../../src/workload/request.ts';
 import { OLDER_RELEASES, type OlderRelease } from './binaries.ts';
 import { clientOf } from './client.ts';
-import { startControllerManager, type Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster, type TestClusterOptions } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { expectAllRight, seenByAll } from './whole-check.ts';
@@ -42,7 +42,11 @@ function servers(real = process.env['KUBE_VERSION']): Readonly<Record<string, Te
   return { [`the real programs of ${OLDER_RELEASES[release]}`]: { release } };
 }
 
+/** They put ports and subsets of Endpoints in order by MD5, so that their order is another one (#133511). */
+const BY_MD5: readonly (string | undefined)[] = ['1.33', '1.34'];
+
 for (const [title, options] of Object.entries(servers())) {
+  const isByMd5 = BY_MD5.includes(options.release);
   describe(`endpointd on ${title}`, () => {
     const model = makeCluster(findProfile('tiny'), SEED);
     let cluster: Cluster;
@@ -69,8 +73,7 @@ for (const [title, options] of Object.entries(servers())) {
 
     it('writes nothing over what kube-controller-manager has left', async () => {
       const manager = await startControllerManager(cluster, CONTROLLERS, { qps: 500, burst: 500 });
-      await expectAllRight(client);
-      await until(() => manager.idle());
+      await managerIsDone(manager, 'canary-0');
       await manager.stop();
       const left = await versions();
       await start();
@@ -111,28 +114,45 @@ for (const [title, options] of Object.entries(servers())) {
       assert.equal(written, labelled.length);
     });
 
+    async function managerIsDone(manager: ControllerManager, canary: string): Promise<void> {
+      await seenByAll(client, canary);
+      if (!isByMd5) await expectAllRight(client);
+      await until(() => manager.idle());
+    }
+
     /** What it writes between its start and rest. */
     async function writtenByManager(canary: string): Promise<string[]> {
       const before = new Set(await versions());
       const manager = await startControllerManager(cluster, CONTROLLERS, { qps: 500, burst: 500 });
-      await seenByAll(client, canary);
-      await expectAllRight(client);
-      await until(() => manager.idle());
+      await managerIsDone(manager, canary);
       await manager.stop();
       const written = (await versions()).filter((text) => !before.has(text)).map(withoutVersion);
       return written.filter((key) => !key.includes(`/${canary}`));
     }
 
-    /** Of all objects that a controller writes: `<kind> <namespace>/<name> <version>`. */
+    /** Of all objects that a controller writes: `<kind> <namespace>/<name> <version>`, or content where its order differs. */
     async function versions(): Promise<string[]> {
       const { endpoints, slices } = await readObjects(client);
-      return [...endpoints, ...slices].map(({ kind, metadata }) => textOf(kind, metadata)).sort();
+      const texts = endpoints.map((object) => textOf(object, isByMd5 ? contentOf(object) : versionOf(object)));
+      return [...texts, ...slices.map((object) => textOf(object, versionOf(object)))].sort();
     }
   });
 }
 
-function textOf(kind: string, { namespace, name, resourceVersion }: KubeObject['metadata']): string {
-  return `${kind} ${namespace}/${name} ${resourceVersion}`;
+function textOf({ kind, metadata: { namespace, name } }: KubeObject, what: string): string {
+  return `${kind} ${namespace}/${name} ${what}`;
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return metadata.resourceVersion!;
+}
+
+/** In an order of its own, without a space. */
+function contentOf({ subsets }: KubeObject): string {
+  const all = ((subsets ?? []) as readonly { readonly ports?: readonly object[] }[]).map(({ ports = [], ...rest }) =>
+    JSON.stringify([rest, ports.map((port) => JSON.stringify(port)).toSorted()]),
+  );
+  return all.toSorted().join().replaceAll(' ', '');
 }
 
 function withoutVersion(text: string): string {
