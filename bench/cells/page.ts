@@ -8,6 +8,8 @@ import { settingsText } from './plan.ts';
 export interface WorldResults {
   readonly world: World;
   readonly calibration: Calibration;
+  /** False = the runs of calibration were disturbed: it is what was known before. */
+  readonly isCalibrated: boolean;
   readonly idleMs: number;
   readonly results: readonly CellResult[];
   /** Runs of the reference cell, by time. */
@@ -29,7 +31,7 @@ const SERVERS = {
   kube: 'kube-apiserver and etcd',
 } as const;
 
-function worldLines({ world, calibration, idleMs, results, references }: WorldResults): string[] {
+function worldLines({ world, calibration, isCalibrated, idleMs, results, references }: WorldResults): string[] {
   const runs = results.flatMap((result) => result.runs);
   const { apiMs, cpuFactor, watchLagMs } = calibration;
   const times = [
@@ -41,7 +43,7 @@ function worldLines({ world, calibration, idleMs, results, references }: WorldRe
     '',
     `${results.length} cells that the calibration has not seen, ${runs.length} runs of ${times.join(' and ')} of warm-up, from ${runs.map(({ at }) => at).toSorted()[0]}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
     '',
-    `Calibrated on four other settings of one workload: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
+    `${isCalibrated ? 'Calibrated on four other settings of one workload' : '**Not calibrated**, for runs of calibration were disturbed. What was known before they began'}: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
     ...(marks.length === 0 ? ['No cell has a say yet: all were disturbed.'] : markLines(marks)),
     '',

@@ -99,6 +99,11 @@ async function runCalibration(options: Options): Promise<void> {
     runs.filter((run) => run.cell === cell.name).map((run) => [cell, run] as const),
   );
   if (new Set(known.map(([cell]) => cell)).size < cells.length) return;
+  const disturbed = known.filter(([, run]) => isDisturbed(run));
+  if (disturbed.length > 0) {
+    console.log(`nothing is fitted: ${disturbed.length} runs were disturbed; they are run again next time`);
+    return;
+  }
   writeFileSync(calibrationPath(world), calibrationText(calibrate(known, world, STARTS[world.server])));
   console.log(`${calibrationPath(world)} is written: commit it before the held-out cells are run`);
 }
@@ -136,13 +141,15 @@ function runsOf(world: World): CellRun[] {
 }
 
 function writePage(): void {
-  const results = WORLDS.filter((world) => existsSync(calibrationPath(world))).map(resultsOf);
+  const results = WORLDS.map(resultsOf);
   writeFileSync(PAGE, cellsPage(results.filter(({ results: found }) => found.length > 0)));
   console.log(`${PAGE.pathname} is written`);
 }
 
 function resultsOf(world: World): WorldResults {
-  const calibration = parseCalibration(JSON.parse(readFileSync(calibrationPath(world), 'utf8')));
+  const path = calibrationPath(world);
+  const isCalibrated = existsSync(path);
+  const calibration = isCalibrated ? parseCalibration(JSON.parse(readFileSync(path, 'utf8'))) : STARTS[world.server];
   const runs = runsOf(world);
   // The first cell of calibration has all it needs.
   const [idle] = calibrationCells();
@@ -153,7 +160,7 @@ function resultsOf(world: World): WorldResults {
     .filter(({ own }) => own.length > 0)
     .map(({ plan, own }) => resultOf(plan, own, world, calibration, idleMs));
   const references = runs.filter(({ cell }) => cell === referenceCell().name);
-  return { world, calibration, idleMs, results, references };
+  return { world, calibration, isCalibrated, idleMs, results, references };
 }
 
 function calibrationPath({ server, controller }: World): string {
