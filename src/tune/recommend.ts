@@ -91,7 +91,7 @@ export interface Recommendation {
   }[];
   readonly steps: readonly Step[];
   readonly runs: number;
-  /** The setting above, and the next best that were tried; none is today's. */
+  /** The setting above, and the next best that come to something else; none is today's. */
   readonly candidates: readonly Settings[];
   /** Settings of which none is both later and dearer than another: p99 of additions, and writes a second. */
   readonly frontier: readonly FrontierPoint[];
@@ -266,19 +266,24 @@ function perOutput(value: (output: Output) => number): Record<Output, number> {
 
 const CANDIDATES_MAX = 3;
 
+/** Of settings that come to the same, such as different tokens where none is waited for, one is enough. */
 function candidatesOf(
   best: Settings,
   tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
-  question: Question,
+  { run, objective, ...watchers }: Question,
 ): Settings[] {
-  const scope = scopeOf(question);
-  const today = JSON.stringify(question.run.settings);
-  const others = tried
-    .filter(({ settings }) => ![today, JSON.stringify(best)].includes(JSON.stringify(settings)))
-    .map(({ settings, ledger }) => ({ settings, score: scoreOf(question.objective, ledger, scope) }))
-    .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : 1))
-    .map(({ settings }) => settings);
-  return [...(JSON.stringify(best) === today ? [] : [best]), ...others].slice(0, CANDIDATES_MAX);
+  const scope = { durationMs: run.story.durationMs, ...watchers };
+  const scored = tried
+    .map(({ settings, ledger }) => ({ settings, score: scoreOf(objective, ledger, scope) }))
+    .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : 1));
+  const textOf = (settings: Settings): string => JSON.stringify(settings);
+  const [today, first] = [textOf(run.settings), textOf(best)];
+  const chosen: typeof scored = scored.filter(({ settings }) => textOf(settings) === first && first !== today);
+  for (const one of scored) {
+    const isOld = chosen.some(({ score }) => Math.abs(one.score.goal - score.goal) <= TIE * score.goal);
+    if (!isOld && chosen.length < CANDIDATES_MAX && textOf(one.settings) !== today) chosen.push(one);
+  }
+  return chosen.map(({ settings }) => settings);
 }
 
 function frontierOf(

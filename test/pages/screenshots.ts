@@ -6,9 +6,9 @@ import { answerPage } from '../../src/tune/report-page.ts';
 import { reportPage } from '../../src/verify/report-page.ts';
 import { debugPage } from '../../src/cli/live/debug-page.ts';
 import { openHtml, startBrowser, type View } from './browser.ts';
+import { sampleAnswer } from './sample-answer.ts';
 import { sampleReport } from './sample-reports.ts';
 import { sampleView } from './sample-view.ts';
-import { smallAnswer } from '../support/tune-answer.ts';
 
 const IMAGES = join(import.meta.dirname, '../../docs/images');
 
@@ -21,7 +21,7 @@ interface Shot {
 }
 
 const VERIFY = renderPage(reportPage(sampleReport()));
-const TUNE = renderPage(answerPage(smallAnswer()));
+const TUNE = renderPage(answerPage(sampleAnswer()));
 const DEBUG = debugPage(sampleView(), '0.1.0');
 const SHOTS: readonly Shot[] = [
   { file: 'verify.png', html: VERIFY, view: { width: 1000, colorScheme: 'light' } },

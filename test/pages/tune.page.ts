@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { openHtml, startBrowser } from './browser.ts';
-import { smallAnswer } from '../support/tune-answer.ts';
+import { sampleAnswer } from './sample-answer.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 
-const HTML = renderPage(answerPage(smallAnswer()));
+const HTML = renderPage(answerPage(sampleAnswer()));
 
 describe('the page of a tuning in a browser', () => {
   let browser: Browser;
@@ -17,9 +17,9 @@ describe('the page of a tuning in a browser', () => {
   after(() => browser.close());
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`draws latencies, writes, the field of settings and the frontier (${colorScheme})`, async () => {
+    it(`draws latencies, writes, the field, the frontier and what was tried (${colorScheme})`, async () => {
       const { page, complaints, close } = await openHtml(browser, HTML, { width: 1200, colorScheme });
-      assert.equal(await page.locator('svg.plot').count(), 4);
+      assert.equal(await page.locator('svg.plot').count(), 5);
       assert.equal(await page.locator('rect.heat').count(), 36);
       const fill = "getComputedStyle(document.querySelector('rect.heat')).fill";
       assert.notEqual(await page.evaluate(fill), 'rgb(0, 0, 0)');
@@ -27,6 +27,18 @@ describe('the page of a tuning in a browser', () => {
       await close();
     });
   }
+
+  it('has the back-test, what was tried, the source of each number, and what it stands on', async () => {
+    const { page, close } = await openHtml(browser, HTML, { width: 1200, colorScheme: 'light' });
+    const titles = await page.locator('section h2').allTextContents();
+    for (const title of ['The back-test', 'Tried for real', 'Where the numbers are from', 'What this stands on'])
+      assert.ok(titles.includes(title), titles.join());
+    const text = (await page.locator('body').textContent()) ?? '';
+    assert.match(text, /This checks the order of settings on this machine/);
+    assert.match(text, /API latency, median[\d.]+ ms15 %mean of the process's 4000 writes in a\.txt, b\.txt/);
+    assert.match(text, /seed 1/);
+    await close();
+  });
 
   it('fits 400 pixels, and holds the whole answer as JSON', async () => {
     const { page, close } = await openHtml(browser, HTML, { width: 400, colorScheme: 'light' });

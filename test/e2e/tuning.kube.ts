@@ -1,0 +1,227 @@
+/**
+ * docs/choosing-flags.md, carried out: from a running kube-controller-manager to a changed flag. Where the prediction of
+ * today's flags was too far off on this machine, tune has to refuse, with a reason that the recording bears out.
+ */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPrng, nextInt } from '../../src/lib/prng.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { createMonitor } from '../../src/node/monitor-client.ts';
+import type { RecordingFigures } from '../../src/recording/figures.ts';
+import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { CHANGES_MIN, ERROR_MAX, type Answer } from '../../src/tune/answer.ts';
+import { flagLines } from '../../src/tune/flag-lines.ts';
+import { clientOf } from './client.ts';
+import { startCluster } from './cluster.ts';
+import { createPod, createService, createWorld, setReady, until, type World } from './world.ts';
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
+const SERVICES = 10;
+const PODS = 5;
+const FLIPS_PER_SECOND = 25;
+const SECONDS = 48;
+/** As large clusters set it: without it all waits for tokens at this load. */
+const QPS = 100;
+
+interface Said {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function endpointd(...args: readonly string[]): Promise<Said> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [BIN, ...args], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : (child.exitCode ?? -1), stdout, stderr }),
+    );
+  });
+}
+
+describe('the way of an operator of a kube-controller-manager to a changed flag', () => {
+  let cluster: Cluster;
+  let client: ApiClient;
+  let world: World;
+  let manager: ControllerManager;
+  let today: RecordingFigures;
+  let advice: Said;
+  let answer: Answer;
+
+  const file = (name: string): string => join(cluster.directory, name);
+
+  before(async () => {
+    cluster = await startCluster();
+    client = clientOf(cluster);
+    world = await createWorld(client, 'shop');
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } };
+    await client.send({ method: 'POST', path: '/api/v1/nodes', body: node });
+    for (let s = 0; s < SERVICES; s++) {
+      await createService(world, `app-${s}`);
+      for (let p = 0; p < PODS; p++)
+        await createPod(world, podName(s * PODS + p), { ip: `10.7.${s}.${p + 1}`, labels: { app: `app-${s}` } });
+    }
+    writeFileSync(file('token'), cluster.token);
+    manager = await startControllerManager(cluster, CONTROLLERS, { qps: QPS, burst: 2 * QPS });
+    await until(() => manager.idle());
+    const looks = [`--source=${manager.metricsUrl}`, `--token-file=${file('token')}`, '--interval=20s', '-o', 'json'];
+    await scrape('before');
+    const advised = endpointd('advise', ...looks, `--certificate-authority=${manager.caFile}`);
+    today = await record('today.rec');
+    advice = await advised;
+    await scrape('after');
+    answer = await tuned();
+  });
+
+  after(async () => {
+    await manager?.stop();
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  function podName(i: number): string {
+    return `pod-${i}`;
+  }
+
+  /** Pods that turn unready and back, the same ones each time. */
+  async function churn(): Promise<void> {
+    const prng = createPrng(7);
+    const ready = Array.from({ length: SERVICES * PODS }, () => true);
+    const fromMs = performance.now();
+    for (let i = 0; i < SECONDS * FLIPS_PER_SECOND; i++) {
+      await sleep(fromMs + (i * 1000) / FLIPS_PER_SECOND - performance.now());
+      const pod = nextInt(prng, ready.length);
+      ready[pod] = !ready[pod];
+      await setReady(world, podName(pod), ready[pod]);
+    }
+    for (const [pod, isReady] of ready.entries()) if (!isReady) await setReady(world, podName(pod), true);
+  }
+
+  async function record(name: string): Promise<RecordingFigures> {
+    const path = file(name);
+    const child = spawn(process.execPath, [BIN, 'record', path, `--kubeconfig=${cluster.kubeconfigPath}`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until(() => Promise.resolve(said.includes('recording for')));
+    await churn();
+    await until(() => manager.idle());
+    child.kill('SIGINT');
+    const [status] = (await once(child, 'close')) as [number];
+    assert.equal(status, 0, said);
+    const { stdout, stderr } = await endpointd('record', '--info', path, '-o', 'json');
+    assert.equal(stderr, '');
+    return JSON.parse(stdout) as RecordingFigures;
+  }
+
+  /** As an operator does with curl. */
+  async function scrape(when: string): Promise<void> {
+    const sources = { manager: new URL(manager.metricsUrl).origin, server: cluster.url };
+    const cas = { manager: manager.caFile, server: cluster.caFile };
+    for (const name of ['manager', 'server'] as const) {
+      const ca = readFileSync(cas[name], 'utf8');
+      const monitor = createMonitor({ url: sources[name], token: cluster.token, ca, verify: true });
+      writeFileSync(file(`${name}-${when}.txt`), await monitor.get('/metrics'));
+      await monitor.close();
+    }
+  }
+
+  async function tuned(): Promise<Answer> {
+    const pair = (name: string): string => `${file(`${name}-before.txt`)},${file(`${name}-after.txt`)}`;
+    const { stdout, stderr } = await endpointd(
+      'tune',
+      `--from=${file('today.rec')}`,
+      '--controller=kube-controller-manager',
+      `--configz=${new URL('/configz', manager.metricsUrl).href}`,
+      `--token-file=${file('token')}`,
+      `--certificate-authority=${manager.caFile}`,
+      `--controller-metrics=${pair('manager')}`,
+      `--apiserver-metrics=${pair('server')}`,
+      '--objective=p99(add)<=3s, min writes',
+      '-o',
+      'json',
+    );
+    assert.ok(stdout.startsWith('{'), stderr);
+    return JSON.parse(stdout) as Answer;
+  }
+
+  it('gets a verdict on both controllers from their metrics, over HTTPS with a token', () => {
+    const { advice: verdicts } = JSON.parse(advice.stdout) as { advice: { queue: string; because: string }[] };
+    assert.deepEqual(
+      verdicts.slice(0, 2).map(({ queue }) => queue),
+      ['endpoint', 'endpoint_slice'],
+    );
+    for (const { because } of verdicts.slice(0, 2)) assert.match(because, /\d/);
+  });
+
+  it('reads how late changes were in the recording', () => {
+    for (const output of [today.controller.endpoints!, today.controller.endpointslices!]) {
+      assert.ok(output.addedMs.count > 100 && output.writes > 100, JSON.stringify(output));
+      assert.ok(output.addedMs.p50! > 0 && output.addedMs.p99! >= output.addedMs.p50!);
+    }
+  });
+
+  it('is told where each number is from: configz, both metrics, or nobody', () => {
+    const from = (name: string): string => answer.numbers.find((number) => number.name === name)?.from ?? 'nowhere';
+    assert.match(from('--kube-api-qps'), /\/configz$/);
+    assert.equal(answer.today.qps, QPS);
+    assert.match(from('cores'), /^go_sched_gomaxprocs_threads in /);
+    // Two watch: the controller and the recorder. More may, such as the server itself.
+    assert.match(from('watchers of slices'), /^apiserver_longrunning_requests in /);
+    assert.ok(answer.nodes >= 2, String(answer.nodes));
+    assert.match(from('API latency, median') + answer.notes.join(), /writes in \S+|neither is taken/);
+  });
+
+  it('changes the flags as recommended and finds fewer writes, or is told rightly why not', async (t) => {
+    const best = answer.recommendation?.best ?? null;
+    if (best === null) {
+      t.diagnostic(`refused: ${answer.refusals.join('; ') || 'nothing meets the objective'}`);
+      t.diagnostic(JSON.stringify(answer.backTest?.comparisons));
+      expectRightReasons();
+      return;
+    }
+    const flags = flagLines(best.settings, answer.today);
+    t.diagnostic(`recommended: ${flags.join(' ')}`);
+    const predicted = { today: writesOf(answer.recommendation!.today), then: writesOf(best) };
+    assert.ok(predicted.then <= predicted.today);
+    await manager.stop();
+    const { qps, burst } = best.settings;
+    const others = flags.filter((flag) => !flag.startsWith('--kube-api-'));
+    manager = await startControllerManager(cluster, CONTROLLERS, { qps, burst, flags: others });
+    await until(() => manager.idle());
+    const then = await record('then.rec');
+    t.diagnostic(
+      `writes a second: ${rateOf(today)} today, ${rateOf(then)} then; predicted ${JSON.stringify(predicted)}`,
+    );
+    // What is predicted to be within a twentieth may turn out either way.
+    if (predicted.then < 0.95 * predicted.today) assert.ok(rateOf(then) < rateOf(today));
+  });
+
+  function writesOf({ writesPerSecond }: { readonly writesPerSecond: Readonly<Record<string, number>> }): number {
+    return Object.values(writesPerSecond).reduce((sum, rate) => sum + rate, 0);
+  }
+
+  function rateOf({ controller }: RecordingFigures): number {
+    return controller.endpoints!.writesPerSecond! + controller.endpointslices!.writesPerSecond!;
+  }
+
+  /** Each refusal is of something that the recording, or the answer, has. */
+  function expectRightReasons(): void {
+    const { refusals, from, backTest, recommendation } = answer;
+    if (refusals.length === 0) {
+      assert.ok(recommendation!.nearest.checks.some(({ bound, most }) => most !== null && bound > most));
+      return;
+    }
+    for (const why of refusals) {
+      if (why.includes('is off by')) assert.ok(backTest!.worst === null || backTest!.worst > ERROR_MAX, why);
+      else if (why.includes('say too little')) assert.ok(from.changes < CHANGES_MIN, why);
+      else if (/listed again|lost for a while/.test(why)) assert.notDeepEqual(today.contents.gaps, [], why);
+      else assert.match(why, /refused \d+ requests \(429\)/);
+    }
+  }
+});
