@@ -2,7 +2,12 @@ import type { Size } from '../support/micro-bench.ts';
 import { grade } from './grade.ts';
 
 /** Prints each scenario that was not judged rightly, and how many were. */
-export function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
+export async function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
+  const real = rest.find((arg) => arg === '--real' || arg.startsWith('--real='));
+  if (real !== undefined) {
+    await (await import('./real.ts')).runRealAdvice(real.slice('--real='.length));
+    return;
+  }
   const from = Number(rest.find((arg) => arg.startsWith('--seed='))?.slice('--seed='.length) ?? 2001);
   const count = size === 'tiny' ? 4 : 40;
   let right = 0;
@@ -19,5 +24,4 @@ export function runAdviseBench(size: Size, rest: readonly string[]): Promise<voi
     );
   }
   console.log(`seeds ${from} to ${from + count - 1}: ${right} of ${count} right, ${wrong} confident and wrong`);
-  return Promise.resolve();
 }

@@ -66,7 +66,7 @@ export function quantileOf(
 }
 
 /** Counts by upper bound, cumulative as they are told. */
-function bucketsOf(metrics: Metrics, name: string, labels: Sample['labels']): Map<number, number> {
+export function bucketsOf(metrics: Metrics, name: string, labels: Sample['labels']): Map<number, number> {
   const counts = new Map<number, number>();
   for (const { labels: own, value } of samplesOf(metrics, `${name}_bucket`, labels)) {
     const bound = own['le'] === '+Inf' ? Infinity : Number(own['le']);

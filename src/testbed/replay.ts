@@ -33,6 +33,8 @@ export interface ReplayServer {
 /** A controller as a process. */
 export interface TestController {
   readonly cpuSeconds: () => Promise<number>;
+  /** What it answers at /metrics. */
+  readonly metricsText: () => Promise<string>;
   readonly stop: () => Promise<unknown>;
   /** Rejected when it ends by itself. */
   readonly failed: Promise<never>;

@@ -40,10 +40,13 @@ export async function findPrograms(directory: string): Promise<TestPrograms> {
   };
 }
 
-/** A kube-apiserver if there is one, else the embedded API server, in a process of its own. */
-export async function startTestServer({ server }: Pick<TestPrograms, 'server'>): Promise<TestServer> {
+/** A kube-apiserver if there is one, else the embedded API server, in a process of its own. @param flags of the latter */
+export async function startTestServer(
+  { server }: Pick<TestPrograms, 'server'>,
+  flags: readonly string[] = [],
+): Promise<TestServer> {
   if (server === null) {
-    const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
+    const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', ...flags]);
     const client = createApiClient({ url: serve.url }, CONNECTIONS);
     const stop = async (): Promise<void> => {
       await client.close();
@@ -67,7 +70,11 @@ export async function startEndpointd(
   flags: readonly string[],
 ): Promise<TestController> {
   const controller = await startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
-  return { ...controller, cpuSeconds: async () => (await controller.usage()).cpuSeconds };
+  return {
+    ...controller,
+    cpuSeconds: async () => (await controller.usage()).cpuSeconds,
+    metricsText: () => controller.get('/metrics'),
+  };
 }
 
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
@@ -89,6 +96,7 @@ export async function startKubeControllerManager(
   failed.catch(() => undefined);
   return {
     cpuSeconds: () => Promise.resolve(manager.cpuSeconds()),
+    metricsText: () => manager.metricsText(),
     stop: () => {
       isStopping = true;
       return manager.stop();

@@ -2,8 +2,9 @@
  * What two scrapes of a controller's metrics, and two of the API server's, say of the numbers that a recording leaves open.
  * A number that was measured is not fitted, and counts as less unsure.
  */
-import { sumOf, type Metrics } from '../metrics/text.ts';
+import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { type Lognormal, lognormalOf } from './lognormal.ts';
 
 export interface Scrapes {
   readonly before: Metrics;
@@ -20,8 +21,8 @@ export interface Source<T> {
 
 /** Null = not told. */
 export interface Measured {
-  /** Mean milliseconds of a write until its answer; it may be so many times more or less. */
-  readonly apiMs: Source<{ readonly mean: number; readonly unsure: number }> | null;
+  /** Milliseconds of a write until its answer; the median may be so many times more or less. */
+  readonly apiMs: Source<Lognormal & { readonly unsure: number }> | null;
   /** Milliseconds of the controller's CPU for each of its writes. `isMost`: other work of the process is in it. */
   readonly cpuMsPerWrite: Source<{ readonly ms: number; readonly isMost: boolean }> | null;
   readonly cores: Source<number> | null;
@@ -73,7 +74,7 @@ export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null
     a === null || b === null || apiMs !== null
       ? []
       : [
-          `API latency is ${a.value.mean.toFixed(1)} ms by the controller and ${b.value.mean.toFixed(1)} ms by the API server: neither is taken`,
+          `the median API latency is ${a.value.median.toFixed(1)} ms by the controller and ${b.value.median.toFixed(1)} ms by the API server: neither is taken`,
         ];
   return {
     ...NOTHING_MEASURED,
@@ -90,10 +91,11 @@ export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null
  * differ by more than a recording leaves open, neither is believed.
  */
 function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
-  const [a, b] = [own.value.mean, server.value.mean];
-  const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a, b) / Math.min(a, b)));
+  const [a, b] = [own.value, server.value];
+  const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a.median, b.median) / Math.min(a.median, b.median)));
   if (unsure > UNSURE) return null;
-  return { value: { mean: Math.sqrt(a * b), unsure }, from: `${own.from}; ${server.from}` };
+  const value = { median: Math.sqrt(a.median * b.median), tail: Math.sqrt(a.tail * b.tail), unsure };
+  return { value, from: `${own.from}; ${server.from}` };
 }
 
 function ofController({ before, after, from }: Scrapes): Part {
@@ -108,18 +110,14 @@ function ofController({ before, after, from }: Scrapes): Part {
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
-  const { count, seconds } = sumsOf(grown, 'rest_client_request_duration_seconds', [{}]);
+  const latency = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
+  const { count } = latency;
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
   const isEnough = count >= WRITES_MIN;
   return {
-    apiMs: isEnough
-      ? {
-          value: { mean: (seconds / count) * 1000, unsure: UNSURE_ONCE },
-          from: `mean of ${whose} ${count} writes in ${from}`,
-        }
-      : null,
+    apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`),
     cpuMsPerWrite: isEnough
       ? {
           value: { ms: (grown('process_cpu_seconds_total') / count) * 1000, isMost: !isEndpointd },
@@ -128,7 +126,7 @@ function ofController({ before, after, from }: Scrapes): Part {
       : null,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
-    notes: isEnough ? [] : [`${from}: ${count} writes between the scrapes; at least ${WRITES_MIN} are needed`],
+    notes: notesOf(latency, `${count} writes`, from),
   };
 }
 
@@ -143,18 +141,13 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
       `${from}: these are the metrics of something else: no requests to an API server are in them`,
     );
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
-  const { count, seconds } = sumsOf(grown, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
+  const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
+  const { count } = latency;
   const watching = (resource: string): number =>
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
-  const isEnough = count >= WRITES_MIN;
   return {
-    apiMs: isEnough
-      ? {
-          value: { mean: (seconds / count) * 1000, unsure: UNSURE_ONCE },
-          from: `mean of ${count} writes of Endpoints and slices in ${from}, at the server`,
-        }
-      : null,
+    apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`),
     watchers: after.has('apiserver_longrunning_requests')
       ? {
           value: { slices: watching('endpointslices'), endpoints: watching('endpoints') },
@@ -164,9 +157,7 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
     flowWaits: flowWaitsOf(grown, after, from),
     doubts: [],
     notes: [
-      ...(isEnough
-        ? []
-        : [`${from}: ${count} writes of Endpoints and slices between the scrapes; at least ${WRITES_MIN} are needed`]),
+      ...notesOf(latency, `${count} writes of Endpoints and slices`, from),
       ...(rejected > 0 ? [`${from}: flow control rejected ${rejected} requests between the scrapes`] : []),
     ],
   };
@@ -190,18 +181,44 @@ function comparable(before: Metrics, after: Metrics, from: string, counters: rea
   return grownBetween(before, after);
 }
 
-function sumsOf(
-  grown: Grown,
+interface Latency {
+  readonly count: number;
+  /** Null = too few, or the buckets are too coarse. */
+  readonly fitted: Lognormal | null;
+}
+
+/** Of writes with any of these labels. */
+function latencyOf(
+  before: Metrics,
+  after: Metrics,
   histogram: string,
   selections: readonly Readonly<Record<string, string>>[],
-): { readonly count: number; readonly seconds: number } {
-  let count = 0;
-  let seconds = 0;
+): Latency {
+  const counts = new Map<number, number>();
   for (const verb of WRITE_VERBS) {
     for (const labels of selections) {
-      count += grown(`${histogram}_count`, { ...labels, verb });
-      seconds += grown(`${histogram}_sum`, { ...labels, verb });
+      const earlier = bucketsOf(before, histogram, { ...labels, verb });
+      for (const [bound, count] of bucketsOf(after, histogram, { ...labels, verb }))
+        counts.set(bound, (counts.get(bound) ?? 0) + count - (earlier.get(bound) ?? 0));
     }
   }
-  return { count, seconds };
+  let below = 0;
+  const bins = [...counts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([seconds, upTo]) => {
+      const bin = { bound: seconds * 1000, count: upTo - below };
+      below = upTo;
+      return bin;
+    });
+  return { count: below, fitted: below < WRITES_MIN ? null : lognormalOf(bins) };
+}
+
+function sourceOf({ fitted }: Latency, what: string): Part['apiMs'] {
+  return fitted === null ? null : { value: { ...fitted, unsure: UNSURE_ONCE }, from: `histogram of ${what}` };
+}
+
+function notesOf({ count, fitted }: Latency, what: string, from: string): string[] {
+  if (count < WRITES_MIN) return [`${from}: ${what} between the scrapes; at least ${WRITES_MIN} are needed`];
+  if (fitted !== null) return [];
+  return [`${from}: nearly all of the ${what} are in one bucket of the histogram, which tells no median`];
 }

@@ -1,5 +1,4 @@
 /** Which number came from where: what was measured enters the calibration, and each is told with its source. */
-import { medianOf } from '../twin/api-latency.ts';
 import { writesOf } from '../twin/figures.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
@@ -32,8 +31,8 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   let { calibration } = run;
   const unsure = { 'API latency': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
   if (apiMs !== null) {
-    const median = medianOf(apiMs.value.mean, calibration.apiMs);
-    calibration = { ...calibration, apiMs: { ...calibration.apiMs, median } };
+    const { median, tail } = apiMs.value;
+    calibration = { ...calibration, apiMs: { median, tail } };
     names.push('API latency');
     unsure['API latency'] = apiMs.value.unsure;
   }

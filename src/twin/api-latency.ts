@@ -5,19 +5,8 @@ import type { Calibration } from './settings.ts';
 export type DrawLatency = (service: number, ordinal: number) => number;
 
 export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency {
-  const sigma = sigmaOf(apiMs);
+  const sigma = Math.log(Math.max(1, apiMs.tail)) / NORMAL_P99;
   return (service, ordinal) => apiMs.median * Math.exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
-}
-
-type ApiMs = Calibration['apiMs'];
-
-/** The median of latencies that are `mean` on average. */
-export function medianOf(mean: number, apiMs: Pick<ApiMs, 'tail'>): number {
-  return mean / Math.exp(sigmaOf(apiMs) ** 2 / 2);
-}
-
-function sigmaOf({ tail }: Pick<ApiMs, 'tail'>): number {
-  return Math.log(Math.max(1, tail)) / NORMAL_P99;
 }
 
 const NORMAL_P99 = 2.326;

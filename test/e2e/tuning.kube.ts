@@ -93,7 +93,7 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     const ready = Array.from({ length: SERVICES * PODS }, () => true);
     const fromMs = performance.now();
     for (let i = 0; i < SECONDS * FLIPS_PER_SECOND; i++) {
-      await sleep(fromMs + (i * 1000) / FLIPS_PER_SECOND - performance.now());
+      await sleep(Math.max(0, fromMs + (i * 1000) / FLIPS_PER_SECOND - performance.now()));
       const pod = nextInt(prng, ready.length);
       ready[pod] = !ready[pod];
       await setReady(world, podName(pod), ready[pod]);

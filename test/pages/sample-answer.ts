@@ -23,8 +23,10 @@ const PROFILE = {
 
 const CONTROLLER = (writes: number): string => `process_start_time_seconds 1
 workqueue_work_duration_seconds_count{name="endpoint"} ${writes}
-rest_client_request_duration_seconds_count{verb="PUT"} ${writes}
-rest_client_request_duration_seconds_sum{verb="PUT"} ${writes * 0.012}
+rest_client_request_duration_seconds_bucket{verb="PUT",le="0.005"} ${writes * 0.1223}
+rest_client_request_duration_seconds_bucket{verb="PUT",le="0.025"} ${writes * 0.938}
+rest_client_request_duration_seconds_bucket{verb="PUT",le="0.1"} ${writes * 0.99994}
+rest_client_request_duration_seconds_bucket{verb="PUT",le="+Inf"} ${writes}
 go_sched_gomaxprocs_threads 8
 `;
 

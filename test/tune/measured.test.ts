@@ -8,32 +8,46 @@ import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.t
 
 interface Counted {
   readonly writes: number;
-  readonly apiSeconds: number;
+  /** Shares of the writes up to 5, 25 and 100 ms. */
+  readonly shares?: readonly number[];
   readonly cpuSeconds?: number;
   readonly started?: number;
   readonly more?: string;
 }
 
-function controllerText({ writes, apiSeconds, cpuSeconds = 0, started = 1, more = '' }: Counted): string {
+/** Lognormal with a median of 10 ms and a p99 of 40 ms. */
+const TEN_MS: readonly number[] = [0.1223, 0.938, 0.99994];
+const NEARLY_TEN_MS: readonly number[] = [0.14, 0.945, 0.99996];
+const TWO_MS: readonly number[] = [0.6, 0.9995, 1];
+
+function histogram(name: string, labels: string, { writes, shares = TEN_MS }: Counted): string {
+  const bounds = ['0.005', '0.025', '0.1', '+Inf'];
+  return bounds.map((le, i) => `${name}_bucket{${labels},le="${le}"} ${writes * (shares[i] ?? 1)}`).join('\n');
+}
+
+function controllerText(counted: Counted): string {
+  const { writes, cpuSeconds = 0, started = 1, more = '' } = counted;
+  const name = 'rest_client_request_duration_seconds';
   return `process_start_time_seconds ${started}
 workqueue_work_duration_seconds_count{name="endpoint"} ${writes}
-rest_client_request_duration_seconds_count{verb="PUT",host="a"} ${writes}
-rest_client_request_duration_seconds_sum{verb="PUT",host="a"} ${apiSeconds}
-rest_client_request_duration_seconds_count{verb="GET",host="a"} ${writes * 9}
-rest_client_request_duration_seconds_sum{verb="GET",host="a"} ${writes * 100}
+${histogram(name, 'verb="PUT",host="a"', counted)}
+${histogram(name, 'verb="GET",host="a"', { writes: writes * 9, shares: [0, 0, 0] })}
 process_cpu_seconds_total ${cpuSeconds}
 go_sched_gomaxprocs_threads 64
 ${more}`;
 }
 
-function serverText({ writes, apiSeconds }: Counted): string {
-  const of = (group: string, resource: string, count: number, sum: number): string =>
-    `apiserver_request_duration_seconds_count{verb="PUT",group="${group}",resource="${resource}"} ${count}
-apiserver_request_duration_seconds_sum{verb="PUT",group="${group}",resource="${resource}"} ${sum}
-`;
+function serverText(counted: Counted): string {
+  const { writes } = counted;
+  const name = 'apiserver_request_duration_seconds';
+  const of = (group: string, resource: string, counts: Counted): string =>
+    `${name}_count{verb="PUT",group="${group}",resource="${resource}"} ${counts.writes}
+${histogram(name, `verb="PUT",group="${group}",resource="${resource}"`, counts)}`;
   const wait = 'apiserver_flowcontrol_request_wait_duration_seconds';
   return `process_start_time_seconds 1
-${of('', 'endpoints', writes / 2, apiSeconds / 2)}${of('discovery.k8s.io', 'endpointslices', writes / 2, apiSeconds / 2)}${of('', 'configmaps', writes * 50, writes * 500)}
+${of('', 'endpoints', { ...counted, writes: writes / 2 })}
+${of('discovery.k8s.io', 'endpointslices', { ...counted, writes: writes / 2 })}
+${of('', 'configmaps', { writes: writes * 50, shares: [0, 0, 0] })}
 apiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 5000
 apiserver_longrunning_requests{verb="WATCH",resource="endpoints"} 3
 ${wait}_sum{flow_schema="kube-controller-manager"} ${writes * 0.002}
@@ -45,7 +59,7 @@ function scrapes(before: string, after: string, from = 'a.txt, b.txt'): Scrapes 
   return { before: parseMetrics(before), after: parseMetrics(after), from };
 }
 
-const NONE = { writes: 0, apiSeconds: 0 };
+const NONE = { writes: 0 };
 
 function controller(counted: Counted): Scrapes {
   return scrapes(controllerText(NONE), controllerText(counted));
@@ -56,29 +70,33 @@ function server(counted: Counted): Scrapes {
 }
 
 describe('what scrapes say of the numbers that a recording leaves open', () => {
-  it('is the mean latency of the writes, and of these resources alone at the server', () => {
-    assert.deepEqual(measuredOf(controller({ writes: 200, apiSeconds: 2 }), null).apiMs, {
-      value: { mean: 10, unsure: 1.15 },
-      from: "mean of the process's 200 writes in a.txt, b.txt",
-    });
-    assert.deepEqual(measuredOf(null, server({ writes: 200, apiSeconds: 1.5 })).apiMs?.value, {
-      mean: 7.5,
-      unsure: 1.15,
-    });
+  it('is the median latency of the writes, and of these resources alone at the server', () => {
+    const own = measuredOf(controller({ writes: 10_000 }), null).apiMs!;
+    assert.ok(Math.abs(own.value.median - 10) < 0.3 && Math.abs(own.value.tail - 4) < 0.3, JSON.stringify(own));
+    assert.deepEqual([own.value.unsure, own.from], [1.15, "histogram of the process's 10000 writes in a.txt, b.txt"]);
+    const { median } = measuredOf(null, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value;
+    assert.ok(median > 9 && median < 10, String(median));
   });
 
   it('is less unsure where both agree, and is not taken where they do not', () => {
-    const own = controller({ writes: 200, apiSeconds: 2 });
-    assert.equal(measuredOf(own, server({ writes: 200, apiSeconds: 1.9 })).apiMs?.value.unsure, 1.05);
-    const apart = measuredOf(own, server({ writes: 200, apiSeconds: 0.5 }));
+    const own = controller({ writes: 10_000 });
+    assert.equal(measuredOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
+    const apart = measuredOf(own, server({ writes: 10_000, shares: TWO_MS }));
     assert.equal(apart.apiMs, null);
-    assert.deepEqual(apart.notes, [
-      'API latency is 10.0 ms by the controller and 2.5 ms by the API server: neither is taken',
-    ]);
+    assert.match(
+      apart.notes[0]!,
+      /^the median API latency is 10\.\d ms by the controller and \d\.\d ms by .*neither is taken$/,
+    );
+  });
+
+  it('is no median where nearly all writes are in one bucket', () => {
+    const { apiMs, notes } = measuredOf(controller({ writes: 10_000, shares: [0.95, 0.99, 1] }), null);
+    assert.equal(apiMs, null);
+    assert.match(notes[0]!, /in one bucket of the histogram, which tells no median$/);
   });
 
   it('is cores, watchers and the wait in flow control', () => {
-    const measured = measuredOf(controller({ writes: 200, apiSeconds: 2 }), server({ writes: 200, apiSeconds: 2 }));
+    const measured = measuredOf(controller({ writes: 200 }), server({ writes: 200 }));
     assert.equal(measured.cores?.value, 64);
     assert.deepEqual(measured.watchers?.value, { slices: 5000, endpoints: 3 });
     assert.deepEqual(measured.flowWaits?.value, [{ schema: 'kube-controller-manager', ms: 2 }]);
@@ -86,19 +104,19 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
 
   it('keeps a recommendation away where the server refused requests', () => {
     const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
-    assert.deepEqual(measuredOf(controller({ writes: 200, apiSeconds: 2, more }), null).doubts, [
+    assert.deepEqual(measuredOf(controller({ writes: 200, more }), null).doubts, [
       'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
     ]);
   });
 
   it('is nothing where too few writes were counted, and says so', () => {
-    const { apiMs, notes } = measuredOf(controller({ writes: 20, apiSeconds: 2 }), null);
+    const { apiMs, notes } = measuredOf(controller({ writes: 20 }), null);
     assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
   });
 });
 
 describe('scrapes that are none of a controller or an API server', () => {
-  const some = controllerText({ writes: 200, apiSeconds: 2 });
+  const some = controllerText({ writes: 200 });
   const cases: readonly (readonly [name: string, measure: () => Measured, message: RegExp])[] = [
     [
       'of something else',
@@ -117,7 +135,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     ],
     [
       'with a restart between them',
-      () => measuredOf(scrapes(some, controllerText({ writes: 900, apiSeconds: 9, started: 2 })), null),
+      () => measuredOf(scrapes(some, controllerText({ writes: 900, started: 2 })), null),
       /: the process was started anew between the looks/,
     ],
     [
@@ -141,12 +159,11 @@ describe('what was measured', () => {
   } as const;
 
   it('is not fitted, and is less unsure than what is', () => {
-    const measured = measuredOf(controller({ writes: 200, apiSeconds: 2 }), null);
+    const measured = measuredOf(controller({ writes: 10_000 }), null);
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
     assert.deepEqual(held.names, ['API latency']);
     assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });
-    // A lognormal whose p99 is four times its median has a mean of 1.194 medians.
-    assert.ok(Math.abs(calibration.apiMs.median - 10 / 1.194) < 0.01, String(calibration.apiMs.median));
+    assert.deepEqual(calibration.apiMs.median, measured.apiMs!.value.median);
   });
 
   it('of the CPU of a process with other controllers, is the most that a fit may take', () => {
