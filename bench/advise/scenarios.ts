@@ -173,12 +173,14 @@ export function expositionOf({ load }: Scenario, look: Look): string {
     );
   }
   const throttle = CONTROLLERS.reduce((sum, name) => sum + look[name].throttleSeconds, 0);
+  const waited = throttle + load.otherThrottle * look.atSeconds;
   const client = '{host="10.0.0.1:443",verb="PUT"}';
   lines.push(
     `endpoint_slice_controller_changes{operation="update"} ${look.endpoint_slice.writes}`,
-    `rest_client_rate_limiter_duration_seconds_sum${client} ${throttle + load.otherThrottle * look.atSeconds}`,
+    `rest_client_rate_limiter_duration_seconds_sum${client} ${waited}`,
     `rest_client_rate_limiter_duration_seconds_count${client} ${look.apiCount}`,
-    `rest_client_request_duration_seconds_sum${client} ${look.apiSeconds}`,
+    // client-go counts the wait for a token as part of the request.
+    `rest_client_request_duration_seconds_sum${client} ${look.apiSeconds + waited}`,
     `rest_client_request_duration_seconds_count${client} ${look.apiCount}`,
     `process_cpu_seconds_total ${look.cpuSeconds}`,
     `go_sched_gomaxprocs_threads ${load.cores}`,

@@ -76,7 +76,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     seconds,
     queues: names.map((name) => observeQueue(name, difference, after, seconds, settings)),
     throttled: difference('rest_client_rate_limiter_duration_seconds_sum') / seconds,
-    apiSeconds: apiSecondsOf(difference),
+    apiSeconds: apiSecondsOf(difference, !after.has('endpointd_build_info')),
     cpu: difference('process_cpu_seconds_total') / seconds,
     cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
     mainThread: after.has('endpointd_build_info') ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
@@ -117,12 +117,14 @@ function observeQueue(
   };
 }
 
-function apiSecondsOf(difference: Grown): number | null {
+/** client-go counts the wait for a token as part of a request (rest/request.go of 0.36), endpointd does not. */
+function apiSecondsOf(difference: Grown, hasTokenWaits: boolean): number | null {
   let count = 0;
   let sum = 0;
   for (const verb of WRITES) {
     count += difference('rest_client_request_duration_seconds_count', { verb });
     sum += difference('rest_client_request_duration_seconds_sum', { verb });
+    if (hasTokenWaits) sum -= difference('rest_client_rate_limiter_duration_seconds_sum', { verb });
   }
-  return count > 0 ? sum / count : null;
+  return count > 0 ? Math.max(0, sum) / count : null;
 }

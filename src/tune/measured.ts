@@ -58,6 +58,9 @@ const UNSURE_TWICE = 1.05;
 /** Fewer are chance. */
 const WRITES_MIN = 100;
 
+/** Of what requests took: client-go counts the wait for a token as part of a request (rest/request.go of 0.36). */
+const WAITED_MAX = 0.05;
+
 const WRITE_VERBS: readonly string[] = ['PUT', 'POST', 'DELETE', 'PATCH'];
 
 type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
@@ -110,8 +113,13 @@ function ofController({ before, after, from }: Scrapes): Part {
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
-  const latency = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
-  const { count } = latency;
+  const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
+  const { count } = all;
+  const waited = isEndpointd ? 0 : grown('rest_client_rate_limiter_duration_seconds_sum');
+  const latency =
+    waited > WAITED_MAX * grown('rest_client_request_duration_seconds_sum')
+      ? { count, fitted: null, why: 'have waits for tokens in their latency' }
+      : all;
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
@@ -183,8 +191,9 @@ function comparable(before: Metrics, after: Metrics, from: string, counters: rea
 
 interface Latency {
   readonly count: number;
-  /** Null = too few, or the buckets are too coarse. */
   readonly fitted: Lognormal | null;
+  /** Why nothing was fitted, if there were enough. */
+  readonly why: string;
 }
 
 /** Of writes with any of these labels. */
@@ -210,15 +219,17 @@ function latencyOf(
       below = upTo;
       return bin;
     });
-  return { count: below, fitted: below < WRITES_MIN ? null : lognormalOf(bins) };
+  return { count: below, fitted: below < WRITES_MIN ? null : lognormalOf(bins), why: ONE_BUCKET };
 }
 
 function sourceOf({ fitted }: Latency, what: string): Part['apiMs'] {
   return fitted === null ? null : { value: { ...fitted, unsure: UNSURE_ONCE }, from: `histogram of ${what}` };
 }
 
-function notesOf({ count, fitted }: Latency, what: string, from: string): string[] {
+const ONE_BUCKET = 'are nearly all in one bucket of the histogram, which tells no median';
+
+function notesOf({ count, fitted, why }: Latency, what: string, from: string): string[] {
   if (count < WRITES_MIN) return [`${from}: ${what} between the scrapes; at least ${WRITES_MIN} are needed`];
   if (fitted !== null) return [];
-  return [`${from}: nearly all of the ${what} are in one bucket of the histogram, which tells no median`];
+  return [`${from}: the ${what} ${why}`];
 }

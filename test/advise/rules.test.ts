@@ -26,7 +26,7 @@ workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="endpoint"} ${waitSeconds}
 workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
 rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${throttleSeconds}
-rest_client_request_duration_seconds_sum{verb="PUT"} ${apiSeconds}
+rest_client_request_duration_seconds_sum{verb="PUT"} ${apiSeconds + throttleSeconds}
 rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
 process_cpu_seconds_total ${cpuSeconds}
 process_start_time_seconds ${start}

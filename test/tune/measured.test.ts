@@ -95,6 +95,14 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.match(notes[0]!, /in one bucket of the histogram, which tells no median$/);
   });
 
+  it('is no latency of a kube-controller-manager whose requests waited for tokens', () => {
+    const more =
+      'rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} 60\nrest_client_request_duration_seconds_sum{verb="PUT"} 100';
+    const { apiMs, notes } = measuredOf(controller({ writes: 10_000, more }), null);
+    assert.equal(apiMs, null);
+    assert.match(notes[0]!, /the 10000 writes have waits for tokens in their latency$/);
+  });
+
   it('is cores, watchers and the wait in flow control', () => {
     const measured = measuredOf(controller({ writes: 200 }), server({ writes: 200 }));
     assert.equal(measured.cores?.value, 64);
