@@ -13,7 +13,7 @@ export interface Lognormal {
 }
 
 /** Of all that was counted: where one bucket holds more, nothing tells where in it the median is. */
-export const ONE_BIN_MAX = 0.9;
+const ONE_BIN_MAX = 0.9;
 
 const NORMAL_P99 = 2.326;
 const MEDIAN_STEP = 1.02;
