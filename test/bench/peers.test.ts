@@ -12,18 +12,24 @@ import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
 import { STAGES } from '../../bench/peers/stages.ts';
 import { SCENARIOS } from '../../bench/peers/scenarios.ts';
 
-describe('the bench of the peers, tiny', () => {
+// Every scenario is a start of processes of its own: on a busy machine they take longer together than one test may.
+const ALL_MS_MAX = 900_000;
+
+describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
   const [json, page] = [join(directory, 'peers.json'), join(directory, 'peers.html')];
   let results: Results;
   let told: string;
-  before(async () => {
-    const files = [`--json=${json}`, `--page=${page}`];
-    const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo,without the journal', ...files);
-    assert.equal(status, 0, out);
-    told = out;
-    results = JSON.parse(readFileSync(json, 'utf8')) as Results;
-  });
+  before(
+    async () => {
+      const files = [`--json=${json}`, `--page=${page}`];
+      const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo,without the journal', ...files);
+      assert.equal(status, 0, out);
+      told = out;
+      results = JSON.parse(readFileSync(json, 'utf8')) as Results;
+    },
+    { timeout: ALL_MS_MAX },
+  );
   after(() => rmSync(directory, { recursive: true }));
 
   // Of those with peers of their own, `journal` has a test below, and test/e2e/bench.kube.ts runs one.
