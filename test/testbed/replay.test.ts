@@ -75,4 +75,25 @@ describe('a story that happens on an API server', () => {
   it('happens again in the same way: every run begins with the same pods', async () => {
     assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
   });
+
+  it('waits for no change that was undone before anything showed it', async () => {
+    const flips = [UNREADY, READY].map((wanted, i): StoryChange => ({
+      atMs: 20 * i,
+      namespace: 0,
+      kind: 'pod',
+      places: [{ place: 0, wanted }],
+      service: -1,
+    }));
+    const story = { ...cluster.story, durationMs: 1600, changes: flips };
+    const batch = ['--endpoint-updates-batch-period=1s', '--endpointslice-updates-batch-period=1s'];
+    const { ledger } = await replay(server, { ...cluster, story }, () => startEndpointd(server, batch));
+    assert.deepEqual(
+      [ledger.overtaken, ledger.open],
+      [
+        { endpoints: 1, slices: 1 },
+        { endpoints: 0, slices: 0 },
+      ],
+    );
+    assert.deepEqual(ledger.samples, { endpoints: [], slices: [] });
+  });
 });
