@@ -164,7 +164,7 @@ function startEndpointd(program: URL, kubeconfig: string, settings: Settings, is
   const { qps, burst } = isAtStart ? FAST : settings;
   const own = [`--kubeconfig=${kubeconfig}`, `--controllers=${CONTROLLERS.join(',')}`, '--shards=0'];
   const limit = [`--kube-api-qps=${qps}`, `--kube-api-burst=${burst}`];
-  return startController([...own, ...limit, ...flagsOf(settings)], program);
+  return Promise.resolve(startController([...own, ...limit, ...flagsOf(settings)], program));
 }
 
 function flagsOf(settings: Settings): string[] {

@@ -57,7 +57,7 @@ async function converge(client: ApiClient, url: string, shards: number, cluster:
   const expected = await readExpected(client, cluster.namespaces, CONTROLLERS);
   const outputs = await watchOutputs(client);
   const from = performance.now();
-  const controller = await startController([
+  const controller = startController([
     `--master=${url}`,
     `--shards=${shards}`,
     '--kube-api-qps=5000',

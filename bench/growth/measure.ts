@@ -45,7 +45,7 @@ export function endpointd(program: URL): GrowthPeer {
   return {
     name: 'endpointd',
     flipsMax: Infinity,
-    start: (kubeconfigPath) => startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program),
+    start: (kubeconfigPath) => Promise.resolve(startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program)),
   };
 }
 

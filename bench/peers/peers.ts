@@ -95,7 +95,7 @@ async function startEndpointd(
   program: URL,
 ): Promise<RunningPeer> {
   const { qps, burst, endpointdFlags } = settings;
-  const controller = await startController(
+  const controller = startController(
     [
       `--kubeconfig=${kubeconfigPath}`,
       `--controllers=${controllers.join(',')}`,

@@ -99,7 +99,13 @@ export function createServers(): Servers {
     const opened = kept ?? (await openServer(request));
     kept = null;
     keys.set(opened, key);
-    if (kind === 'embedded') await bringToOutset(opened, request);
+    try {
+      if (kind === 'embedded') await bringToOutset(opened, request);
+    } catch (error) {
+      keys.delete(opened);
+      await opened.server.stop();
+      throw error;
+    }
     return opened;
   };
   const release = async (opened: OpenedServer, asFound: boolean): Promise<void> => {
@@ -238,7 +244,7 @@ async function makeRight(
   const expected = expectedOutputs(objects, whichControllers(controllers));
   const outputs = await watchOutputs(client);
   const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
-  const controller = await startController([...flags, `--controllers=${controllers.join(',')}`], program);
+  const controller = startController([...flags, `--controllers=${controllers.join(',')}`], program);
   try {
     await Promise.race([converged(outputs, expected, PREPARE_MS_MAX), controller.failed]);
   } finally {

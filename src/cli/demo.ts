@@ -57,7 +57,7 @@ export async function demo(args: readonly string[]): Promise<number> {
   await load(client, cluster, progress);
 
   const views: Views = { endpoints: await watchEndpoints(client), slices: await watchSlices(client) };
-  const controller = await startController([
+  const controller = startController([
     `--master=${server.url}`,
     '--kube-api-qps=5000',
     '--kube-api-burst=5000',

@@ -1,6 +1,5 @@
 /** The controller as a process of its own, so that what it costs can be told from what surrounds it. */
 import { spawn } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
@@ -23,6 +22,8 @@ export interface ProcessUsage {
 }
 
 const STDERR_CHARS_MAX = 4000;
+/** What the line about the start says of the plain port, as text and as JSON. */
+const SERVED_AT = /"?http"?[=:]"(127\.0\.0\.1:\d+)"/;
 
 /**
  * The flags with which the image and `bin` start Node. Where little is allocated, V8 lets the heap grow by a few
@@ -41,15 +42,20 @@ export const NODE_FLAGS: readonly string[] = [
 export const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 /** `flags` are those of `endpointd run`, without an address for metrics. */
-export async function startController(flags: readonly string[], mainUrl: URL = MAIN): Promise<ControllerProcess> {
-  const port = await freePort();
+export function startController(flags: readonly string[], mainUrl: URL = MAIN): ControllerProcess {
   const main = fileURLToPath(mainUrl);
   // A Lease that a killed one holds would make the next one wait.
-  const own = ['--leader-elect=false', '--secure-port=0', `--metrics-bind-address=127.0.0.1:${port}`];
+  const own = ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'];
   const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-STDERR_CHARS_MAX)));
+  const address = new Promise<string>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-STDERR_CHARS_MAX);
+      const match = SERVED_AT.exec(said);
+      if (match !== null) resolve(match[1]!);
+    });
+  });
   const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
   let stopping = false;
   const failed = new Promise<never>((_, reject) => {
@@ -61,7 +67,10 @@ export async function startController(flags: readonly string[], mainUrl: URL = M
   failed.catch(() => undefined);
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
-  const get = async (path: string): Promise<string> => (await request(`http://127.0.0.1:${port}${path}`)).body.text();
+  const get = async (path: string): Promise<string> => {
+    const served = await Promise.race([address, failed]);
+    return (await request(`http://${served}${path}`)).body.text();
+  };
   return {
     pid: child.pid ?? -1,
     failed,
@@ -85,15 +94,4 @@ export async function startController(flags: readonly string[], mainUrl: URL = M
 
 function metric(text: string, name: string): number {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

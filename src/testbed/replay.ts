@@ -117,7 +117,7 @@ async function toOutset(server: ReplayServer, cluster: StoryCluster): Promise<vo
   const objects = await readObjects(client);
   const views = { endpoints: await watchEndpoints(client), slices: await watchSlices(client) };
   const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
-  const maker = await startController(flags);
+  const maker = startController(flags);
   try {
     const right = [
       views.endpoints.converged(expectedEndpoints(objects.services, objects.pods), RIGHT_MS_MAX),

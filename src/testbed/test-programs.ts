@@ -69,7 +69,7 @@ export async function startEndpointd(
   { kubeconfigPath }: ReplayServer,
   flags: readonly string[],
 ): Promise<TestController> {
-  const controller = await startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
+  const controller = startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
   return {
     ...controller,
     cpuSeconds: async () => (await controller.usage()).cpuSeconds,

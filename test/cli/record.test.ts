@@ -99,7 +99,7 @@ describe('endpointd record', () => {
   before(async () => {
     server = await startServe(['--pod-step=1ms', '--nodes=1']);
     client = createApiClient({ url: server.url }, 4);
-    controller = await startController([`--kubeconfig=${server.kubeconfig}`]);
+    controller = startController([`--kubeconfig=${server.kubeconfig}`]);
     await create('/api/v1/nodes', NODE);
     await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
     await create(`/api/v1/namespaces/${NAMESPACE}/services`, SERVICE);

@@ -87,7 +87,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
       kubectlPath = (await kubeBinaries()).kubectl;
       directory = await mkdtemp(join(tmpdir(), 'endpointd-life-'));
       server = await start();
-      controller = await startController([`--kubeconfig=${server.kubeconfig}`]);
+      controller = startController([`--kubeconfig=${server.kubeconfig}`]);
     });
 
     after(async () => {

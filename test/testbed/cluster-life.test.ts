@@ -19,7 +19,7 @@ let controller: ControllerProcess;
 async function start(flags: readonly string[]): Promise<void> {
   serve = await startServe(flags);
   client = createApiClient({ url: serve.url }, 4);
-  controller = await startController([`--kubeconfig=${serve.kubeconfig}`, '--shards=0', '--kube-api-qps=1000']);
+  controller = startController([`--kubeconfig=${serve.kubeconfig}`, '--shards=0', '--kube-api-qps=1000']);
 }
 
 async function stop(): Promise<void> {
