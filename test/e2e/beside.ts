@@ -75,7 +75,7 @@ interface Trouble {
 
 const TROUBLES: readonly Trouble[] = [
   {
-    name: 'it is killed, and starts again at once',
+    name: 'the controller is killed, and starts again at once',
     through: 'tunnel',
     async strike(side) {
       await side.kill();
@@ -84,7 +84,7 @@ const TROUBLES: readonly Trouble[] = [
     },
   },
   {
-    name: `it is gone for ${OUTAGE_MS / 1000} s`,
+    name: `the controller is gone for ${OUTAGE_MS / 1000} s`,
     through: 'tunnel',
     async strike(side) {
       await side.kill();

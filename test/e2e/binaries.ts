@@ -9,7 +9,7 @@ import type { KubeBinaries } from '../../src/testbed/kube-cluster.ts';
 
 export const KUBERNETES_VERSION = 'v1.36.3';
 /** Patch releases of older ones, by what `kubeBinaries` takes. */
-export const OLDER_RELEASES = { '1.33': 'v1.33.13', '1.34': 'v1.34.4', '1.35': 'v1.35.4' } as const;
+export const OLDER_RELEASES = { '1.34': 'v1.34.4', '1.35': 'v1.35.4' } as const;
 export type OlderRelease = keyof typeof OLDER_RELEASES;
 
 /** A go.mod and what is built from it. */

@@ -43,7 +43,7 @@ function servers(real = process.env['KUBE_VERSION']): Readonly<Record<string, Te
 }
 
 /** They put ports and subsets of Endpoints in order by MD5, so that their order is another one (#133511). */
-const BY_MD5: readonly (string | undefined)[] = ['1.33', '1.34'];
+const BY_MD5: readonly (string | undefined)[] = ['1.34'];
 
 for (const [title, options] of Object.entries(servers())) {
   const isByMd5 = BY_MD5.includes(options.release);

@@ -25,7 +25,7 @@ import { UsageError } from '../usage.ts';
 /**
  * A thread has to warm up for itself and is woken for each batch, so it saves nothing where services are small: 800 services
  * of 5 pods from nothing take 1.40 s of CPU inline, 1.97 s with one thread and 2.38 s with two, of it on the main thread
- * 0.85, 0.94 and 1.01 s. A snapshot of 250 pods costs the main thread 0.4 instead of 2 ms. So where there are cores to spare
+ * 0.85, 0.94 and 1.01 s. A snapshot of 250 pods costs the main thread 0.4 instead of 2.3 ms. So where there are cores to spare
  * one thread plans, and does so beside all that the main thread does; more of them are for who asks.
  */
 export function shardsDefault(cores: number): number {

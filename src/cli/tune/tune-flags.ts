@@ -98,7 +98,7 @@ const TODAY = {
 export const TUNE_FLAGS = {
   command: 'endpointd tune',
   description:
-    "Predicts what today's flags do on a recording or a profile, tries hundreds of others on it, and says which to set and how far the prediction was off. Asks no cluster.",
+    "Predicts what today's flags do on a recording or a profile, tries some 150 others on it, and says which to set and how far the prediction was off. Asks no cluster.",
   groups: [
     { title: 'Tuning', flags: TUNING },
     { title: 'What is known beside the recording', flags: KNOWN },
