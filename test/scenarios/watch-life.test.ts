@@ -119,6 +119,35 @@ describe('bytes without a whole frame', () => {
   });
 });
 
+describe('a frame without a version', () => {
+  for (const [name, type] of [
+    ['a bookmark', 'BOOKMARK'],
+    ['an event', 'MODIFIED'],
+  ] as const) {
+    it(`is refused, and asked for again: ${name}`, () => {
+      const sim = settled({ answersInJson: true });
+      const from = sim.exchanges.length;
+      sim.tamper = (bytes, request) => {
+        const text = Buffer.from(bytes).toString();
+        if (!ofPods(request) || !text.includes(`"type":"${type}"`)) return bytes;
+        return Buffer.from(text.replace(/"resourceVersion":"\d+"/, '"resourceVersion":""'));
+      };
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(125_000);
+      assert.ok(podRequests(sim, from).some((line) => line.startsWith('watch')));
+      const told = sim.logLines.map(({ fields }) => String(fields?.['reason'] ?? fields?.['err'] ?? ''));
+      assert.ok(
+        told.some((text) => text.includes('resourceVersion: missing')),
+        told.join('\n'),
+      );
+      sim.tamper = (bytes) => bytes;
+      // The watches that it has opened end by themselves meanwhile.
+      sim.run(700_000);
+      assert.deepEqual(endpointsTable(sim), ONE_READY);
+    });
+  }
+});
+
 describe('a watch past its timeoutSeconds', () => {
   it('is ended from here half a minute later, and goes on from where it was', () => {
     const sim = settled();

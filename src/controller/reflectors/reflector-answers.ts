@@ -475,18 +475,20 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
     case 'ADDED':
     case 'MODIFIED': {
       const record = target.project(frame.object);
-      target.upsert(record, frame.object, record.resourceVersion, now);
-      reflector.resourceVersion = record.resourceVersion;
+      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
+      target.upsert(record, frame.object, version, now);
+      reflector.resourceVersion = version;
       return;
     }
     case 'DELETED': {
       const record = target.project(frame.object);
+      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
       target.remove(record, now);
-      reflector.resourceVersion = record.resourceVersion;
+      reflector.resourceVersion = version;
       return;
     }
     case 'BOOKMARK':
-      reflector.resourceVersion = projectMeta(frame.object).resourceVersion;
+      reflector.resourceVersion = versionOf({ kind: reflector.resource, ...projectMeta(frame.object) });
       return;
     case 'ERROR':
       onErrorFrame(hands, reflector, readStatusSource(frame.object), now);
