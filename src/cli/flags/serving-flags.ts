@@ -77,7 +77,7 @@ export const SERVING = {
   'tls-sni-cert-key': {
     kind: namedPairs,
     default: '',
-    help: 'certificate and key for clients that ask for one of these names (SNI), without names for those in the certificate; may be repeated, the first one with a name counts; read again when they change',
+    help: 'certificate and key for clients that ask for one of these names (SNI), or for none at one of these addresses; without names for those in the certificate; may be repeated: whole names count before *.NAME, given ones before those in certificates, earlier flags before later ones; read again when they change',
   },
   'cert-dir': {
     kind: text('<path>'),

@@ -1,15 +1,13 @@
 import { constants } from 'node:crypto';
-import type { Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
+import { isIP, type Socket } from 'node:net';
+import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { TlsIdentity } from '../self-signed.ts';
 import type { Peer } from './gate.ts';
-import type { NamedIdentity } from './named-certificates.ts';
+import { byName, chooserOf, type NamedIdentity } from './named-certificates.ts';
 
 /** What a TLS handshake goes by. */
-export interface TlsSettings {
-  /** PEM. */
-  readonly cert: string;
-  readonly key: string;
-  /** In place of these for who asks for a name of them; of several with a name the first. */
+export interface TlsSettings extends TlsIdentity {
+  /** In place of that for who asks for a name of them, or for no name at an address of them. */
   readonly named: readonly NamedIdentity[];
   /** PEM bundles that client certificates may lead to; any other certificate is let in, but verifies nothing. */
   readonly clientAuthorities: readonly string[];
@@ -39,18 +37,14 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
   /** By address and port of the client: no two open connections have the same. */
   const underWay = new Map<string, { readonly socket: Socket; readonly done: Done }>();
   const inLine = new Map<Socket, Done>();
-  let server = create(settings);
+  let serverAt = serversOf(settings, create);
   let tokens = AT_ONCE;
   let filledMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
 
   /** It never listens, so another one can take its place at any time. */
-  function create(wanted: TlsSettings): Server {
-    const made = createServer(optionsOf(wanted));
-    // Of several contexts for a name Node takes the last one.
-    for (const { names, cert, key } of wanted.named.toReversed()) {
-      for (const name of names) made.addContext(name.toLowerCase(), optionsOf({ ...wanted, cert, key }));
-    }
+  function create(options: TlsOptions): Server {
+    const made = createServer(options);
     made.on('secureConnection', (secured) => {
       // A client could ask for one after the other, each as costly as a handshake.
       secured.disableRenegotiation();
@@ -86,7 +80,7 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
     const client = clientOf(socket);
     underWay.set(client, { socket, done });
     socket.once('close', () => underWay.delete(client));
-    server.emit('connection', socket);
+    serverAt(localAddressOf(socket)).emit('connection', socket);
   }
 
   return {
@@ -96,7 +90,7 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
       next();
     },
     use(wanted) {
-      server = create(wanted);
+      serverAt = serversOf(wanted, create);
     },
   };
 }
@@ -119,6 +113,37 @@ function optionsOf({ cert, key, clientAuthorities, minVersion, ciphers }: TlsSet
     ca: [...clientAuthorities],
     allowPartialTrustChain: true,
   };
+}
+
+/** By the address that the client has connected to, which counts where it asks for no name. */
+function serversOf(settings: TlsSettings, create: (options: TlsOptions) => Server): (address: string) => Server {
+  const choice = choiceByName(settings);
+  const other = create({ ...optionsOf(settings), ...choice });
+  const atAddresses = new Map<string, Server>();
+  for (const [name, { cert, key }] of byName(settings.named)) {
+    if (isIP(name) !== 0) atAddresses.set(name, create({ ...optionsOf({ ...settings, cert, key }), ...choice }));
+  }
+  return (address) => atAddresses.get(address) ?? other;
+}
+
+/**
+ * Who asks for a name gets what is chosen here, at every address. Node's own choice among names is another one: the last
+ * that fits, whole or with a `*`.
+ */
+function choiceByName(settings: TlsSettings): TlsOptions {
+  const { cert, key, named } = settings;
+  if (named.length === 0) return {};
+  const other = { cert, key };
+  const contexts = new Map(
+    [other, ...named].map((identity) => [identity, createSecureContext(optionsOf({ ...settings, ...identity }))]),
+  );
+  const choose = chooserOf(other, named);
+  return { SNICallback: (host, done) => done(null, contexts.get(choose(host))) };
+}
+
+/** A socket that listens on all addresses of both families shows IPv4 as IPv6. */
+function localAddressOf({ localAddress = '' }: Socket): string {
+  return localAddress.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { TlsIdentity } from '../self-signed.ts';
 import { readPair } from './serving-certificate.ts';
 
@@ -6,31 +7,61 @@ import { readPair } from './serving-certificate.ts';
 export interface NamedPair {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Hosts, a `*` for the first label; none = those of the certificate. */
+  /** Hosts, a `*` for the whole first label, and addresses; none = the hosts of the certificate. */
   readonly names: readonly string[];
 }
 
 /** What is served to a client that asks for one of the names (SNI). */
 export interface NamedIdentity extends TlsIdentity {
   readonly names: readonly string[];
+  /** Whether the flag gives the names; otherwise they are those of the certificate. */
+  readonly areGiven: boolean;
 }
 
 /** @throws Error that names the file, also for a certificate that names no host where none is given */
 export function readNamed(pairs: readonly NamedPair[]): Promise<NamedIdentity[]> {
   return Promise.all(
-    pairs.map(async ({ certFile, keyFile, names }) => {
+    pairs.map(async ({ certFile, keyFile, names: given }) => {
       const identity = await readPair(certFile, keyFile);
-      const all = names.length > 0 ? names : hostsIn(new X509Certificate(identity.cert));
-      if (all.length > 0) return { ...identity, names: all };
+      const areGiven = given.length > 0;
+      const names = areGiven ? given : hostsIn(new X509Certificate(identity.cert));
+      if (names.length > 0) return { ...identity, names, areGiven };
       throw new Error(`${certFile} names no host: give names behind it, as CERT,KEY:NAME,NAME`);
     }),
   );
 }
 
-/** Clients ask for no address by SNI. */
-function hostsIn({ subjectAltName = '', subject }: X509Certificate): string[] {
-  const hosts = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, host]) => host!);
-  if (subjectAltName !== '') return hosts;
-  const [, name] = /^CN=([\w.*-]+)$/m.exec(subject) ?? [];
-  return name === undefined ? [] : [name];
+/** By name in lower case. A name that a flag gives comes before the same name in a certificate, then the first flag counts. */
+export function byName(named: readonly NamedIdentity[]): ReadonlyMap<string, NamedIdentity> {
+  const inOrder = [...named.filter(({ areGiven }) => areGiven), ...named.filter(({ areGiven }) => !areGiven)];
+  const entries = inOrder.flatMap((identity) => identity.names.map((name) => [name.toLowerCase(), identity] as const));
+  // A map keeps the last of several entries for a name.
+  return new Map(entries.toReversed());
 }
+
+/**
+ * What is served to a client that asks for a host. The whole name comes before one with a `*` for its first label. For a
+ * host that is nowhere among the names it is the first certificate that is valid for it, `other` before all named ones,
+ * or else `other`. Upstream chooses the same.
+ */
+export function chooserOf(other: TlsIdentity, named: readonly NamedIdentity[]): (host: string) => TlsIdentity {
+  const names = byName(named);
+  const all = [other, ...named].map((identity) => ({ identity, certificate: new X509Certificate(identity.cert) }));
+  return (host) => {
+    const name = host.toLowerCase();
+    const asked = names.get(name) ?? names.get(name.replace(/^[^.]*/, '*'));
+    if (asked !== undefined) return asked;
+    const valid = all.find(({ certificate }) => certificate.checkHost(name, { subject: 'never' }) !== undefined);
+    return valid?.identity ?? other;
+  };
+}
+
+/** As upstream, which counts the common name too; clients ask for no address by SNI. */
+function hostsIn({ subjectAltName = '', subject }: X509Certificate): string[] {
+  const commonName = /^CN=(.+)$/m.exec(subject)?.[1] ?? '';
+  const hosts = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, host]) => host!);
+  return isIP(commonName) === 0 && HOST.test(commonName) ? [commonName, ...hosts] : hosts;
+}
+
+/** A DNS subdomain (RFC 1123), also with a `*` for its first label. */
+const HOST = /^(\*|(\*\.)?[a-z\d]([a-z\d.-]*[a-z\d])?)$/;

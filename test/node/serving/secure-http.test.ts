@@ -28,6 +28,69 @@ import { ask, dial, say, serveSecurely } from '../../support/secure-pages.ts';
 
 const FILES_EVERY_MS = 20;
 
+/** Common name, hosts in the certificate and names in the flag, for each flag; then what is served by name. */
+type Flag = readonly [name: string, hosts: readonly string[], names: readonly string[]];
+const NAMED: readonly (readonly [rule: string, flags: readonly Flag[], expected: Readonly<Record<string, string>>])[] =
+  [
+    [
+      'a whole one comes before a wildcard, whichever flag is first',
+      [
+        ['wide', [], ['*.example.com']],
+        ['whole', [], ['a.example.com']],
+      ],
+      { 'a.example.com': 'CN=whole', 'A.Example.COM': 'CN=whole', 'b.example.com': 'CN=wide' },
+    ],
+    [
+      'a given one comes before the same in a certificate',
+      [
+        ['found', ['a.test', '*.b.test'], []],
+        ['given', [], ['a.test', '*.b.test']],
+      ],
+      { 'a.test': 'CN=given', 'one.b.test': 'CN=given' },
+    ],
+    [
+      'a whole one in a certificate comes before a given wildcard',
+      [
+        ['given', [], ['*.test']],
+        ['found', ['a.test'], []],
+      ],
+      { 'a.test': 'CN=found', 'b.test': 'CN=given' },
+    ],
+    [
+      'the first of several flags counts',
+      [
+        ['first', ['a.test'], []],
+        ['second', ['a.test', 'b.test'], []],
+      ],
+      { 'a.test': 'CN=first', 'b.test': 'CN=second' },
+    ],
+    [
+      'a wildcard is for one whole label, the first',
+      [['wide', [], ['*.a.test', 'b.*.test', 'c*.test', '*']]],
+      {
+        'one.a.test': 'CN=wide',
+        'two.one.a.test': 'CN=default',
+        'a.test': 'CN=default',
+        'b.one.test': 'CN=default',
+        'cc.test': 'CN=default',
+        host: 'CN=wide',
+      },
+    ],
+    [
+      'the common name counts, beside addresses and beside hosts',
+      [
+        ['bare.test', ['127.0.0.1'], []],
+        ['common.test', ['other.test'], []],
+      ],
+      { 'bare.test': 'CN=bare.test', 'common.test': 'CN=common.test', 'other.test': 'CN=common.test' },
+    ],
+    [
+      'who asks for one that no flag has gets what is valid for it, the default first',
+      [['valid', ['valid.test', 'both.test'], ['given.test']]],
+      { 'valid.test': 'CN=valid', 'both.test': 'CN=default', 'none.test': 'CN=default' },
+    ],
+  ];
+
 let directory: string;
 let reviews: ReviewServer;
 let log: LogLine[];
@@ -176,8 +239,35 @@ describe('the certificate', () => {
     );
   });
 
+  for (const [rule, flags, expected] of NAMED) {
+    it(`by name: ${rule}`, async () => {
+      const named = flags.map(([name, hosts, names]) => {
+        const { certFile, keyFile } = writePair(name, identityOf(name, hosts));
+        return { certFile, keyFile, names };
+      });
+      const address = await serve({ ...mount(identityOf('default', ['both.test'])), named });
+      const served: Record<string, string> = {};
+      for (const name of Object.keys(expected)) served[name] = await nameServed(address, name);
+      assert.deepEqual(served, expected);
+    });
+  }
+
+  it('is that of the address for who asks for no name, as the address is given', async () => {
+    const named = [
+      { ...writePair('here', identityOf('here')), names: ['127.0.0.1', 'here.test'] },
+      { ...writePair('there', identityOf('there')), names: ['there.test', '127.0.0.2'] },
+    ];
+    const address = await serve({ ...mount(identityOf('default')), named, host: '' });
+    const port = address.slice(address.lastIndexOf(':') + 1);
+    assert.equal(await nameServed(`127.0.0.1:${port}`), 'CN=here');
+    assert.equal(await nameServed(`127.0.0.2:${port}`), 'CN=there');
+    assert.equal(await nameServed(`127.0.0.3:${port}`), 'CN=default');
+    assert.equal(await nameServed(`127.0.0.1:${port}`, 'there.test'), 'CN=there');
+    assert.equal(await nameServed(`127.0.0.1:${port}`, 'other.test'), 'CN=default');
+  });
+
   it('that names no host needs names', async () => {
-    const named = [{ ...writePair('named', identityOf('named')), names: [] }];
+    const named = [{ ...writePair('named', identityOf('no host')), names: [] }];
     await assert.rejects(serve({ named }), /named\.crt names no host: give names behind it, as CERT,KEY:NAME,NAME$/);
   });
 
