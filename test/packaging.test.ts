@@ -36,7 +36,6 @@ const BUILT_FROM = [
   'LICENSE',
   'tsconfig.json',
   'tsconfig.build.json',
-  'bench/CELLS.md',
   'bench/RESULTS.md',
   'bin',
   'deploy',

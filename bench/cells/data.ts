@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Output } from '../../src/twin/ledger.ts';
 import type { Controller } from '../../src/twin/settings.ts';
 import type { ServerKind } from '../peers/server.ts';
+import type { CellTimes } from './cell-times.ts';
 
 /** One run of one cell on real processes. */
 export interface CellRun {
@@ -68,6 +69,13 @@ export function addRun(path: string, run: CellRun): void {
   renameSync(`${path}.new`, path);
 }
 
-export function isSameWorld(a: World, b: World): boolean {
-  return a.server === b.server && a.controller === b.controller;
+/** Those of that world and of those times: a run of other times is another measurement. */
+export function runsOf({ runs }: CellData, { server, controller }: World, times: CellTimes): CellRun[] {
+  return runs.filter(
+    ({ world, warmUpMs, measuredMs }) =>
+      world.server === server &&
+      world.controller === controller &&
+      warmUpMs === times.warmUpMs &&
+      measuredMs === times.measuredMs,
+  );
 }

@@ -5,7 +5,7 @@ import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import { storyOf } from './cell-times.ts';
 import type { CellRun, World } from './data.ts';
-import type { CellPlan } from './plan.ts';
+import { type CellPlan, heldOutCells } from './plan.ts';
 import { predict, type Prediction, predictNaively, type Predictions } from './predict.ts';
 
 export interface CellResult {
@@ -150,10 +150,13 @@ const ERROR_MAX = 0.25;
 const TAIL_SHARE_MIN = 0.8;
 const NAIVE_ERROR_MIN = 0.2;
 const NAIVE_CELLS_MIN = 8;
+/** Of the held-out cells: fewer give no verdict. */
+const SAY_SHARE_MIN = 0.8;
 
+/** None where too few of the held-out cells have a say. */
 export function marksOf(results: readonly CellResult[], world: World): Mark[] {
   const counted = results.filter(({ flaw }) => flaw === '');
-  if (counted.length === 0) return [];
+  if (counted.length < SAY_SHARE_MIN * heldOutCells().length) return [];
   const medianMax = MEDIAN_ERROR_MAX[world.server === 'embedded' ? 'embedded' : world.controller];
   const marks = (['p50', 'writes'] as const).map((figure): Mark => {
     const errors = counted.map(({ byOutput }) => Math.max(...byOutput.map(({ errors: of }) => of[figure])));

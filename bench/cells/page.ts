@@ -3,7 +3,7 @@ import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import type { CellRun, World } from './data.ts';
 import { type CellResult, FIGURES, type Mark, marksOf, percent } from './marks.ts';
-import { settingsText } from './plan.ts';
+import { heldOutCells, settingsText } from './plan.ts';
 
 export interface WorldResults {
   readonly world: World;
@@ -45,7 +45,7 @@ function worldLines({ world, calibration, isCalibrated, idleMs, results, referen
     '',
     `${isCalibrated ? 'Calibrated on four other settings of one workload' : '**Not calibrated**, for runs of calibration were disturbed. What was known before they began'}: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
-    ...(marks.length === 0 ? ['No cell has a say yet: all were disturbed.'] : markLines(marks)),
+    ...(marks.length === 0 ? [tooFewLine(results)] : markLines(marks)),
     '',
     ...driftLines(references),
     ...flawLines(results),
@@ -56,6 +56,11 @@ function worldLines({ world, calibration, isCalibrated, idleMs, results, referen
     'Of each figure: measured, then predicted.',
     '',
   ];
+}
+
+function tooFewLine(results: readonly CellResult[]): string {
+  const have = results.filter(({ flaw }) => flaw === '').length;
+  return `Too few cells have a say for a verdict: ${have} of ${heldOutCells().length}.`;
 }
 
 function markLines(marks: readonly Mark[]): string[] {

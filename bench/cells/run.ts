@@ -8,7 +8,8 @@ import { type Calibration, type Controller, DEFAULT_CALIBRATION } from '../../sr
 import { programOf } from '../peers/peers.ts';
 import { median } from '../support/statistics.ts';
 import { runCell, WRITE_DELAY_MS } from './cell.ts';
-import { addRun, type CellRun, isSameWorld, readData, type World } from './data.ts';
+import type { CellTimes } from './cell-times.ts';
+import { addRun, type CellRun, readData, runsOf, type World } from './data.ts';
 import { calibrate, isDisturbed, resultOf, steadyOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
@@ -25,7 +26,7 @@ that file is to be committed before the held-out cells are run.
   --calibrate         run the cells of calibration, and fit
   --for=D             begin no run that would not end in time
   --seed=N            of the order and the stories (1)
-  --report            only write bench/CELLS.md from the data`;
+  --report            only write bench/CELLS.md from the runs of those times`;
 
 const ORDER_SEED = 20_261_122;
 /** The reference cell is run before each so many others. */
@@ -49,7 +50,7 @@ const STARTS: Readonly<Record<World['server'], Calibration>> = {
 
 interface Options {
   readonly world: World;
-  readonly times: { readonly warmUpMs: number; readonly measuredMs: number };
+  readonly times: CellTimes;
   readonly repeats: number;
   readonly seed: number;
   readonly untilMs: number;
@@ -75,10 +76,6 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
     console.log(HELP);
     return;
   }
-  if (values.report) {
-    writePage();
-    return;
-  }
   const options: Options = {
     world: worldOf(values.server, values.controller),
     times: { warmUpMs: millisecondsOf(values['warm-up']), measuredMs: millisecondsOf(values.measure) },
@@ -86,15 +83,16 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
     seed: Number(values.seed),
     untilMs: performance.now() + millisecondsOf(values.for),
   };
-  if (values.calibrate) await runCalibration(options);
+  if (values.report) writePage(options.times);
+  else if (values.calibrate) await runCalibration(options);
   else await runHeldOut(options);
 }
 
 async function runCalibration(options: Options): Promise<void> {
-  const { world } = options;
+  const { times, world } = options;
   const cells = calibrationCells();
   for (const cell of cells) await runOnce(cell, 0, options);
-  const runs = runsOf(world);
+  const runs = runsOf(readData(DATA), world, times);
   const known = cells.flatMap((cell) =>
     runs.filter((run) => run.cell === cell.name).map((run) => [cell, run] as const),
   );
@@ -118,14 +116,14 @@ async function runHeldOut(options: Options): Promise<void> {
     await runOnce(cell, repeat, options);
   }
   await runOnce(referenceCell(), references, options);
-  writePage();
+  writePage(options.times);
 }
 
-/** Does nothing when there is such a run that was not disturbed, or no time for it. */
+/** Does nothing when there is such a run, of the same times, that was not disturbed, or no time for it. */
 async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
   const { world, times, seed, untilMs } = options;
   const isThere = (run: CellRun): boolean => run.cell === cell.name && run.repeat === repeat && !isDisturbed(run);
-  if (runsOf(world).some(isThere)) return;
+  if (runsOf(readData(DATA), world, times).some(isThere)) return;
   if (performance.now() + times.warmUpMs + times.measuredMs + AROUND_MS > untilMs) return;
   const program = programOf('full');
   const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
@@ -136,21 +134,21 @@ async function runOnce(cell: CellPlan, repeat: number, options: Options): Promis
   );
 }
 
-function runsOf(world: World): CellRun[] {
-  return readData(DATA).runs.filter((run) => isSameWorld(run.world, world));
-}
-
-function writePage(): void {
-  const results = WORLDS.map(resultsOf);
-  writeFileSync(PAGE, cellsPage(results.filter(({ results: found }) => found.length > 0)));
+function writePage(times: CellTimes): void {
+  const results = WORLDS.map((world) => resultsOf(world, times)).filter(({ results: found }) => found.length > 0);
+  if (results.length === 0) {
+    console.log(`no held-out cell was run for ${times.measuredMs / 1000} s after ${times.warmUpMs / 1000} s`);
+    return;
+  }
+  writeFileSync(PAGE, cellsPage(results));
   console.log(`${PAGE.pathname} is written`);
 }
 
-function resultsOf(world: World): WorldResults {
+function resultsOf(world: World, times: CellTimes): WorldResults {
   const path = calibrationPath(world);
   const isCalibrated = existsSync(path);
   const calibration = isCalibrated ? parseCalibration(JSON.parse(readFileSync(path, 'utf8'))) : STARTS[world.server];
-  const runs = runsOf(world);
+  const runs = runsOf(readData(DATA), world, times);
   // The first cell of calibration has all it needs.
   const [idle] = calibrationCells();
   const idleRuns = steadyOf(runs.filter(({ cell }) => cell === idle!.name));

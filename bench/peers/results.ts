@@ -3,7 +3,7 @@ import { percentile } from '../../src/lib/percentile.ts';
 import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
 import { ECHO, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
 import type { RunResult } from './stage.ts';
-import { FIGURES } from './window.ts';
+import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
 export interface RunRecord extends RunResult {
   readonly scenario: string;
@@ -126,9 +126,15 @@ function rowsOf(
     // Two runs of the same thing, where there is such a pair, else all runs of one peer: what differs there is noise.
     const again = valuesOf(ENDPOINTD_AGAIN, figure);
     const noise = again.length > 0 ? spread([...ours, ...again]) : worse(spread(theirs), spread(ours));
-    return [{ figure, medians, ratio, noise, counts: base !== subject && isBeyondNoise(ratio, noise) }];
+    const seconds = CPU_SECONDS_OF[figure];
+    const isTold =
+      seconds === undefined || [base, subject].every((peer) => median(valuesOf(peer, seconds)) >= CPU_SECONDS_MIN);
+    return [{ figure, medians, ratio, noise, counts: base !== subject && isTold && isBeyondNoise(ratio, noise) }];
   });
 }
+
+/** The kernel counts CPU in ticks of 10 ms: less than five of them say nothing. */
+const CPU_SECONDS_MIN = 0.05;
 
 /** NaN only where both are. */
 function worse(a: number, b: number): number {

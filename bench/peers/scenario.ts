@@ -4,6 +4,7 @@ import type { ClusterObjects } from '../../src/judge/cluster-check.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import type { LoadTarget } from '../support/http-load.ts';
+import { ratioOf } from '../support/statistics.ts';
 import type { Disturbance } from './disturbance.ts';
 import type { Telling } from './stages.ts';
 import type { BenchServer, Outset, ServerKind } from './server.ts';
@@ -166,7 +167,7 @@ export function shareMark(what: string, figure: string, share: number, shown: st
   return {
     what: `${what} <= ${shown} of kube-controller-manager's`,
     look: (of) => {
-      const ratio = of(ENDPOINTD, figure) / of(MANAGER, figure);
+      const ratio = ratioOf(of(ENDPOINTD, figure), of(MANAGER, figure));
       return Number.isFinite(ratio) ? { got: ratioText(ratio), reached: ratio <= share } : null;
     },
   };

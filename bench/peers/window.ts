@@ -236,6 +236,16 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };
 
+/** Figures of CPU: the one that has the seconds that they are made from. */
+export const CPU_SECONDS_OF: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['controllerCpu', 'apiserverCpu', 'etcdCpu', 'sumCpu', 'loadCpu'].map((figure) => [figure, figure]),
+  ),
+  cpuAChange: 'controllerCpu',
+  cpuAPod: 'controllerCpu',
+  cpuAnEvent: 'controllerCpu',
+};
+
 function stageTexts(): Record<string, FigureText> {
   return Object.fromEntries(
     Object.entries(STAGES).flatMap(([stage, what]) =>

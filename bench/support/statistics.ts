@@ -3,9 +3,9 @@ import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 
 export interface Ratio {
-  /** The median of `ours` by that of `theirs`; NaN where one side has nothing. */
+  /** The median of `ours` by that of `theirs`; NaN where one side has nothing, or is 0 or less. */
   readonly value: number;
-  /** Of 95 percent of the resamples; both NaN for fewer than two pairs. */
+  /** Of 95 percent of the resamples; both NaN for fewer than two pairs, or where a resample has no ratio. */
   readonly low: number;
   readonly high: number;
 }
@@ -20,20 +20,26 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** NaN where one of them is not above 0: that has no ratio. */
+export function ratioOf(ours: number, theirs: number): number {
+  return ours > 0 && theirs > 0 ? ours / theirs : Number.NaN;
+}
+
 /**
  * The ratio of the medians of paired runs, with a bootstrap interval over the pairs. The same figures give the same
  * interval.
  */
 export function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
-  const value = median(ours) / median(theirs);
+  const value = ratioOf(median(ours), median(theirs));
   const pairs = Math.min(ours.length, theirs.length);
   if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN };
   const prng = createPrng(RESAMPLES_SEED);
   const ratios: number[] = [];
   for (let i = 0; i < RESAMPLES; i++) {
     const drawn = Array.from({ length: pairs }, () => nextInt(prng, pairs));
-    ratios.push(median(drawn.map((at) => ours[at]!)) / median(drawn.map((at) => theirs[at]!)));
+    ratios.push(ratioOf(median(drawn.map((at) => ours[at]!)), median(drawn.map((at) => theirs[at]!))));
   }
+  if (ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN };
   return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975) };
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCell } from '../../bench/cells/cell.ts';
 import { storyOf } from '../../bench/cells/cell-times.ts';
-import type { CellRun } from '../../bench/cells/data.ts';
+import { type CellRun, runsOf } from '../../bench/cells/data.ts';
 import { calibrate, marksOf, resultOf } from '../../bench/cells/marks.ts';
+import { cellsPage } from '../../bench/cells/page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, shuffledCells } from '../../bench/cells/plan.ts';
 import { predict, predictNaively } from '../../bench/cells/predict.ts';
 import { programOf } from '../../bench/peers/peers.ts';
@@ -55,6 +56,35 @@ test('a model that is right reaches every mark, one that is half off does not', 
     ).map(({ isReached }) => isReached);
   assert.deepEqual(marks(1), [true, true, true, true]);
   assert.deepEqual(marks(1.5).slice(0, 3), [false, true, false]);
+});
+
+test('a run of other times is another measurement', () => {
+  const [plan] = heldOutCells();
+  const run = runOf(plan!, TRUTH);
+  const preview = { ...run, warmUpMs: 500, measuredMs: 3000 };
+  const shorter = { ...run, measuredMs: 3000 };
+  const elsewhere = { ...run, world: { ...WORLD, server: 'kube' as const } };
+  assert.deepEqual(runsOf({ version: 1, runs: [preview, shorter, elsewhere, run] }, WORLD, TIMES), [run]);
+});
+
+test('fewer than 80 % of the held-out cells give no verdict, and the page says so', () => {
+  const results = heldOutCells().map((plan) => resultOf(plan, [runOf(plan, TRUTH)], WORLD, TRUTH, 21));
+  const page = (count: number): string =>
+    cellsPage([
+      {
+        world: WORLD,
+        calibration: TRUTH,
+        isCalibrated: true,
+        idleMs: 21,
+        results: results.map((result, i) => (i < count ? result : { ...result, flaw: 'disturbed' })),
+        references: [],
+      },
+    ]);
+  assert.match(page(19), /\n\nToo few cells have a say for a verdict: 19 of 24\.\n/);
+  assert.doesNotMatch(page(19), /reached/);
+  assert.match(page(20), /\| p50 \| .* \| reached \|/);
+  // Those that were not run have no say either.
+  assert.deepEqual(marksOf(results.slice(0, 19), WORLD), []);
 });
 
 test('a cell whose runs differ by more than 30 % is not repeatable', () => {

@@ -18,7 +18,7 @@ function run(peer: string, round: number, cpu: number, wrong: readonly string[] 
     round,
     startedAt: '',
     tookSeconds: 1,
-    figures: { controllerCpu: cpu, slicesP50: cpu },
+    figures: { controllerCpu: cpu, cpuAChange: cpu, slicesP50: cpu },
     threads: { 'node-MainThread': cpu },
     samples: { endpoints: [], slices: [cpu, cpu * 2] },
     course: { seconds: [0], p50: [cpu], p99: [cpu], max: [cpu * 2] },
@@ -87,6 +87,21 @@ describe('results of the peers', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), {});
     assert.ok(Number.isNaN(churn!.rows[0]!.noise));
     assert.equal(churn!.rows[0]!.counts, false);
+  });
+
+  it('CPU of less than five ticks, and what is made from it, counts for nothing', () => {
+    const counts = (cpu: number): unknown => {
+      const runs = [0, 1].flatMap((round) => [run(MANAGER, round, 10), run(ENDPOINTD, round, cpu)]);
+      const [churn] = compareAll(results(...runs), {});
+      return Object.fromEntries(churn!.rows.map((row) => [row.figure, row.counts]));
+    };
+    assert.deepEqual(counts(0.05), { controllerCpu: true, cpuAChange: true, slicesP50: true });
+    assert.deepEqual(counts(0.04), { controllerCpu: false, cpuAChange: false, slicesP50: true });
+  });
+
+  it('a mark of a share is not reached by what is not above 0', () => {
+    const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, -1)), MARKS);
+    assert.equal(churn!.marks[0]!.verdict, 'not measured');
   });
 
   it('a mark whose floor was not measured is no mark that was reached', () => {

@@ -24,6 +24,22 @@ describe('statistics of repeated runs', () => {
     assert.deepEqual(ratioOfMedians([1], [2]), { value: 0.5, low: Number.NaN, high: Number.NaN });
   });
 
+  it('what is not above 0 has no ratio, and counts for nothing', () => {
+    for (const [ours, theirs] of [
+      [-0.2, 4],
+      [0, 4],
+      [4, 0],
+      [-1, -4],
+    ] as const) {
+      const none = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+      const ratio = ratioOfMedians([ours, ours], [theirs, theirs]);
+      assert.deepEqual(ratio, none, `${ours} by ${theirs}`);
+      assert.ok(!isBeyondNoise(ratio, 1.1));
+    }
+    const { value, low, high } = ratioOfMedians([1, 1, -1], [2, 2, 2]);
+    assert.deepEqual([value, low, high], [0.5, Number.NaN, Number.NaN], 'some resamples have no ratio');
+  });
+
   it('a difference counts beyond what runs of the same thing differ by', () => {
     const noise = spread([10, 12, 11]);
     assert.equal(noise, 1.2);

@@ -80,13 +80,16 @@ describe('two API servers behind one address', () => {
       let over = false;
       const changing = changeThrough(clients[left]!, () => over);
       const before = balancer.served[gone]!;
-      await servers[gone]!.killApiserver();
-      await until(() => Promise.resolve(balancer.open[gone] === 0));
-      await until(() => endpointd!.metrics().then((metrics) => metrics.sum('endpointd_watch_up') > 0));
-      await servers[gone]!.startApiserver();
-      await until(() => Promise.resolve(balancer.served[gone]! > before));
-      over = true;
-      await changing;
+      try {
+        await servers[gone]!.killApiserver();
+        await until(() => Promise.resolve(balancer.open[gone] === 0));
+        await until(() => endpointd!.metrics().then((metrics) => metrics.sum('endpointd_watch_up') > 0));
+        await servers[gone]!.startApiserver();
+        await until(() => Promise.resolve(balancer.served[gone]! > before));
+      } finally {
+        over = true;
+        await changing;
+      }
       await expectAllRight(clients[left]!);
       const metrics = await endpointd!.metrics();
       assert.equal(metrics.sum('endpointd_stuck_service'), 0);

@@ -151,36 +151,35 @@ interface Outcome {
 }
 
 async function play(trouble: Trouble, start: StartController): Promise<Outcome> {
+  // What was started ends in the opposite order, also where a later start fails.
+  await using ends = new AsyncDisposableStack();
   const cluster = await startCluster({ serviceClusterIPRanges: DUAL_STACK });
+  ends.defer(() => cluster.stop());
   const client = clientOf(cluster);
+  ends.defer(() => client.close());
   const collector = runGarbageCollector(client);
+  ends.defer(() => collector.stop());
   const tunnel = await startTunnel(cluster);
+  ends.defer(() => tunnel.stop());
   const proxy = await startFaultProxy(cluster, SEED);
+  ends.defer(() => proxy.stop());
   const { kubeconfigPath } = trouble.through === 'tunnel' ? tunnel : proxy;
   const managed: ManagedCluster = { kubeconfigPath, directory: cluster.directory, binaries: cluster.binaries };
   let controller = await start(managed);
-  try {
-    const model = makeCluster(UPSTREAM_PROFILE, SEED);
-    await loadCluster(client, model, 16);
-    await expectAllRight(client, CHECKS);
-    const churn = createChurn(model, UPSTREAM_MIX, SEED);
-    const fromMs = await trouble.strike({
-      cluster,
-      tunnel,
-      proxy,
-      kill: () => controller.kill(),
-      restart: async () => void (controller = await start(managed)),
-      change: () => change(client, churn),
-    });
-    return await judge(client, fromMs);
-  } finally {
-    await controller.kill();
-    await collector.stop();
-    await client.close();
-    await proxy.stop();
-    await tunnel.stop();
-    await cluster.stop();
-  }
+  ends.defer(() => controller.kill());
+  const model = makeCluster(UPSTREAM_PROFILE, SEED);
+  await loadCluster(client, model, 16);
+  await expectAllRight(client, CHECKS);
+  const churn = createChurn(model, UPSTREAM_MIX, SEED);
+  const fromMs = await trouble.strike({
+    cluster,
+    tunnel,
+    proxy,
+    kill: () => controller.kill(),
+    restart: async () => void (controller = await start(managed)),
+    change: () => change(client, churn),
+  });
+  return await judge(client, fromMs);
 }
 
 async function change(client: ApiClient, churn: Churn): Promise<void> {

@@ -106,13 +106,17 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     const child = spawn(process.execPath, [BIN, 'record', path, `--kubeconfig=${cluster.kubeconfigPath}`], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
+    const closed = once(child, 'close');
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await until(() => Promise.resolve(said.includes('recording for')));
-    await churn();
-    await until(() => manager.idle());
-    child.kill('SIGINT');
-    const [status] = (await once(child, 'close')) as [number];
+    try {
+      await until(() => Promise.resolve(said.includes('recording for')));
+      await churn();
+      await until(() => manager.idle());
+    } finally {
+      child.kill('SIGINT');
+    }
+    const [status] = (await closed) as [number];
     assert.equal(status, 0, said);
     const { stdout, stderr } = await endpointd('record', '--info', path, '-o', 'json');
     assert.equal(stderr, '');
