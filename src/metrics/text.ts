@@ -65,12 +65,12 @@ export function quantileOf(
   return bounds.find(([, count]) => count >= share * total)![0];
 }
 
-/** Counts by upper bound, cumulative as they are told. */
+/** Counts by upper bound, cumulative as they are told. What is no bucket, without a bound or a count, is passed over. */
 export function bucketsOf(metrics: Metrics, name: string, labels: Sample['labels']): Map<number, number> {
   const counts = new Map<number, number>();
   for (const { labels: own, value } of samplesOf(metrics, `${name}_bucket`, labels)) {
     const bound = own['le'] === '+Inf' ? Infinity : Number(own['le']);
-    counts.set(bound, (counts.get(bound) ?? 0) + value);
+    if (!Number.isNaN(bound) && Number.isFinite(value)) counts.set(bound, (counts.get(bound) ?? 0) + value);
   }
   return counts;
 }

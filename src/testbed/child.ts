@@ -64,24 +64,28 @@ export async function startChild(
     if (running) lastCpuSeconds = readCpuSeconds(pid) ?? lastCpuSeconds;
     return lastCpuSeconds;
   };
+  // Between the end of the program and that of the shell there is nobody to signal.
+  const signal = (name: NodeJS.Signals): void => {
+    try {
+      if (running) process.kill(pid, name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
   return {
     pid,
     get running() {
       return running;
     },
     ended,
-    async kill(signal) {
+    async kill(name) {
       cpuSeconds();
-      if (running) process.kill(pid, signal);
+      signal(name);
       shell.ref();
       await ended;
     },
-    pause() {
-      if (running) process.kill(pid, 'SIGSTOP');
-    },
-    resume() {
-      if (running) process.kill(pid, 'SIGCONT');
-    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
     cpuSeconds,
   };
 }

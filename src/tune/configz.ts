@@ -9,23 +9,54 @@ const ROOT = 'kubecontrollermanager.config.k8s.io';
 
 interface Field {
   readonly path: readonly [section: string, ...names: string[]];
-  readonly kind: 'number' | 'duration';
+  readonly kind: Kind;
 }
+
+interface Kind {
+  /** What it is, for people. */
+  readonly name: string;
+  /** Null = it is something else. */
+  readonly read: (value: unknown) => number | null;
+}
+
+const NUMBER: Kind = {
+  name: 'number',
+  read: (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null),
+};
+
+const DURATION: Kind = {
+  name: 'duration',
+  read: (value) => {
+    const ms = typeof value === 'string' ? parseDuration(value) : null;
+    return ms !== null && ms >= 0 ? ms : null;
+  },
+};
+
+function whole(least: number, most: number): Kind {
+  return {
+    name: `whole number from ${least} to ${most}`,
+    read: (value) =>
+      Number.isInteger(value) && Number(value) >= least && Number(value) <= most ? Number(value) : null,
+  };
+}
+
+const SYNCS = whole(1, 10_000);
+const INT32_MAX = 2 ** 31 - 1;
 
 /** Where each setting stands. What endpointd alone has is not in it. */
 const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
-  endpointSyncs: { path: ['EndpointController', 'ConcurrentEndpointSyncs'], kind: 'number' },
-  serviceEndpointSyncs: { path: ['EndpointSliceController', 'ConcurrentServiceEndpointSyncs'], kind: 'number' },
-  endpointsBatchMs: { path: ['EndpointController', 'EndpointUpdatesBatchPeriod'], kind: 'duration' },
-  slicesBatchMs: { path: ['EndpointSliceController', 'EndpointUpdatesBatchPeriod'], kind: 'duration' },
-  endpointsPerSlice: { path: ['EndpointSliceController', 'MaxEndpointsPerSlice'], kind: 'number' },
-  qps: { path: ['Generic', 'ClientConnection', 'qps'], kind: 'number' },
-  burst: { path: ['Generic', 'ClientConnection', 'burst'], kind: 'number' },
+  endpointSyncs: { path: ['EndpointController', 'ConcurrentEndpointSyncs'], kind: SYNCS },
+  serviceEndpointSyncs: { path: ['EndpointSliceController', 'ConcurrentServiceEndpointSyncs'], kind: SYNCS },
+  endpointsBatchMs: { path: ['EndpointController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
+  slicesBatchMs: { path: ['EndpointSliceController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
+  endpointsPerSlice: { path: ['EndpointSliceController', 'MaxEndpointsPerSlice'], kind: whole(1, 1000) },
+  qps: { path: ['Generic', 'ClientConnection', 'qps'], kind: NUMBER },
+  burst: { path: ['Generic', 'ClientConnection', 'burst'], kind: whole(0, INT32_MAX) },
 };
 
 /**
  * The settings that it tells.
- * @throws ConfigzError when it is something else's, or lacks a field
+ * @throws ConfigzError when it is something else's, or a field is missing or out of bounds
  */
 export function parseConfigz(text: string): Partial<Settings> {
   const config = fieldOf(jsonOf(text), ROOT);
@@ -33,9 +64,9 @@ export function parseConfigz(text: string): Partial<Settings> {
   return Object.fromEntries(
     Object.entries(FIELDS).map(([name, { path, kind }]) => {
       const value = path.reduce<unknown>(fieldOf, config);
-      const read = kind === 'number' ? numberOf(value) : durationOf(value);
+      const read = kind.read(value);
       if (read === null)
-        throw new ConfigzError(`${path.join('.')}: ${JSON.stringify(value) ?? 'nothing'} is no ${kind}`);
+        throw new ConfigzError(`${path.join('.')}: ${JSON.stringify(value) ?? 'nothing'} is no ${kind.name}`);
       return [name, read];
     }),
   );
@@ -52,13 +83,4 @@ function jsonOf(text: string): unknown {
 function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
-function durationOf(value: unknown): number | null {
-  const ms = typeof value === 'string' ? parseDuration(value) : null;
-  return ms !== null && ms >= 0 ? ms : null;
 }

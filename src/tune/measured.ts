@@ -123,18 +123,23 @@ function ofController({ before, after, from }: Scrapes): Part {
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
+  const cpuSeconds = grown('process_cpu_seconds_total');
   const isEnough = count >= WRITES_MIN;
   return {
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`),
-    cpuMsPerWrite: isEnough
-      ? {
-          value: { ms: (grown('process_cpu_seconds_total') / count) * 1000, isMost: !isEndpointd },
-          from: `CPU of the process and its ${count} writes in ${from}`,
-        }
-      : null,
+    cpuMsPerWrite:
+      isEnough && cpuSeconds > 0
+        ? {
+            value: { ms: (cpuSeconds / count) * 1000, isMost: !isEndpointd },
+            from: `CPU of the process and its ${count} writes in ${from}`,
+          }
+        : null,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
-    notes: notesOf(latency, `${count} writes`, from),
+    notes: [
+      ...notesOf(latency, `${count} writes`, from),
+      ...(isEnough && cpuSeconds <= 0 ? [`${from}: process_cpu_seconds_total is not there or has not grown`] : []),
+    ],
   };
 }
 
@@ -153,15 +158,18 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
   const { count } = latency;
   const watching = (resource: string): number =>
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
+  const slices = watching('endpointslices');
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
   return {
     apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`),
-    watchers: after.has('apiserver_longrunning_requests')
-      ? {
-          value: { slices: watching('endpointslices'), endpoints: watching('endpoints') },
-          from: `apiserver_longrunning_requests in ${from}, of that API server alone`,
-        }
-      : null,
+    // Every node watches slices: one that sees none leaves them to another API server.
+    watchers:
+      slices > 0
+        ? {
+            value: { slices, endpoints: watching('endpoints') },
+            from: `apiserver_longrunning_requests in ${from}, of that API server alone`,
+          }
+        : null,
     flowWaits: flowWaitsOf(grown, after, from),
     doubts: [],
     notes: [

@@ -33,11 +33,44 @@ test('what is no configz of these controllers is refused, with the field', () =>
     ['<html>', 'it is no JSON'],
     ['{"kubelet.config.k8s.io":{}}', /^this is the configuration of something else: /],
     ['null', /^this is the configuration of something else: /],
-    [own({}), 'EndpointController.ConcurrentEndpointSyncs: nothing is no number'],
+    [own({}), 'EndpointController.ConcurrentEndpointSyncs: nothing is no whole number from 1 to 10000'],
     [
       own({ EndpointController: { ConcurrentEndpointSyncs: 'many' } }),
-      'EndpointController.ConcurrentEndpointSyncs: "many" is no number',
+      'EndpointController.ConcurrentEndpointSyncs: "many" is no whole number from 1 to 10000',
     ],
   ] as const;
   for (const [text, message] of cases) assert.throws(() => parseConfigz(text), { message });
+});
+
+test('a number that no such controller could run with is refused, with the field and its bounds', () => {
+  const told = (section: string, name: string, value: unknown): string => {
+    const whole = configz(parseRunFlags(FLAGS, () => undefined));
+    const [config] = Object.values(structuredClone(whole)) as [Record<string, Record<string, object>>];
+    const fields = section === 'Generic' ? config['Generic']!['ClientConnection']! : config[section]!;
+    return JSON.stringify({
+      'kubecontrollermanager.config.k8s.io': {
+        ...config,
+        [section]:
+          section === 'Generic' ? { ClientConnection: { ...fields, [name]: value } } : { ...fields, [name]: value },
+      },
+    });
+  };
+  const cases = [
+    [
+      'EndpointSliceController',
+      'MaxEndpointsPerSlice',
+      0,
+      /\.MaxEndpointsPerSlice: 0 is no whole number from 1 to 1000$/,
+    ],
+    [
+      'EndpointSliceController',
+      'ConcurrentServiceEndpointSyncs',
+      2.5,
+      /Syncs: 2\.5 is no whole number from 1 to 10000$/,
+    ],
+    ['EndpointController', 'ConcurrentEndpointSyncs', 0, /Syncs: 0 is no whole number from 1 to 10000$/],
+    ['Generic', 'burst', -1, /\.burst: -1 is no whole number from 0 to /],
+  ] as const;
+  for (const [section, name, value, message] of cases)
+    assert.throws(() => parseConfigz(told(section, name, value)), { message });
 });

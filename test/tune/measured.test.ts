@@ -26,7 +26,7 @@ function histogram(name: string, labels: string, { writes, shares = TEN_MS }: Co
 }
 
 function controllerText(counted: Counted): string {
-  const { writes, cpuSeconds = 0, started = 1, more = '' } = counted;
+  const { writes, cpuSeconds = writes * 0.001, started = 1, more = '' } = counted;
   const name = 'rest_client_request_duration_seconds';
   return `process_start_time_seconds ${started}
 workqueue_work_duration_seconds_count{name="endpoint"} ${writes}
@@ -115,6 +115,29 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(measuredOf(controller({ writes: 200, more }), null).doubts, [
       'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
     ]);
+  });
+
+  it('is no CPU where the scrapes have none: it is not taken for 0', () => {
+    const { cpuMsPerWrite, notes } = measuredOf(controller({ writes: 10_000, cpuSeconds: 0 }), null);
+    assert.deepEqual(
+      [cpuMsPerWrite, notes],
+      [null, ['a.txt, b.txt: process_cpu_seconds_total is not there or has not grown']],
+    );
+    assert.equal(measuredOf(controller({ writes: 10_000, cpuSeconds: 20 }), null).cpuMsPerWrite?.value.ms, 2);
+  });
+
+  it('is no number of watchers where another API server has them all', () => {
+    const none = serverText({ writes: 200 }).replace(/(resource="endpointslices"}) 5000/, '$1 0');
+    assert.equal(measuredOf(null, scrapes(serverText(NONE), none)).watchers, null);
+  });
+
+  it('is a latency where one bucket lacks its bound and another one its count', () => {
+    const name = 'rest_client_request_duration_seconds_bucket';
+    const more = `${name}{verb="PUT"} 7\n${name}{verb="PUT",host="b",le="0.1"} +Inf`;
+    assert.deepEqual(
+      measuredOf(controller({ writes: 10_000, more }), null).apiMs,
+      measuredOf(controller({ writes: 10_000 }), null).apiMs,
+    );
   });
 
   it('is nothing where too few writes were counted, and says so', () => {
