@@ -6,6 +6,8 @@ import type { Readable } from 'node:stream';
 export interface Child {
   readonly pid: number;
   readonly running: boolean;
+  /** By `kill`, so that its end is no surprise. */
+  readonly killed: boolean;
   /** Settles when it has ended, with its exit status; 128 and more = ended by a signal. */
   readonly ended: Promise<number>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
@@ -50,6 +52,7 @@ export async function startChild(
   });
   closeSync(log);
   let running = true;
+  let killed = false;
   const ended = new Promise<number>((resolve) => {
     shell.once('exit', (status) => {
       running = false;
@@ -77,8 +80,12 @@ export async function startChild(
     get running() {
       return running;
     },
+    get killed() {
+      return killed;
+    },
     ended,
     async kill(name) {
+      killed = true;
       cpuSeconds();
       signal(name);
       shell.ref();

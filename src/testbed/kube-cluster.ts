@@ -64,6 +64,8 @@ export interface Cluster<B extends ServerBinaries = KubeBinaries> {
   /** By which etcd knows itself in its data. */
   readonly etcdPeerUrl: string;
   readonly binaries: B;
+  /** Rejected when a program of it ends without having been killed by this; never resolves. */
+  readonly failed: Promise<never>;
   /** SIGKILL. */
   killApiserver(): Promise<void>;
   /** Starts it again on the same port and data, and waits until it is ready. */
@@ -110,6 +112,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
   const etcdUrl = options.beside?.etcdUrl ?? `http://127.0.0.1:${etcdPort}`;
   const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
   const apiserverArgs = apiserverFlags(directory, etcdUrl, apiserverPort!, options);
+  const { start, failed } = programsIn(directory);
   let etcd: Child | null = null;
   let apiserver: Child | null = null;
   const cluster: Cluster<B> = {
@@ -123,24 +126,19 @@ export async function startKubeCluster<B extends ServerBinaries>(
     etcdUrl,
     etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
     binaries,
+    failed,
     async killApiserver() {
       await apiserver?.kill('SIGKILL');
     },
     async startApiserver() {
-      const log = join(directory, 'kube-apiserver.log');
-      apiserver = await startChild(binaries.kubeApiserver, apiserverArgs, log);
-      await waitReady('kube-apiserver', apiserver, log, async () => {
-        for (const path of READY_PATHS) {
-          if ((await answerOf(url + path, caFile)).status !== 200) return false;
-        }
-        return true;
-      });
+      apiserver = await start('kube-apiserver', binaries.kubeApiserver, apiserverArgs);
+      await waitReady('kube-apiserver', apiserver, join(directory, 'kube-apiserver.log'), () => isReady(url, caFile));
     },
     async killEtcd() {
       await etcd?.kill('SIGKILL');
     },
     async startEtcd() {
-      etcd = await startChild(binaries.etcd, etcdArgs, join(directory, 'etcd.log'));
+      etcd = await start('etcd', binaries.etcd, etcdArgs);
     },
     freezeApiserver: (milliseconds) => freeze(apiserver, milliseconds),
     freezeEtcd: (milliseconds) => freeze(etcd, milliseconds),
@@ -161,6 +159,28 @@ export async function startKubeCluster<B extends ServerBinaries>(
     throw error;
   }
   return cluster;
+}
+
+interface Programs {
+  readonly start: (name: string, path: string, args: readonly string[]) => Promise<Child>;
+  readonly failed: Cluster['failed'];
+}
+
+/** Their logs are in the directory. */
+function programsIn(directory: string): Programs {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
+  const watchOver = async (name: string, child: Child, log: string): Promise<void> => {
+    const status = await child.ended;
+    if (!child.killed) reject(new Error(`${name} has ended with status ${status}; ${await endOf(log)}`));
+  };
+  const start = async (name: string, path: string, args: readonly string[]): Promise<Child> => {
+    const log = join(directory, `${name}.log`);
+    const child = await startChild(path, args, log);
+    void watchOver(name, child, log);
+    return child;
+  };
+  return { start, failed };
 }
 
 async function freeze(child: Child | null, milliseconds: number): Promise<void> {
@@ -364,15 +384,26 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+async function isReady(url: string, caFile: string): Promise<boolean> {
+  for (const path of READY_PATHS) {
+    if ((await answerOf(url + path, caFile)).status !== 200) return false;
+  }
+  return true;
+}
+
 async function waitReady(name: string, child: Child, log: string, check: () => Promise<boolean>): Promise<void> {
   const deadlineMs = Date.now() + READY_MS_MAX;
   while (!(await check())) {
     if (!child.running || Date.now() > deadlineMs) {
-      const text = await readFile(log, 'utf8').catch(() => '');
-      throw new Error(`${name} ${child.running ? 'is not ready' : 'has ended'}; its log ends:\n${text.slice(-2000)}`);
+      throw new Error(`${name} ${child.running ? 'is not ready' : 'has ended'}; ${await endOf(log)}`);
     }
     await sleep(READY_POLL_MS);
   }
+}
+
+async function endOf(log: string): Promise<string> {
+  const text = await readFile(log, 'utf8').catch(() => '');
+  return `its log ends:\n${text.slice(-2000)}`;
 }
 
 /** Status 0 = no answer. */

@@ -28,6 +28,8 @@ import { watchSlices } from './slices-view.ts';
 export interface ReplayServer {
   readonly client: ApiClient;
   readonly kubeconfigPath: string;
+  /** Rejected when it ends by itself, or when nothing more is to be played on it. */
+  readonly failed: Promise<never>;
 }
 
 /** A controller as a process. */
@@ -54,14 +56,14 @@ const SHOWN_MS_MAX = 30_000;
 const QUIET_MS = 1000;
 const POLL_MS = 50;
 
-/** Makes what there is beside pods. */
-export async function frame({ client }: ReplayServer, cluster: StoryCluster): Promise<void> {
-  for (const request of frameRequests(cluster)) await sendThrough(client, request, NEVER);
+/** Makes what there is beside pods. @throws Error when the server ends */
+export async function frame(server: ReplayServer, cluster: StoryCluster): Promise<void> {
+  await whileServed(server, async (signal) => {
+    for (const request of frameRequests(cluster)) await sendThrough(server.client, request, signal);
+  });
 }
 
-const NEVER = new AbortController().signal;
-
-/** @throws Error when the controller ends, or nothing becomes right */
+/** @throws Error when the server or the controller ends, or nothing becomes right */
 export async function replay(
   server: ReplayServer,
   cluster: StoryCluster,
@@ -69,16 +71,28 @@ export async function replay(
 ): Promise<Replayed> {
   await toOutset(server, cluster);
   const state: State = { ledger: createLedger(), fromMs: Infinity, cluster };
-  const views = {
+  const views = await whileServed(server, async () => ({
     endpoints: await watchEndpoints(server.client, (type, object) => noteEvent(state, 'endpoints', type, object)),
     slices: await watchSlices(server.client, (type, object) => noteEvent(state, 'slices', type, object)),
-  };
+  }));
   const controller = await start();
   try {
-    return await Promise.race([controller.failed, played(server, state, views, controller)]);
+    return await whileServed(server, (signal) =>
+      Promise.race([controller.failed, played(server, state, views, controller, signal)]),
+    );
   } finally {
     for (const output of OUTPUTS) views[output].stop();
     await controller.stop();
+  }
+}
+
+/** Rejected as soon as the server has ended: the signal ends what would try to reach it again and again. */
+async function whileServed<T>({ failed }: ReplayServer, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([failed, work(over.signal)]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -91,12 +105,18 @@ interface State {
 
 type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'writes' | 'stop'>>>;
 
-async function played(server: ReplayServer, state: State, views: Views, controller: TestController): Promise<Replayed> {
-  await isRunning(server, views);
+async function played(
+  { client }: ReplayServer,
+  state: State,
+  views: Views,
+  controller: TestController,
+  signal: AbortSignal,
+): Promise<Replayed> {
+  await isRunning(client, views, signal);
   const cpuBefore = await controller.cpuSeconds();
-  const { lateMs, open } = await playStory(server, state, views);
+  const { lateMs, open } = await playStory(client, state, views, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
-  while (open.size > 0 && performance.now() < untilMs) await sleep(POLL_MS);
+  while (open.size > 0 && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
   state.ledger.cpuMs = ((await controller.cpuSeconds()) - cpuBefore) * 1000;
   for (const { output, sentMs, ready } of open.values()) {
     state.ledger.open[output]++;
@@ -109,21 +129,21 @@ async function played(server: ReplayServer, state: State, views: Views, controll
 /** Every pod as at the start, and what the controllers write made anew from nothing, so that all runs begin alike. */
 async function toOutset(server: ReplayServer, cluster: StoryCluster): Promise<void> {
   const { client, kubeconfigPath } = server;
-  await sendAll(client, startOrders(cluster));
-  for (let i = 0; i < cluster.story.namespaces.length; i++) {
-    await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
-    await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
-  }
-  const objects = await readObjects(client);
-  const views = { endpoints: await watchEndpoints(client), slices: await watchSlices(client) };
+  const objects = await whileServed(server, (signal) => startAnew(client, cluster, signal));
+  const views = await whileServed(server, async () => ({
+    endpoints: await watchEndpoints(client),
+    slices: await watchSlices(client),
+  }));
   const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
   const maker = startController(flags);
   try {
-    const right = [
-      views.endpoints.converged(expectedEndpoints(objects.services, objects.pods), RIGHT_MS_MAX),
-      views.slices.converged(slicesJudges(objects), RIGHT_MS_MAX),
-    ];
-    await Promise.race([maker.failed, Promise.all(right)]);
+    await whileServed(server, () => {
+      const right = [
+        views.endpoints.converged(expectedEndpoints(objects.services, objects.pods), RIGHT_MS_MAX),
+        views.slices.converged(slicesJudges(objects), RIGHT_MS_MAX),
+      ];
+      return Promise.race([maker.failed, Promise.all(right)]);
+    });
   } finally {
     views.endpoints.stop();
     views.slices.stop();
@@ -131,12 +151,25 @@ async function toOutset(server: ReplayServer, cluster: StoryCluster): Promise<vo
   }
 }
 
+async function startAnew(
+  client: ApiClient,
+  cluster: StoryCluster,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<typeof readObjects>>> {
+  await sendAll(client, startOrders(cluster), signal);
+  for (let i = 0; i < cluster.story.namespaces.length; i++) {
+    await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
+    await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
+  }
+  return readObjects(client);
+}
+
 /** It has shown a change of its probe, and writes nothing more. */
-async function isRunning({ client }: ReplayServer, views: Views): Promise<void> {
-  const order = probeOrder(true);
-  await Promise.race([showing(client, views, probeOrder(false)).then(() => showing(client, views, order)), late()]);
+async function isRunning(client: ApiClient, views: Views, signal: AbortSignal): Promise<void> {
+  const show = (isReady: boolean): Promise<void> => showing(client, views, probeOrder(isReady), signal);
+  await Promise.race([show(false).then(() => show(true)), late()]);
   const writes = (): number => views.endpoints.writes() + views.slices.writes();
-  for (let before = -1; before !== writes(); await sleep(QUIET_MS)) before = writes();
+  for (let before = -1; before !== writes() && !signal.aborted; await sleep(QUIET_MS)) before = writes();
 }
 
 async function late(): Promise<never> {
@@ -144,9 +177,9 @@ async function late(): Promise<never> {
   throw new Error(`the controller shows no change ${STARTED_MS_MAX / 1000} s after its start`);
 }
 
-async function showing(client: ApiClient, views: Views, { request, shows }: Order): Promise<void> {
+async function showing(client: ApiClient, views: Views, { request, shows }: Order, signal: AbortSignal): Promise<void> {
   const { service, address, ready } = shows!;
-  await sendThrough(client, request, NEVER);
+  await sendThrough(client, request, signal);
   await Promise.all(
     OUTPUTS.map((output) => new Promise<void>((seen) => views[output].expectAddress(service, address, ready, seen))),
   );
@@ -164,7 +197,7 @@ interface Told {
   readonly open: ReadonlyMap<string, Open>;
 }
 
-async function playStory({ client }: ReplayServer, state: State, views: Views): Promise<Told> {
+async function playStory(client: ApiClient, state: State, views: Views, signal: AbortSignal): Promise<Told> {
   const { cluster } = state;
   const lateMs: number[] = [0];
   const open = new Map<string, Open>();
@@ -175,12 +208,12 @@ async function playStory({ client }: ReplayServer, state: State, views: Views): 
     const sentMs = performance.now();
     lateMs.push(sentMs - dueMs);
     if (shows !== null) for (const output of OUTPUTS) expect(state, views, open, { output, sentMs, ...shows });
-    await sendThrough(client, request, NEVER);
+    await sendThrough(client, request, signal);
   };
   for (const change of cluster.story.changes) {
     const dueMs = state.fromMs + change.atMs;
     const waitMs = dueMs - performance.now();
-    if (waitMs > 1) await sleep(waitMs);
+    if (waitMs > 1) await sleep(waitMs, undefined, { signal });
     for (const order of changeOrders(cluster, change)) {
       const before = underWay.get(order.object) ?? Promise.resolve();
       const after = before.then(() => happen(order, dueMs)).catch((error: unknown) => void (failure ??= error));
@@ -234,12 +267,12 @@ function sizeOf(output: Output, object: KubeObject): number {
   );
 }
 
-async function sendAll(client: ApiClient, orders: readonly Order[]): Promise<void> {
+async function sendAll(client: ApiClient, orders: readonly Order[], signal: AbortSignal): Promise<void> {
   const byObject = [...Map.groupBy(orders, ({ object }) => object).values()];
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < byObject.length) {
-      for (const { request } of byObject[next++]!) await sendThrough(client, request, NEVER);
+      for (const { request } of byObject[next++]!) await sendThrough(client, request, signal);
     }
   };
   await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, lane));

@@ -13,6 +13,8 @@ export interface ServeProcess {
   readonly url: string;
   readonly kubeconfig: string;
   readonly pid: number;
+  /** Rejected when it ends without having been stopped; never resolves. */
+  readonly failed: Promise<never>;
   /** SIGTERM; gives the exit status. */
   stop(): Promise<number>;
 }
@@ -24,11 +26,21 @@ export async function startServe(flags: readonly string[] = []): Promise<ServePr
   const child = spawn(process.execPath, [fileURLToPath(MAIN), 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
+  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  const endWithUs = (): void => {
+    child.kill('SIGKILL');
+    removeDirectory();
+  };
+  process.once('exit', endWithUs);
   let said = '';
+  let stopping = false;
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
-  const url = await new Promise<string>((resolve, reject) => {
+  const failed = ended.then((status) => {
+    if (stopping) return new Promise<never>(() => undefined);
+    throw new Error(`serve has ended with status ${status}:\n${said}`);
+  });
+  failed.catch(() => undefined);
+  const served = new Promise<string>((resolve) => {
     const listen = (chunk: Buffer): void => {
       said += chunk.toString();
       const match = STARTED.exec(said);
@@ -36,17 +48,25 @@ export async function startServe(flags: readonly string[] = []): Promise<ServePr
     };
     child.stdout.on('data', listen);
     child.stderr.on('data', listen);
-    void ended.then((status) => reject(new Error(`serve has ended with status ${status}:\n${said}`)));
+  });
+  const forget = (): void => {
+    process.off('exit', endWithUs);
+    removeDirectory();
+  };
+  const url = await Promise.race([served, failed]).catch((error: unknown) => {
+    forget();
+    throw error;
   });
   return {
     url,
+    failed,
     kubeconfig,
     pid: child.pid!,
     stop: async () => {
+      stopping = true;
       child.kill('SIGTERM');
       const status = await ended;
-      process.off('exit', killWithUs);
-      rmSync(directory, { recursive: true });
+      forget();
       return status;
     },
   };

@@ -52,21 +52,28 @@ export async function startTestServer(
       await client.close();
       await serve.stop();
     };
-    return { kind: 'embedded API server', client, kubeconfigPath: serve.kubeconfig, cluster: null, stop };
+    return {
+      kind: 'embedded API server',
+      client,
+      kubeconfigPath: serve.kubeconfig,
+      failed: serve.failed,
+      cluster: null,
+      stop,
+    };
   }
   const cluster = await startKubeCluster(server);
-  const { url, token, caFile, kubeconfigPath } = cluster;
+  const { url, token, caFile, kubeconfigPath, failed } = cluster;
   const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, CONNECTIONS);
   const stop = async (): Promise<void> => {
     await client.close();
     await cluster.stop();
   };
-  return { kind: 'kube-apiserver', client, kubeconfigPath, cluster, stop };
+  return { kind: 'kube-apiserver', client, kubeconfigPath, failed, cluster, stop };
 }
 
 /** @param flags those that are tried */
 export async function startEndpointd(
-  { kubeconfigPath }: ReplayServer,
+  { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   flags: readonly string[],
 ): Promise<TestController> {
   const controller = startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
@@ -81,7 +88,7 @@ const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpoi
 
 /** @param flags those that are tried */
 export async function startKubeControllerManager(
-  { kubeconfigPath }: ReplayServer,
+  { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   kubeControllerManager: string,
   flags: readonly string[],
 ): Promise<TestController> {

@@ -7,6 +7,7 @@ import type { Ledger } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 import { type Story, storyBetween } from '../twin/story.ts';
 import { type Expression, type Objective, type Scope, valueOf } from './objective.ts';
+import type { Recommendation } from './recommend.ts';
 import { type Decision, type Look, lookAt, SAME } from './sequential.ts';
 
 export interface Confirmation {
@@ -101,9 +102,22 @@ export function isDecided({ figures }: Tried): boolean {
   return figures.every(({ look }) => look.decision !== null);
 }
 
-/** Whether anything that was predicted was found to be otherwise. */
-export function isRefuted({ tried }: Confirmation): boolean {
-  return tried[0]?.figures.some(({ verdict }) => verdict === 'does not hold') ?? false;
+/** Whether anything that was predicted of the recommended settings was found to be otherwise. */
+export function isRefuted(confirmation: Confirmation, recommended: Settings | null): boolean {
+  return (
+    isAbout(confirmation, recommended) &&
+    confirmation.tried[0]!.figures.some(({ verdict }) => verdict === 'does not hold')
+  );
+}
+
+/** Whether the first of what was tried is what is recommended. */
+export function isAbout({ tried }: Confirmation, recommended: Settings | null): boolean {
+  return recommended !== null && JSON.stringify(tried[0]?.settings) === JSON.stringify(recommended);
+}
+
+/** Null = nothing is, or today's are, which are never tried against themselves. */
+export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | 'changes'>): Settings | null {
+  return best === null || changes.length === 0 ? null : best.settings;
 }
 
 function verdictOf(decision: Decision | null, predicted: number): TriedFigure['verdict'] {

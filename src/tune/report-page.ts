@@ -4,7 +4,7 @@ import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
 import { WRITES_BY_MS } from '../twin/figures.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
-import { type Confirmation, isRefuted } from './confirmation.ts';
+import { type Confirmation, isAbout, isRefuted, recommendedOf } from './confirmation.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Grid, Outcome, Recommendation } from './recommend.ts';
 import {
@@ -163,9 +163,13 @@ function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
 function confirmationSection(answer: Answer, confirmation: Confirmation): Section {
   const { tried } = confirmation;
   const figures = tried[0]?.figures ?? [];
+  const recommended = answer.recommendation === null ? null : recommendedOf(answer.recommendation);
+  const isRecommended = isAbout(confirmation, recommended);
+  const nameOf = (i: number): string =>
+    isRecommended ? (i === 0 ? 'recommended' : `the next best (${i})`) : `tried (${i + 1})`;
   return {
     title: 'Tried for real',
-    tone: isRefuted(confirmation) ? 'bad' : 'good',
+    tone: !isRecommended ? 'plain' : isRefuted(confirmation, recommended) ? 'bad' : 'good',
     note: `${confirmationText(confirmation)} ${CONFIRMATION_LIMIT}`,
     table: { columns: CONFIRMATION_COLUMNS, rows: confirmationRows(answer, confirmation) },
     plots: [
@@ -173,7 +177,7 @@ function confirmationSection(answer: Answer, confirmation: Confirmation): Sectio
         kind: 'bars',
         title: "Tried over today's, with the 95 % interval",
         y: { label: 'ratio', scale: 'linear' },
-        series: tried.map((_, i) => (i === 0 ? 'recommended' : `the next best (${i})`)),
+        series: tried.map((_, i) => nameOf(i)),
         groups: figures.map(({ text }, f) => ({
           name: text,
           values: tried.map((one) => one.figures[f]!.look.ratio),

@@ -42,7 +42,7 @@ test('what is no configz of these controllers is refused, with the field', () =>
   for (const [text, message] of cases) assert.throws(() => parseConfigz(text), { message });
 });
 
-test('a number that no such controller could run with is refused, with the field and its bounds', () => {
+test('a number out of bounds is refused, with the field and the bounds', () => {
   const told = (section: string, name: string, value: unknown): string => {
     const whole = configz(parseRunFlags(FLAGS, () => undefined));
     const [config] = Object.values(structuredClone(whole)) as [Record<string, Record<string, object>>];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
+import type { BarPlot } from '../../src/page/plot.ts';
 import {
   busiestPart,
   type Confirmation,
@@ -16,7 +17,7 @@ import { answerText } from '../../src/tune/report-text.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import type { Run } from '../../src/twin/run.ts';
-import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { smallAnswer } from '../support/tune-answer.ts';
 
 const STORY = profileStory({ ...STORY_PROFILES.find(({ name }) => name === 'rollout')!, minutes: 2 }, 1);
@@ -71,15 +72,21 @@ describe('settings that are tried for real', () => {
     for (const thenMs of [9000, 4000]) {
       const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(thenMs, 150)));
       assert.equal(tried.figures[0]!.verdict, 'does not hold');
-      assert.ok(isDecided(tried) && isRefuted(confirmationOf([tried])));
+      assert.ok(isDecided(tried) && isRefuted(confirmationOf([tried]), FAST));
     }
+  });
+
+  it('refute nothing that is recommended if they are other settings', () => {
+    const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(9000, 150)));
+    assert.ok(!isRefuted(confirmationOf([tried]), null));
+    assert.ok(!isRefuted(confirmationOf([tried]), { ...FAST, burst: 1 }));
   });
 
   it('go on after two pairs, and after more that tell too little', () => {
     const two = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(2, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.ok(!isDecided(two));
     assert.equal(two.figures[0]!.verdict, 'cannot tell');
-    assert.ok(!isRefuted(confirmationOf([two])));
+    assert.ok(!isRefuted(confirmationOf([two]), FAST));
   });
 });
 
@@ -100,5 +107,15 @@ describe('the report of what was tried', () => {
     );
     assert.match(text, /p99\(add\) +4\.00 s +20 ms +0\.01 +0\.01 to 0\.01 +[\d.]+ +3 +holds$/m);
     assert.ok(renderPage(answerPage(answer)).includes('Tried for real'));
+  });
+
+  it('calls what was tried recommended only if it is', () => {
+    const best = answer.recommendation!.best!.settings;
+    const nameOf = (settings: Settings): string | undefined => {
+      const confirmation = confirmationOf([{ ...tried, settings }]);
+      const section = answerPage({ ...answer, confirmation }).sections.find(({ title }) => title === 'Tried for real');
+      return (section!.plots![0] as BarPlot).series[0];
+    };
+    assert.deepEqual([nameOf(best), nameOf(FAST)], ['recommended', 'tried (1)']);
   });
 });

@@ -1,5 +1,7 @@
 /** `endpointd tune --confirm`: the best settings and today's for real, in turns, on a test API server. */
 import process from 'node:process';
+import { endNow } from '../../node/end-process.ts';
+import { onStopSignals } from '../../node/signals.ts';
 import { createPrng, nextInt, type Prng } from '../../lib/prng.ts';
 import { createStoryCluster, type StoryCluster } from '../../replay/story-cluster.ts';
 import { frame, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
@@ -12,7 +14,6 @@ import {
   type TestServer,
 } from '../../testbed/test-programs.ts';
 import {
-  busiestPart,
   type Confirmation,
   isDecided,
   LATE_MS_MAX,
@@ -29,19 +30,18 @@ import type { Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 
 export interface ConfirmQuestion {
-  /** Of the whole story, with today's settings. */
+  /** Of the part of the story that is played, with today's settings. */
   readonly run: Run;
   readonly objective: Objective;
   readonly watchers: Omit<Scope, 'durationMs'>;
   /** The best first. */
   readonly candidates: readonly Settings[];
-  readonly forMs: number;
   readonly programs: TestPrograms;
 }
 
-/** What it takes, before anything is searched. @throws StartError */
-export async function programsFor(controller: Controller, story: Story): Promise<TestPrograms> {
-  const pods = podsAtStart(story);
+/** What it takes, before anything is searched. @param part what will be played @throws StartError */
+export async function programsFor(controller: Controller, part: Story): Promise<TestPrograms> {
+  const pods = podsAtStart(part);
   if (pods > PODS_MAX)
     throw new StartError(
       `cannot confirm: a test API server is filled with at most ${PODS_MAX} pods, and there are ${pods}`,
@@ -58,16 +58,38 @@ function podsAtStart({ places }: Story): number {
   return places.filter(({ start }) => start.slices !== 0).length;
 }
 
-/** @param say what goes on */
+/** A signal ends it and the process: first all that it has started, at a second signal at once. @param say what goes on */
 export async function confirm(question: ConfirmQuestion, say: (text: string) => void): Promise<Confirmation> {
-  const story = busiestPart(question.run.story, question.forMs);
-  const run = { ...question.run, story };
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined);
+  let endsWith: number | null = null;
+  const off = onStopSignals((signal, status) => {
+    endsWith = status;
+    stopped.reject(new StartError(`${signal} was received`));
+  }, endNow);
+  try {
+    return await onServer(question, stopped.promise, say);
+  } finally {
+    off();
+    if (endsWith !== null) endNow(endsWith);
+  }
+}
+
+/** @param stopped rejected when it is to end */
+async function onServer(
+  question: ConfirmQuestion,
+  stopped: Promise<never>,
+  say: (text: string) => void,
+): Promise<Confirmation> {
+  const { story } = question.run;
   const cluster = createStoryCluster(story);
-  const server = await startTestServer(question.programs);
+  const started = await startTestServer(question.programs);
+  const server = { ...started, failed: Promise.race([started.failed, stopped]) };
+  server.failed.catch(() => undefined);
   try {
     say(`filling the ${server.kind} with ${podsAtStart(story)} pods`);
     await frame(server, cluster);
-    const rounds = await playRounds({ ...question, run }, server, cluster, say);
+    const rounds = await playRounds(question, server, cluster, say);
     return {
       server: server.kind,
       seconds: story.durationMs / 1000,

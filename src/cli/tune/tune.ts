@@ -13,22 +13,22 @@ import { tune as answerOf, type TuneInput } from '../../tune/tune.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
-import type { TestPrograms } from '../../testbed/test-programs.ts';
-import { isRefuted } from '../../tune/confirmation.ts';
-import { createProgress, type Progress } from '../progress.ts';
+import { busiestPart } from '../../tune/confirmation.ts';
+import { createProgress } from '../progress.ts';
 import { withRecording } from '../record/recording-file.ts';
 import { textTable } from '../text-table.ts';
-import { confirm, programsFor } from './confirm.ts';
+import { programsFor } from './confirm.ts';
+import { confirmed, exitStatus, type Tries } from './confirmed.ts';
 import { knownOf } from './known.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
 import { starting, StartError } from '../usage.ts';
 
-/** `endpointd tune`. Gives the exit status: 0 = something is recommended, and not refuted by trying; else 1. */
+/** `endpointd tune`. Gives the exit status. */
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
   const known = await knownOf(options);
   const played = playedBy(options);
-  const programs = options.confirm ? await programsFor(options.controller, played.story) : null;
+  const tries = options.confirm ? await triesOf(options, played.story) : null;
   const calibration = await calibrationOf(options, known.measured.cores?.value ?? options.cores);
   const progress = createProgress(process.stderr, () => performance.now());
   const predicted = answerOf(
@@ -53,31 +53,20 @@ export async function tune(args: readonly string[]): Promise<number> {
     },
     (runs) => progress.show(`${runs} settings tried`),
   );
-  const answer = programs === null ? predicted : await confirmed(predicted, played.story, options, programs, progress);
+  const answer =
+    tries === null ? predicted : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
   progress.clear();
   if (options.calibrate !== '') {
     const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
     await starting(`write the calibration to ${options.calibrate}`, write);
   }
   await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
-  const { recommendation, confirmation } = answer;
-  return recommendation?.best == null || (confirmation !== null && isRefuted(confirmation)) ? 1 : 0;
+  return exitStatus(answer, options.confirm);
 }
 
-async function confirmed(
-  answer: Answer,
-  story: Story,
-  { objective, confirmForMs }: TuneOptions,
-  programs: TestPrograms,
-  progress: Progress,
-): Promise<Answer> {
-  const { controller, today, calibration, seed, kubeMinor, nodes, endpointsWatchers, recommendation } = answer;
-  const candidates = recommendation?.candidates ?? [];
-  if (candidates.length === 0) return answer;
-  const run = { story, controller, settings: today, calibration, seed, kubeMinor };
-  const watchers = { nodes, endpointsWatchers };
-  const question = { run, objective, watchers, candidates, forMs: confirmForMs, programs };
-  return { ...answer, confirmation: await confirm(question, (text) => progress.show(text)) };
+async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
+  const part = busiestPart(story, confirmForMs);
+  return { part, programs: await programsFor(controller, part) };
 }
 
 /** What is played, and what it is compared with. */
