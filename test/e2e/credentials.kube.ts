@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { request } from 'undici';
@@ -93,6 +93,9 @@ describe('credentials that are replaced under load', () => {
     await issuer?.[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   });
+
+  // One that a failed test leaves would be a second writer in the next.
+  afterEach(() => endpointd?.kill9());
 
   /** With the authority behind it, as `cluster.caFile` is the same file. */
   async function servingOf(authority: Authority): Promise<{ cert: string; key: string }> {

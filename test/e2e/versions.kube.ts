@@ -12,7 +12,7 @@ import { startControllerManager, type Cluster, type ControllerManager } from '..
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { readObjects } from '../../src/testbed/read-objects.ts';
 import { sendThrough } from '../../src/testbed/send-through.ts';
-import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
+import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { MERGE_PATCH } from '../../src/workload/request.ts';
@@ -21,9 +21,12 @@ import { clientOf } from './client.ts';
 import { startCluster, type TestClusterOptions } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
 import { expectAllRight, seenByAll } from './whole-check.ts';
+import { UPSTREAM_MIX } from './upstream-story.ts';
 import { until } from './world.ts';
 
 const SEED = 20_261_122;
+/** Hints by CPU hang on whether kube-controller-manager's first look at a Service comes before that at the nodes. */
+const PROFILE = { ...findProfile('tiny'), topologyShare: 0 };
 const CHANGES = 60;
 const AWAY_MS_MAX = 60_000;
 const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500'];
@@ -48,7 +51,7 @@ const BY_MD5: readonly (string | undefined)[] = ['1.34'];
 for (const [title, options] of Object.entries(servers())) {
   const isByMd5 = BY_MD5.includes(options.release);
   describe(`endpointd on ${title}`, () => {
-    const model = makeCluster(findProfile('tiny'), SEED);
+    const model = makeCluster(PROFILE, SEED);
     let cluster: Cluster;
     let client: ApiClient;
     let endpointd: Endpointd | undefined;
@@ -81,7 +84,7 @@ for (const [title, options] of Object.entries(servers())) {
     });
 
     it('follows changes', async () => {
-      const churn = createChurn(model, CHURN_MIXES.everything, SEED);
+      const churn = createChurn(model, UPSTREAM_MIX, SEED);
       for (let i = 0; i < CHANGES; i++) {
         const change = nextChange(churn, Date.now());
         await sendThrough(client, change!.request, AbortSignal.timeout(AWAY_MS_MAX));
