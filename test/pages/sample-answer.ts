@@ -7,7 +7,7 @@ import { parseObjective } from '../../src/tune/objective.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
-import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 
 const PROFILE = {
   name: 'sample',
@@ -61,7 +61,7 @@ export function sampleAnswer(): Answer {
   );
   if (answer.recommendation === null) throw new Error(JSON.stringify(answer.backTest));
   const part = { ...run, story: busiestPart(story, 30_000), calibration: answer.calibration };
-  const pairs = (settings: typeof run.settings): Parameters<typeof triedOf>[4] =>
+  const pairs = (settings: Settings): Parameters<typeof triedOf>[4] =>
     [3, 4, 5, 6].map((seed) => ({
       today: runModel({ ...part, seed }),
       tried: runModel({ ...part, settings, seed: seed + 10 }),
