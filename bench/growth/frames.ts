@@ -19,7 +19,7 @@ const PLACES: PodParts = {
   app: 'app-AAAAAA',
   name: 'app-AAAAAA-PPPPPPP',
   node: 'node-OOOOOO',
-  address: '10.XXX.YYY.ZZZ',
+  address: '10.AAA.BBB.CCC',
 };
 const PLACE_REVISION = 987_654_321;
 
