@@ -4,6 +4,7 @@ import { decodeBatch, encodeBatch } from '../../src/shard/codec.ts';
 import type { Batch, BatchEntry } from '../../src/shard/protocol.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 import { clusterRecords, flipped, spellOut } from '../support/records.ts';
+import { batchEntry } from '../../test/support/batches.ts';
 
 export const codecBench: MicroBench = { name: 'shard/codec', prepare };
 
@@ -58,15 +59,4 @@ function spellOutMembers(members: readonly Member[]): readonly Member[] {
   return members.map(({ zone }, i) => ({ pod: pods[i]!, zone }));
 }
 
-const NOTHING: BatchEntry = {
-  service: '',
-  outputs: ['endpoints'],
-  base: 0,
-  version: 1,
-  spec: undefined,
-  upserts: [],
-  removals: [],
-  acks: [],
-  relisted: [],
-  observed: [],
-};
+const NOTHING = batchEntry({ service: '', outputs: ['endpoints'], version: 1 });

@@ -8,11 +8,12 @@ import { createThreadShards } from '../../src/node/thread-shards.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
-import type { Batch, BatchEntry, PlannerConfig } from '../../src/shard/protocol.ts';
+import type { Batch, PlannerConfig } from '../../src/shard/protocol.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf } from '../support/process-usage.ts';
 import { clusterRecords } from '../support/records.ts';
 import { table } from '../support/table.ts';
+import { batchEntry } from '../../test/support/batches.ts';
 
 /** Of a service. */
 const PODS = [5, 25, 250] as const;
@@ -98,17 +99,7 @@ function snapshots(services: number, pods: number): Batch[] {
   }));
 }
 
-const NOTHING: Omit<BatchEntry, 'service'> = {
-  outputs: ['slices', 'endpoints'],
-  base: 0,
-  version: 1,
-  spec: undefined,
-  upserts: [],
-  removals: [],
-  acks: [],
-  relisted: [],
-  observed: [],
-};
+const NOTHING = batchEntry({ outputs: ['slices', 'endpoints'], version: 1 });
 
 /** After as much warm-up. */
 function encodingUs(batches: readonly Batch[]): number {
