@@ -42,7 +42,7 @@ export function byName(named: readonly NamedIdentity[]): ReadonlyMap<string, Nam
 /**
  * What is served to a client that asks for a host. The whole name comes before one with a `*` for its first label. For a
  * host that is nowhere among the names it is the first certificate that is valid for it, `other` before all named ones,
- * or else `other`. Upstream chooses the same.
+ * or else `other`. Upstream chooses the same, but for several that are valid: there chance decides.
  */
 export function chooserOf(other: TlsIdentity, named: readonly NamedIdentity[]): (host: string) => TlsIdentity {
   const names = byName(named);
