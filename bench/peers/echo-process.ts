@@ -9,7 +9,7 @@ import { encodeObject } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
-import { answerLength, encodeRequest, openSocket, type LoadTarget } from '../support/http-load.ts';
+import { encodeRequest, isSuccess, onAnswer, openSocket, type LoadTarget } from '../support/http-load.ts';
 import { ECHO_ANNOTATION } from './stream.ts';
 
 export interface EchoOrder {
@@ -151,13 +151,8 @@ async function openWriters(target: LoadTarget): Promise<(request: Buffer) => voi
   const free = [...sockets];
   const waiting: Buffer[] = [];
   for (const socket of sockets) {
-    let received: Buffer = Buffer.alloc(0);
-    socket.on('data', (chunk: Buffer) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      const length = answerLength(received);
-      if (length === -1 || received.length < length) return;
-      if (received[9] !== 0x32) throw new Error(received.toString('latin1').slice(0, 500));
-      received = received.subarray(length);
+    onAnswer(socket, (answer) => {
+      if (!isSuccess(answer)) throw new Error(answer.toString('latin1').slice(0, 500));
       const next = waiting.shift();
       if (next === undefined) free.push(socket);
       else socket.write(next);

@@ -18,6 +18,8 @@ export interface LoadRequest {
   readonly body: Uint8Array;
 }
 
+const HEAD_START = 'HTTP/1.1 ';
+const DIGIT_TWO = 0x32;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
@@ -38,7 +40,6 @@ export async function sendAll(
   const lanes = sockets.map(
     (socket, lane) =>
       new Promise<void>((resolve, reject) => {
-        let received: Buffer = Buffer.alloc(0);
         let next = lane;
         const send = (): void => {
           if (next >= count) {
@@ -50,12 +51,8 @@ export async function sendAll(
         };
         socket.on('error', reject);
         socket.on('close', () => reject(new Error('the server has closed a connection')));
-        socket.on('data', (chunk: Buffer) => {
-          received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-          const length = answerLength(received);
-          if (length === -1 || received.length < length) return;
-          if (received[9] !== 0x32) reject(new Error(received.toString('latin1')));
-          received = received.subarray(length);
+        onAnswer(socket, (answer) => {
+          if (!isSuccess(answer)) reject(new Error(answer.toString('latin1')));
           send();
         });
         send();
@@ -69,8 +66,26 @@ export async function sendAll(
   }
 }
 
+/** Calls `take` with each whole answer, its head included. One request at a time is under way on the socket. */
+export function onAnswer(socket: Socket, take: (answer: Buffer) => void): void {
+  let received: Buffer = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+    const length = answerLength(received);
+    if (length === -1 || received.length < length) return;
+    const answer = received.subarray(0, length);
+    received = received.subarray(length);
+    take(answer);
+  });
+}
+
+/** Whether its status is one from 200 to 299. */
+export function isSuccess(answer: Buffer): boolean {
+  return answer[HEAD_START.length] === DIGIT_TWO;
+}
+
 /** Bytes of the answer with its head; -1 = more must come before that can be told. */
-export function answerLength(received: Buffer): number {
+function answerLength(received: Buffer): number {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return -1;
   const head = received.toString('latin1', 0, end);

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCEPT_METADATA, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createClock } from '../../src/node/clock.ts';
 import { createTransport } from '../../src/node/transport.ts';
-import { answerLength, encodeRequest, openSocket } from '../support/http-load.ts';
+import { encodeRequest, onAnswer, openSocket } from '../support/http-load.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { NUMBER_LENGTH, type ClientOrder, type Round, type RoundResult } from './messages.ts';
 
@@ -183,16 +183,10 @@ async function bySockets({ origin: url, ca }: ClientOrder): Promise<Put> {
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target)));
   const answeredOn = new Map<unknown, (body: Uint8Array) => void>();
   for (const socket of sockets) {
-    let received: Buffer = Buffer.alloc(0);
-    socket.on('data', (chunk: Buffer) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      const length = answerLength(received);
-      if (length === -1 || received.length < length) return;
-      const body = received.subarray(received.indexOf('\r\n\r\n') + 4, length);
-      received = received.subarray(length);
+    onAnswer(socket, (answer) => {
       const answered = answeredOn.get(socket)!;
       sockets.push(socket);
-      answered(body);
+      answered(answer.subarray(answer.indexOf('\r\n\r\n') + 4));
     });
   }
   let id = 0;
