@@ -89,9 +89,11 @@ describe('oidc', () => {
 
   it('spends a refresh token once for reads at the same time', async () => {
     const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
-    answer = () => ({ ...tokens('new', 3600, { refresh_token: 'second' }), afterMs: 50 });
+    let given = 0;
+    answer = () => ({ ...tokens('new', 3600, { refresh_token: `next-${++given}` }), afterMs: 50 });
     assert.deepEqual(await Promise.all([sent(read), sent(read, 'unauthorized'), sent(read)]), ['new', 'new', 'new']);
-    assert.equal(grants.length, 1);
+    // One that comes to the refused token late renews once more, with what the issuer has given since.
+    assert.deepEqual(grants, [...new Set(grants)]);
   });
 
   it('asks again after a renewal that failed', async () => {
