@@ -1,4 +1,4 @@
-/** The micro-benchmarks, and the table that they are printed as. */
+/** The micro-benchmarks, and the table in which they are printed. */
 import { journalBench } from './controller/journal.bench.ts';
 import { workqueueBench } from './controller/workqueue.bench.ts';
 import { planBench } from './core/endpoints/plan.bench.ts';
@@ -21,7 +21,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   projectBench,
 ];
 
-/** `filter` = part of a name; undefined = all. */
+/** @param filter a part of a name; undefined = all */
 export async function runMicroBenches(size: Size, filter: string | undefined): Promise<void> {
   const chosen = MICRO_BENCHES.filter(({ name }) => filter === undefined || name.includes(filter));
   if (chosen.length === 0) {

@@ -1,4 +1,4 @@
-/** The menu: `npm run bench`, `npm run bench -- cluster`, `peers`, `apiserver`, `memory`; BENCH_SIZE=tiny makes each small. */
+/** The menu of benches: `npm run bench` and `npm run bench -- NAME`. BENCH_SIZE=tiny makes each small. */
 import type { Size } from './support/micro-bench.ts';
 
 const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: readonly string[]) => Promise<void> }>> = {
@@ -11,15 +11,15 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
   },
   peers: {
-    what: 'beside kube-controller-manager, scenario by scenario, in pairs (--help tells of the flags)',
+    what: 'endpointd beside kube-controller-manager, scenario by scenario, in pairs (--help lists the flags)',
     run: async (size, rest) => (await import('./peers/run.ts')).runPeersBench(rest, size === 'tiny'),
   },
   growth: {
-    what: 'what a change costs while pods, services, their sizes or nodes grow to a million (--help tells of the flags)',
+    what: 'the cost of a change while pods, services, their sizes or nodes grow to a million (--help lists the flags)',
     run: async (size, rest) => (await import('./growth/run.ts')).runGrowthBench(rest, size === 'tiny'),
   },
   sweep: {
-    what: 'syncs x batch period x QPS of both controllers; what was measured is kept (--help tells of the flags)',
+    what: 'syncs x batch period x QPS of both controllers; results are kept (--help lists the flags)',
     run: async (size, rest) => (await import('./sweep/run.ts')).runSweepBench(rest, size === 'tiny'),
   },
   results: {
@@ -27,7 +27,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (_, rest) => (await import('./peers/results-page.ts')).writeResultsOf(rest),
   },
   apiserver: {
-    what: 'what a request costs the embedded API server, beside the real one (--embedded-only: alone)',
+    what: 'the cost of a request to the embedded API server, beside the real one (--embedded-only: alone)',
     run: async (size, rest) => (await import('./apiserver/run.ts')).runApiServerBench(size, rest),
   },
   'server-memory': {
@@ -39,7 +39,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
   cells: {
-    what: 'the queue model of tune beside real processes, cell by cell (--help tells of the flags)',
+    what: 'the queue model of tune beside real processes, cell by cell (--help lists the flags)',
     run: async (_, rest) => (await import('./cells/run.ts')).runCellsBench(rest),
   },
   recording: {
@@ -47,11 +47,11 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
   threads: {
-    what: 'the planners alone, inline and on threads: what a batch costs whom, and how far threads can help',
+    what: 'the planners alone, inline and on threads: the cost of a batch, and how far threads can help',
     run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
   },
   account: {
-    what: 'where the CPU of a start from nothing goes, by thread, phase and part, and a second time in the same process',
+    what: 'the CPU of a start from nothing by thread, phase and part, and of a second start in the same process',
     run: async (size) => (await import('./account/run.ts')).runAccountBench(size),
   },
   startup: {
@@ -59,7 +59,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./startup/run.ts')).runStartupBench(size),
   },
   writer: {
-    what: 'what a small PUT costs its sender: the transport, a writer of our own, node:http2, bare sockets',
+    what: "the sender's cost of a small PUT: the transport, a writer of our own, node:http2, bare sockets",
     run: async (size) => (await import('./writer/run.ts')).runWriterBench(size),
   },
   memory: {

@@ -25,12 +25,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/explain/explain.ts')).explain,
   },
   verify: {
-    summary: 'what the controllers would write into a cluster, without writing anything',
+    summary: 'what the controllers would write into a cluster; reads only',
     load: async () => (await import('./cli/verify.ts')).verify,
     failure: 2,
   },
   'check-rights': {
-    summary: 'whether the API server lets endpointd do all that its flags need',
+    summary: 'whether a user has all rights that endpointd needs with its flags',
     load: async () => (await import('./cli/rights/check-rights.ts')).checkRights,
     failure: 2,
   },
@@ -43,7 +43,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/tune/tune.ts')).tune,
   },
   advise: {
-    summary: 'what holds a running controller up, and the flag that helps, by two looks at its metrics',
+    summary: 'what slows a running controller down, and which flag helps, from its metrics',
     load: async () => (await import('./cli/advise.ts')).advise,
   },
   top: {
@@ -55,7 +55,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/retire/endpoints-readers.ts')).endpointsReaders,
   },
   'retire-endpoints': {
-    summary: 'delete the Endpoints that a controller has left behind; says which without --delete',
+    summary: 'deletes Endpoints that a controller has left behind; without --delete lists them',
     load: async () => (await import('./cli/retire/retire-endpoints.ts')).retireEndpoints,
   },
   serve: {
@@ -63,7 +63,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./cli/serve.ts')).serve,
   },
   demo: {
-    summary: 'both together with a seeded cluster and churn, about half a minute',
+    summary: 'the controllers on the embedded API server, with a seeded cluster and churn; takes half a minute',
     load: async () => (await import('./cli/demo.ts')).demo,
   },
   version: {

@@ -57,7 +57,7 @@ describe('layers', () => {
     );
   });
 
-  it('no imports go in a circle, those of types neither', () => {
+  it('no imports go in a circle, not even those of types', () => {
     const targets = new Map(sources.map((source) => [source.path, importedFiles(source)]));
     /** Whose imports have all been followed, and led back to none of them. */
     const done = new Set<string>();
@@ -98,7 +98,7 @@ describe('layers', () => {
     );
   });
 
-  it('reflectors, writes and reads know their own state and their hands, no more', () => {
+  it('reflectors, writes and reads know their own state and their hands only', () => {
     const wrong = sources
       .filter(({ path }) => /^src\/controller\/(?:reflectors|writes|queues\/\w+queue|syncs\/reads)\b/.test(path))
       .filter((source) => importedFiles(source).includes('src/controller/state.ts'));
@@ -108,7 +108,7 @@ describe('layers', () => {
     );
   });
 
-  it('one module changes what a planner has been told: no other makes it writable', () => {
+  it('only one module changes what a planner has been told', () => {
     const wrong = sources
       .filter(({ path }) => path.startsWith('src/controller/') && path !== 'src/controller/syncs/planner-view.ts')
       .filter(({ text }) => /-readonly\b|\bas (?:Set|Map)</.test(codeOf(text)));
@@ -118,7 +118,7 @@ describe('layers', () => {
     );
   });
 
-  it('there are no default exports, no inheritance but of errors, and no barrels', () => {
+  it('there are no default exports, no barrels, and no inheritance but of errors', () => {
     const wrong: string[] = [];
     for (const { path, text } of sources) {
       const code = codeOf(text);

@@ -64,7 +64,7 @@ test('comments cite nothing that is not in the repository', () => {
   assertNone(absent, 'Comments cite what a reader of the repository does not have. Cite docs/spec, or state the fact:');
 });
 
-test('defects of upstream that comments name by number are on the list', () => {
+test('defects of upstream that comments number are on the list', () => {
   const page = documents.find(({ path }) => path === 'docs/spec/endpointslice.md')!;
   const listed = new Set(page.text.match(/(?<=^\| )D\d+(?= \|)/gm));
   assert.equal(listed.size, 41);
@@ -77,7 +77,7 @@ test('defects of upstream that comments name by number are on the list', () => {
   assertNone(unlisted, 'The table of known defects in docs/spec/endpointslice.md has no such row:');
 });
 
-test('links of documents lead somewhere', () => {
+test('links of documents have targets', () => {
   const broken = documents.flatMap(({ path, text }) =>
     [...text.matchAll(/\]\(([^)#:]*)(?:#([^)]+))?\)/g)]
       .filter(([, file, anchor]) => {

@@ -10,13 +10,13 @@ import { alerts, allExpressions } from './support/monitoring.ts';
 import { unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
-test('deploy/rbac.yaml grants what the three controllers ask for, and nothing more', () => {
+test('deploy/rbac.yaml grants what the three controllers need, and nothing more', () => {
   const asked = askedBy({ endpoints: true, slices: true, mirroring: true });
   const granted = rolesOf('rbac.yaml').flatMap(({ rules }) => rules.flatMap(rightsIn));
   assert.deepEqual(granted.sort(), [...asked, ...ASKED_BY_ADMISSION].sort());
 });
 
-test('alerts and dashboard ask for metrics and labels that there are', () => {
+test('alerts and dashboard use existing metrics and labels', () => {
   const exported = new Map(
     CATALOGUE.flatMap(({ name, type, labelNames }) => {
       const labels = new Set<string>(labelNames);
@@ -34,7 +34,7 @@ test('alerts and dashboard ask for metrics and labels that there are', () => {
   }
 });
 
-test('each alert says what to do, and where in manual or runbook more stands', () => {
+test('each alert says what to do, and where manual or runbook says more', () => {
   const sections = ['docs/manual.md', 'docs/runbook.md'].flatMap((path) => {
     const text = readFileSync(join(import.meta.dirname, '..', path), 'utf8');
     return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) => {
@@ -67,7 +67,7 @@ test('the static pod names no service account, Secret or ConfigMap', () => {
   assert.doesNotMatch(text, /secretKeyRef|configMapKeyRef|envFrom/);
 });
 
-test('all that is deployed has the version of the package', () => {
+test('all deployed objects have the version of the package', () => {
   const root = join(import.meta.dirname, '..');
   const read = (path: string): string => readFileSync(join(root, path), 'utf8');
   const { version } = JSON.parse(read('package.json')) as { version: string };

@@ -69,7 +69,7 @@ before(async () => {
 
 after(() => rmSync(directory, { recursive: true }));
 
-test('the package holds what runs, and no sources', () => {
+test('the package holds the program, and no sources', () => {
   for (const path of [
     'README.md',
     'deploy/rbac.yaml',
@@ -106,7 +106,7 @@ test('the package and the image start Node as the measured process is started', 
   );
 });
 
-test('installed, it answers --help and --version', async () => {
+test('the installed program answers --help and --version', async () => {
   const help = await run(execPath, [bin, '--help']);
   assert.match(help.stdout, /^Usage: endpointd <command>/);
   const runHelp = await run(execPath, [bin, 'run', '--help']);
@@ -115,7 +115,7 @@ test('installed, it answers --help and --version', async () => {
   assert.equal(version.stdout, `${PACKAGE.version}\n`);
 });
 
-test('installed, it runs with a thread, names itself, and stops with status 0', async () => {
+test('the installed program runs with a thread, and stops with status 0', async () => {
   let userAgent = '';
   const server = createServer((request, response) => {
     userAgent = request.headers['user-agent'] ?? '';
@@ -150,7 +150,7 @@ test('installed, it runs with a thread, names itself, and stops with status 0', 
   }
 });
 
-test('the image copies what exists, and ends without root', () => {
+test('the image copies existing files, and ends without root', () => {
   const steps = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
   const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
   const copies = steps.filter((step) => step.startsWith('COPY ') && !step.includes('--from'));

@@ -1,4 +1,4 @@
-/** What a CPU profile of V8 says of the parts of the program: shares of the samples that were not idle. */
+/** The parts of the program in a CPU profile of V8: shares of the samples that were not idle. */
 
 interface ProfileNode {
   readonly id: number;
@@ -11,7 +11,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Share of each part, 0..1; together 1. */
+/** The share of each part, 0 to 1. All shares together are 1. */
 export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): ReadonlyMap<string, number> {
   const parts = new Map(nodes.map((node) => [node.id, partOf(node)]));
   const micros = new Map<string, number>();
@@ -28,7 +28,10 @@ export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): ReadonlyMa
 const OWN = /\/(?:dist\/)?src\/(\w+)\//;
 const LIBRARY = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
-/** Null = the thread waits. The innermost function decides, so what the collector takes is nobody's. */
+/**
+ * The part that a node of the profile belongs to; null = the thread waits. The innermost function decides, so the
+ * garbage collector is a part of its own.
+ */
 function partOf({ callFrame: { functionName, url } }: ProfileNode): string | null {
   if (functionName === '(idle)') return null;
   if (functionName === '(garbage collector)') return 'collector';
@@ -38,6 +41,6 @@ function partOf({ callFrame: { functionName, url } }: ProfileNode): string | nul
   if (library !== undefined) return library;
   const own = OWN.exec(url)?.[1];
   if (own !== undefined) return `src/${own}`;
-  // Reads, writes, hashes and copies have no file; `(program)` is V8 itself, its compilers too.
+  // Reads, writes, hashes and copies have no file. `(program)` is V8 itself, with its compilers.
   return url === '' ? 'Node and V8: native' : 'others';
 }

@@ -1,7 +1,7 @@
 /**
- * The account of a start from nothing: CPU of each thread until the modules are loaded, until the first write, until 200
- * services are right, and until all are; the same a second time in the same process; what the compilers and the collector
- * take of the helper threads; and the parts of the main thread. Linux only.
+ * The account of a start from nothing. It has the CPU of each thread until the modules are loaded, until the first
+ * write, until 200 services are right, and until all are. It has the same figures for a second start in the same
+ * process, the CPU of compilers and collector on the helper threads, and the parts of the main thread. Linux only.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,11 +42,11 @@ const THREADS = ['main', 'V8 helpers', 'others'] as const;
 type Seconds = Readonly<Record<(typeof THREADS)[number], number>>;
 const NONE: Seconds = { main: 0, 'V8 helpers': 0, others: 0 };
 
-/** What the process tells when it has stopped. */
+/** What the process reports when it has stopped. */
 interface Reply {
-  /** On the main thread, by kind. */
+  /** Collections of the main thread, by kind. */
   readonly collections: Readonly<Record<string, { readonly count: number; readonly ms: number }>>;
-  /** Null = none was asked for. */
+  /** null = no profile was asked for. */
   readonly profile: CpuProfile | null;
 }
 
@@ -60,7 +60,7 @@ interface Stage {
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly expected: ExpectedOutputs;
-  /** The module with `run`. */
+  /** The module that exports `run`. */
   readonly program: string;
   readonly args: readonly string[];
 }
@@ -108,7 +108,7 @@ async function account(stage: Stage, size: Size): Promise<void> {
   printParts(plain, profiled, titles);
 }
 
-/** The shares of a run with a profile, of the CPU of one without. */
+/** Prints the parts: the shares are of a run with a profile, and the CPU is of a run without one. */
 function printParts(plain: readonly Round[], profiled: readonly Round[], titles: readonly string[]): void {
   const parts = new Map<string, number[]>();
   for (const [i, { reply }] of profiled.entries()) {
@@ -125,7 +125,7 @@ function printParts(plain: readonly Round[], profiled: readonly Round[], titles:
   console.log(`\nthe main thread after the modules, by a profile: CPU ms\n${table(['', ...titles], rows)}`);
 }
 
-/** Twice in one process. */
+/** Two starts in one process. */
 async function play(stage: Stage, nodeFlags: readonly string[], withProfile: boolean): Promise<Round[]> {
   const { program, args } = stage;
   const child = fork(CHILD, [program, String(withProfile), ...args], {

@@ -8,9 +8,11 @@ import type { ControllerName } from './simulate.ts';
 export interface Grade {
   readonly scenario: Scenario;
   readonly verdicts: Readonly<Record<ControllerName, Verdict>>;
-  /** Of both controllers it said what is right, or that it cannot tell what nobody can. */
+  /**
+   * Whether the advice for both controllers was right. Where nobody can tell, the right advice is that it cannot tell.
+   */
   readonly right: boolean;
-  /** Of one of them it named a cause, or excluded all, and was wrong. */
+  /** Whether the advice for one of them named a cause, or excluded all causes, and was wrong. */
   readonly wrong: boolean;
 }
 

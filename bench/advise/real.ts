@@ -1,7 +1,7 @@
 /**
- * `endpointd advise` on real processes: scenarios with one bottleneck, two, none, or nothing to tell, of endpointd and of
- * kube-controller-manager on the embedded API server in a process of its own. What is right is found by trying: plenty of
- * tokens, of syncs, and of both, and what takes the delay down is the bottleneck.
+ * `endpointd advise` on real processes: endpointd and kube-controller-manager, on the embedded API server in a process
+ * of its own. Scenarios have one bottleneck, two, none, or too little to tell. The right advice is found by trying
+ * plenty of tokens, of syncs, and of both: the resource that shortens the delay is the bottleneck.
  */
 import { performance } from 'node:perf_hooks';
 import { observe } from '../../src/advise/observation.ts';
@@ -24,10 +24,10 @@ import type { ControllerName } from './simulate.ts';
 interface RealScenario {
   readonly name: string;
   readonly flipsPerSecond: number;
-  /** Of each controller. */
+  /** The syncs of each controller. */
   readonly syncs: number;
   readonly qps: number;
-  /** Rules of `endpointd serve --fault`; '' = none. */
+  /** Rules of `endpointd serve --fault`; '' = there are none. */
   readonly fault: string;
 }
 
@@ -46,7 +46,7 @@ const OUTPUT_OF: Readonly<Record<ControllerName, Output>> = { endpoint: 'endpoin
 const NAMES = Object.keys(OUTPUT_OF) as readonly ControllerName[];
 const SECONDS = 15;
 const PLENTY = { syncs: 50, qps: 5000 };
-/** As for drawn scenarios. */
+/** As in `scenarios.ts`. */
 const HELPS = 0.7;
 const LITTLE = 1.5;
 const SOME = 4;
@@ -55,12 +55,12 @@ const CHANGES_MIN = 20;
 interface Looked {
   readonly verdicts: Readonly<Record<ControllerName, Verdict>>;
   readonly because: Readonly<Record<ControllerName, string>>;
-  /** Mean milliseconds from a change until it was shown. */
+  /** Mean milliseconds from a change until an object shows it. */
   readonly delayMs: Readonly<Record<ControllerName, number>>;
   readonly changes: number;
 }
 
-/** @param only a part of a scenario's name, so that each can be run by itself */
+/** @param only a part of a scenario's name, to run that scenario alone */
 export async function runRealAdvice(only: string): Promise<void> {
   let [right, wrong, count] = [0, 0, 0];
   for (const controller of CONTROLLERS) {
@@ -119,7 +119,7 @@ async function judge(
   };
 }
 
-/** One run: two looks at the metrics, when the changes begin and when all are shown. */
+/** One run with two looks at the metrics: when the changes begin, and when all are shown. */
 async function look(controller: Controller, scenario: RealScenario): Promise<Looked> {
   const { flipsPerSecond, syncs, qps, fault } = scenario;
   const profile = {
@@ -146,7 +146,7 @@ async function look(controller: Controller, scenario: RealScenario): Promise<Loo
     await frame(server, cluster);
     const { ledger } = await replay(server, cluster, async () => {
       const started = await startOf(controller, server, flags);
-      // The replay asks for its CPU when the changes begin and when all are shown.
+      // The replay asks for the CPU at these two moments.
       const cpuSeconds = async (): Promise<number> => {
         looks.push({ text: await started.metricsText(), atMs: performance.now() });
         return started.cpuSeconds();

@@ -1,7 +1,7 @@
 import type { Size } from '../support/micro-bench.ts';
 import { grade } from './grade.ts';
 
-/** Prints each scenario that was not judged rightly, and how many were. */
+/** Prints each scenario for which the advice was not right, and how many were right. */
 export async function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
   const real = rest.find((arg) => arg === '--real' || arg.startsWith('--real='));
   if (real !== undefined) {

@@ -1,12 +1,13 @@
 /**
- * Scenarios for `endpointd advise`, and what is right in each. They are drawn without a look at any rule. What is right is
- * found by trying: of each resource there is plenty in the simulation, and what takes the delay down is the bottleneck.
+ * Scenarios for `endpointd advise`, and the right advice for each. They are drawn without regard to any rule. The right
+ * advice is found by trying: the simulation gets plenty of one resource, and the resource that shortens the delay is
+ * the bottleneck.
  */
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { simulate, type ControllerName, type ControllerSettings, type Load, type Look } from './simulate.ts';
 
 export type Resource = 'tokens' | 'syncs' | 'cpu' | 'pods';
-/** Of a controller: what holds it up. */
+/** The bottleneck of one controller. */
 export type Truth = Resource | 'none';
 
 export interface Scenario {
@@ -15,9 +16,9 @@ export interface Scenario {
   readonly load: Load;
   readonly before: Look;
   readonly after: Look;
-  /** The process was started anew between the looks: sums began again. */
+  /** Whether the process was restarted between the looks, so that its sums begin again. */
   readonly restarted: boolean;
-  /** What may be said of each controller: several where the effects are alike; none = nobody can tell. */
+  /** The right verdicts for each controller. There are several if their effects are alike; [] = nobody can tell. */
   readonly right: Readonly<Record<ControllerName, readonly Truth[]>>;
 }
 
@@ -48,7 +49,7 @@ export function drawScenario(seed: number): Scenario {
     seed,
     kind,
     load,
-    // A second process that has run for as long as the first one at its look.
+    // The second process has run for as long at its look as the first process at its own.
     before: restarted ? second : first,
     after: restarted ? first : second,
     restarted,
@@ -60,17 +61,17 @@ function between(prng: Prng, low: number, high: number): number {
   return low * Math.exp(nextFloat(prng) * Math.log(high / low));
 }
 
-/** As kube-controller-manager's default and what large clusters set. */
+/** The default of kube-controller-manager, and values of large clusters. */
 const WORKERS = [5, 5, 10, 15, 25, 50];
 
-/** Each kind asks more of one resource than there is, or of none. */
+/** Each kind lacks one resource, or none. */
 function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load {
   const podsPerSecond = kind === 'quiet' ? between(prng, 0.02, 0.2) : between(prng, 10, 120);
   const writeShare = 0.6 + 0.4 * nextFloat(prng);
   const over = between(prng, 1.3, 4);
   const isSlow = kind === 'syncs' || kind === 'two';
   const tightWorkers = WORKERS[nextInt(prng, 4)]!;
-  // Workers are short where the API server is slow.
+  // Workers run short if the API server is slow.
   const apiSeconds = isSlow ? (tightWorkers * over) / podsPerSecond / writeShare : between(prng, 0.003, 0.06);
   const settings = (tight: Resource | 'none'): ControllerSettings => {
     const syncSeconds = between(prng, 0.0002, 0.002);
@@ -110,14 +111,14 @@ function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load 
   };
 }
 
-/** Plenty of it takes the delay down to this share. */
+/** A resource helps if plenty of it shortens the delay to this share. */
 const HELPS = 0.7;
-/** A delay of so many times that without any waiting is held up by nothing. */
+/** A delay that is no longer than so many times the delay without waits has no bottleneck. */
 const LITTLE = 1.5;
 const SOME = 4;
 
 function whatIsRight(load: Load, name: ControllerName, looks: readonly [Look, Look]): Truth[] {
-  // Too little happens for anybody to tell.
+  // Too few changes for anybody to tell.
   if (load.podsPerSecond * SECONDS < 100) return [];
   const base = delayOf(looks, name);
   const { syncSeconds, podSeconds } = load[name];
@@ -128,18 +129,18 @@ function whatIsRight(load: Load, name: ControllerName, looks: readonly [Look, Lo
     return { resource, share: delay === Infinity ? 1 : delay / base };
   });
   const helping: Truth[] = effects.filter(({ share }) => share <= HELPS).map(({ resource }) => resource);
-  // Work of pods has no metric, so nobody can tell it.
+  // No metric shows the work of pods, so nobody can tell.
   if (helping.length === 1 && helping[0] === 'pods') return [];
   return base <= SOME * floor ? [...helping, 'none'] : helping;
 }
 
-/** Seconds; Infinity = hardly anything came through. */
+/** Mean seconds; Infinity = hardly any change came through. */
 function delayOf([first, second]: readonly [Look, Look], name: ControllerName): number {
   const count = second[name].delays - first[name].delays;
   return count < 20 ? Infinity : (second[name].delaySeconds - first[name].delaySeconds) / count;
 }
 
-/** So many times as much, which is more than any scenario lacks. */
+/** The factor of "plenty". No scenario lacks as much of a resource. */
 const PLENTY = 8;
 
 function plenty(load: Load, name: ControllerName, resource: Resource): Load {
@@ -156,7 +157,7 @@ function plenty(load: Load, name: ControllerName, resource: Resource): Load {
   }
 }
 
-/** What kube-controller-manager would answer at `/metrics`. */
+/** The text that kube-controller-manager would answer at `/metrics`. */
 export function expositionOf({ load }: Scenario, look: Look): string {
   const lines: string[] = [];
   for (const name of CONTROLLERS) {

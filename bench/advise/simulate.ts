@@ -1,7 +1,8 @@
 /**
- * Queues of kube-controller-manager's endpoints and endpointslice controllers, simulated: no objects, only units of work.
- * A pod's event goes to a pod worker of each controller, which adds the service's key after the batch period. A sync worker
- * plans, waits for a token, waits for the API server, and is held all the while. CPU is shared by all.
+ * A simulation of the queues of kube-controller-manager's endpoints and endpointslice controllers. It has units of work
+ * and no objects. A pod worker of each controller takes a pod's event and adds the service's key after the batch
+ * period. A sync worker plans, waits for a token, and waits for the API server. It is held all the time. All workers
+ * share the CPU.
  */
 import { createHeap, heapFirst, heapPlace, heapRemove, type HeapItem } from '../../src/lib/heap.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -12,7 +13,7 @@ export interface ControllerSettings {
   readonly batchSeconds: number;
   readonly qps: number;
   readonly burst: number;
-  /** CPU of a pod's event, and of a sync. */
+  /** CPU of a pod's event. `syncSeconds`: CPU of a sync. */
   readonly podSeconds: number;
   readonly syncSeconds: number;
 }
@@ -22,14 +23,14 @@ export interface Load {
   readonly podsPerSecond: number;
   readonly services: number;
   readonly apiSeconds: number;
-  /** Syncs that write. */
+  /** The share of syncs that write. */
   readonly writeShare: number;
   readonly cores: number;
-  /** CPU of other controllers of the process, in cores, and their writes. */
+  /** CPU of the process's other controllers, in cores, and their writes. */
   readonly otherCores: number;
   readonly otherWritesPerSecond: number;
   readonly otherApiSeconds: number;
-  /** Seconds a second that other controllers wait for tokens. */
+  /** Seconds per second that other controllers wait for tokens. */
   readonly otherThrottle: number;
   readonly endpoint: ControllerSettings;
   readonly endpoint_slice: ControllerSettings;
@@ -37,7 +38,7 @@ export interface Load {
 
 export type ControllerName = 'endpoint' | 'endpoint_slice';
 
-/** Sums since the start, as metrics tell them. */
+/** Sums since the start, as in metrics. */
 export interface Sums {
   depth: number;
   adds: number;
@@ -48,7 +49,7 @@ export interface Sums {
   syncs: number;
   writes: number;
   throttleSeconds: number;
-  /** From a pod's event until the write that shows it is answered, without the batch period. */
+  /** Seconds from a pod's event until the write that shows it is answered, without the batch period. */
   delaySeconds: number;
   delays: number;
 }
@@ -88,7 +89,7 @@ interface Controller {
   readonly dirty: Set<number>;
   readonly processing: Set<number>;
   readonly delayed: Set<number>;
-  /** Pod events by key that no sync has taken yet. */
+  /** Pod events by key, until a sync takes them. */
   readonly changes: Map<number, number[]>;
   busy: number;
   tokens: number;
@@ -178,7 +179,7 @@ function exponential({ prng }: World, mean: number): number {
   return -Math.log(1 - nextFloat(prng)) * mean;
 }
 
-/** Others of the process keep their cores busy by short pieces of work. */
+/** The process's other controllers keep their cores busy by short pieces of work. */
 function otherWork(world: World): void {
   const { otherCores } = world.load;
   if (otherCores <= 0) return;
@@ -217,7 +218,7 @@ function servePods(world: World, controller: Controller): void {
     sums.addAfters++;
     const { key, at } = event;
     const waiting = changes.get(key);
-    // What the batch period adds is no delay of the queues.
+    // The batch period is no delay of the queues.
     if (waiting === undefined) changes.set(key, [at + settings.batchSeconds]);
     else waiting.push(Math.max(at, (waiting[0] ?? at) - settings.batchSeconds) + settings.batchSeconds);
     if (settings.batchSeconds === 0) add(world, controller, key);
@@ -288,7 +289,7 @@ function write(world: World, controller: Controller, done: () => void): void {
   });
 }
 
-/** As golang.org/x/time/rate: a token that is not there yet is reserved. */
+/** As golang.org/x/time/rate: a missing token is reserved. */
 function takeToken(world: World, controller: Controller): number {
   const { qps, burst } = controller.settings;
   controller.tokens = Math.min(burst, controller.tokens + (world.now - controller.tokensAt) * qps) - 1;

@@ -1,4 +1,7 @@
-/** Weighs the embedded API server with a cluster in it; runs in a process of its own, with a collector that can be called. */
+/**
+ * Weighs the embedded API server with a cluster in it. It is a process of its own, whose garbage collector can be
+ * called.
+ */
 import { apply, createApiServer } from '../../src/apiserver/server.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
@@ -9,10 +12,10 @@ import { SEED } from '../support/records.ts';
 
 export interface ServerWeights {
   readonly pods: number;
-  /** Bytes of heap and buffers. */
+  /** Bytes of heap and buffers of the empty server. */
   readonly empty: number;
   readonly filled: number;
-  /** After every pod was sent in protobuf and in JSON. */
+  /** The same after every pod was sent in protobuf and in JSON. */
   readonly sent: number;
 }
 
@@ -27,7 +30,7 @@ function weigh(): number {
   return heapUsed + external;
 }
 
-/** A watch that begins with all pods, read to the end of what is there. */
+/** Reads a watch that begins with all pods, until the last pod. */
 function drain(accept: string): void {
   const path = '/api/v1/pods?watch=1&resourceVersion=0';
   const reply = apply(server, 0, { method: 'GET', path, headers: { accept }, body: null });

@@ -1,4 +1,4 @@
-/** Memory of the embedded API server for each pod of production size: objects, history, and the bytes it keeps of them. */
+/** Memory of the embedded API server for each pod of production size: objects, history, and their cached bytes. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ export async function runServerMemoryBench(size: Size): Promise<void> {
   );
 }
 
-/** In a process of its own, with a collector that can be called. */
+/** Weighs in a process of its own, whose garbage collector can be called. */
 export async function weighServerInChild(namespaces: number): Promise<ServerWeights> {
   const child = spawn(process.execPath, ['--expose-gc', CHILD, String(namespaces)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,7 @@
 /**
- * What a request costs the embedded API server, beside the real one in the same run: small PUTs of Endpoints and status
- * patches of production-size pods, with watchers. CPU is that of the whole process: of kube-apiserver without its etcd.
+ * The cost of a request to the embedded API server, beside the real one in the same run: small PUTs of Endpoints, and
+ * status patches of production-size pods, with watchers. CPU is that of the whole process. The CPU of etcd is not part
+ * of kube-apiserver's.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -35,15 +36,18 @@ interface Scale {
   readonly patches: number;
   readonly services: number;
   readonly watchers: readonly number[];
-  /** The real one is sent only one in so many: its cost does not hang on how many they are. Even rounds keep the hash. */
+  /**
+   * The real server gets only one of so many requests: its cost per request does not depend on their number. An even
+   * number of rounds keeps the hash.
+   */
   readonly realEvery: number;
 }
 
-/** Divides the numbers of services and pods. */
+/** A divisor of the numbers of services and pods. */
 const CONNECTIONS = 4;
 const WATCHERS = 4;
 const ADDRESSES = 5;
-/** A core's worth, from issue to issue: fewer is a fault. */
+/** The fewest requests per second that a core should do. */
 const PUTS_MIN = 5000;
 const PATCHES_MIN = 2000;
 
@@ -147,7 +151,7 @@ async function measureOne(
   ];
 }
 
-/** Each writes another value, so that none is a no-op. */
+/** Each request writes another value, so that none is a no-op. */
 function putsOf(namespace: string, services: number): (i: number) => LoadRequest {
   const bodies = Array.from({ length: services }, (_, service) =>
     ['a', 'b'].map((value) => encodeObject(endpointsOf(service, value))),
@@ -183,7 +187,7 @@ function patchesOf({ pods }: Cluster): (i: number) => LoadRequest {
   };
 }
 
-/** Of what the resource holds, but for what every server draws for itself. */
+/** The hash of a resource's objects, without the fields that every server draws anew. */
 async function hashOf(client: ApiClient, resource: string): Promise<string> {
   const { items } = await client.list(`/api/v1/${resource}`);
   const drawn = /^(uid|resourceVersion|creationTimestamp|lastProbeTime|managedFields|generation|observedGeneration)$/;
@@ -195,7 +199,7 @@ async function hashOf(client: ApiClient, resource: string): Promise<string> {
       const text = JSON.stringify({ name, annotations, content }, (key, value) =>
         drawn.test(key) ? undefined : value,
       );
-      // The order of keys differs from server to server.
+      // The order of keys differs between servers.
       return text.split('').toSorted().join('');
     });
   return createHash('sha256').update(texts.toSorted().join('\n')).digest('hex').slice(0, 16);

@@ -1,4 +1,4 @@
-/** How long a cell takes, and what of it counts. */
+/** How long a cell takes, and which part of it counts. */
 import { type Evidence, evidenceBetween } from '../../src/tune/evidence.ts';
 import type { Output } from '../../src/twin/ledger.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -10,13 +10,15 @@ export interface CellTimes {
   readonly measuredMs: number;
 }
 
-/** What is played: as long as it is warmed up and measured. */
+/** The story of a cell. It lasts for the warm-up and the measured time. */
 export function storyOf({ workload }: Pick<CellPlan, 'workload'>, seed: number, times: CellTimes): Story {
   const durationMs = times.warmUpMs + times.measuredMs;
   return profileStory({ ...workload, minutes: durationMs / 60_000 }, seed);
 }
 
-/** What is compared: changes after the warm-up that were shown by the end, and writes between the two. */
+/**
+ * The part that is compared: changes after the warm-up that were shown by the end, and writes between warm-up and end.
+ */
 export function measuredPart(evidence: Evidence, { warmUpMs, measuredMs }: CellTimes): Evidence {
   const endMs = warmUpMs + measuredMs;
   const { samples, writesAtMs } = evidenceBetween(evidence, warmUpMs, endMs);

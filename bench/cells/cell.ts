@@ -1,6 +1,6 @@
 /**
- * Runs one cell on real processes: an API server, the controller as it is shipped, and `endpointd record`, each in a process of
- * its own; this process makes the changes. What is measured is what the recording shows.
+ * Runs one cell on real processes: an API server, the controller as it is shipped, and `endpointd record`, each in a
+ * process of its own. This process makes the changes. The figures are those that the recording shows.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,11 +26,11 @@ import type { CellRun, MeasuredOutput, World } from './data.ts';
 import type { CellPlan } from './plan.ts';
 import { liveStory, loadStory } from './story-life.ts';
 
-/** How long the embedded server waits before it carries out a write of the controller, which it names. */
+/** The embedded server waits so long before it carries out a write of the controller. */
 export const WRITE_DELAY_MS = 10;
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const CONNECTIONS = 32;
-/** The controller has made what is right at the start when nothing was written for so long. */
+/** If nothing was written for so long, the controller has made everything right at the start. */
 const QUIET_MS = 1500;
 const SETTLED_MS_MAX = 60_000;
 const POLL_MS = 250;
@@ -53,11 +53,11 @@ export interface CellOrder {
   readonly repeat: number;
   readonly seed: number;
   readonly times: CellTimes;
-  /** endpointd. */
+  /** The program of endpointd. */
   readonly program: URL;
 }
 
-/** @throws Error when a process ends by itself, or a request is refused */
+/** @throws Error if a process ends by itself, or a request is refused */
 export async function runCell({ world, plan, repeat, seed, times, program }: CellOrder): Promise<CellRun> {
   const story = storyOf(plan, seed, times);
   const server = await (world.server === 'kube' ? openKube(world, program) : openEmbedded(world, program));
@@ -100,7 +100,8 @@ export async function runCell({ world, plan, repeat, seed, times, program }: Cel
 function measuredOf(path: string, planned: Story, times: CellTimes): CellRun['measured'] {
   const { story, evidence, doubts } = withRecording(path, ({ events }) => playedOf(path, events));
   if (doubts.length > 0) throw new Error(`the recording cannot be believed: ${doubts.join(', ')}`);
-  // By the recorder's clock; the first change of the story is the first one that it has seen.
+  // Lateness is measured by the recorder's clock. The first change of the story is the first change that it has
+  // recorded.
   const lateMs = story.changes[0]!.atMs - planned.changes[0]!.atMs;
   const moved = evidenceBetween(evidence, lateMs, Infinity);
   const since = (output: Output): Evidence => ({
@@ -177,14 +178,17 @@ function flagsOf(settings: Settings): string[] {
   ];
 }
 
-/** Another controller, without a limit, makes what is right at the start; the one that is measured begins with full buckets. */
+/**
+ * Another controller, without a rate limit, makes everything right at the start. So the measured controller begins with
+ * full buckets.
+ */
 async function makeRight(server: Server, settings: Settings): Promise<void> {
   const controller = await server.startController(settings, true);
   await settled(server.client);
   await controller.stop();
 }
 
-/** Resolves when nothing has been written for a while. */
+/** Resolves when nothing was written for a while. */
 async function settled({ list }: ApiClient): Promise<void> {
   const untilMs = performance.now() + SETTLED_MS_MAX;
   let [last, sinceMs] = ['', performance.now()];
@@ -198,7 +202,7 @@ async function settled({ list }: ApiClient): Promise<void> {
   }
 }
 
-/** Resolves when all is listed. */
+/** Resolves when everything is listed. */
 async function startRecorder(
   program: URL,
   path: string,
@@ -228,7 +232,7 @@ async function startRecorder(
 interface Usage {
   readonly ms: number;
   readonly controllerSeconds: number;
-  /** Of all cores, since the machine started. */
+  /** CPU of all cores since the machine's start. */
   readonly busyMs: number;
   readonly idleMs: number;
 }

@@ -1,4 +1,4 @@
-/** What was measured, as it is kept: a file of JSON that grows by one run after the other. */
+/** The measured runs, as a JSON file to which one run after the other is added. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Output } from '../../src/twin/ledger.ts';
 import type { Controller } from '../../src/twin/settings.ts';
@@ -7,38 +7,38 @@ import type { CellTimes } from './cell-times.ts';
 
 /** One run of one cell on real processes. */
 export interface CellRun {
-  /** Of its plan. */
+  /** The name of the run's plan. */
   readonly cell: string;
   readonly world: World;
-  /** From 0 for each cell. */
+  /** The number of the repetition of its cell, from 0. */
   readonly repeat: number;
-  /** Of the story. */
+  /** The seed of the story. */
   readonly seed: number;
   readonly warmUpMs: number;
   readonly measuredMs: number;
   readonly at: string;
   readonly machine: Machine;
-  /** How late the driver sent its changes, milliseconds. */
+  /** How late the driver has sent its changes, in milliseconds. */
   readonly latenessMs: { readonly p50: number; readonly p99: number };
   readonly measured: Readonly<Record<Output, MeasuredOutput>>;
 }
 
-/** On which API server which controller ran. */
+/** The API server and the controller of a run. */
 export interface World {
   readonly server: ServerKind;
   readonly controller: Controller;
 }
 
-/** While it was measured. */
+/** The machine during the measured time. */
 export interface Machine {
   readonly cores: number;
-  /** Share of all cores that was busy, whoever had it. */
+  /** The busy share of all cores, whichever process used them. */
   readonly busy: number;
-  /** Of one core. */
+  /** The controller's CPU as a share of one core. */
   readonly controllerCpu: number;
-  /** Of the last minute, at the end. */
+  /** The load of the last minute, at the end. */
   readonly load: number;
-  /** Of the processes of the cell: below 0 they go before others. */
+  /** The niceness of the cell's processes. Processes below 0 have priority over others. */
   readonly nice: number;
 }
 
@@ -61,7 +61,7 @@ export function readData(path: string): CellData {
   return JSON.parse(readFileSync(path, 'utf8')) as CellData;
 }
 
-/** Whole or not at all. */
+/** Adds a run. The file is replaced as a whole, so it is never half written. */
 export function addRun(path: string, run: CellRun): void {
   const { runs } = readData(path);
   const lines = [...runs, run].map((each) => `    ${JSON.stringify(each)}`);
@@ -69,7 +69,7 @@ export function addRun(path: string, run: CellRun): void {
   renameSync(`${path}.new`, path);
 }
 
-/** Those of that world and of those times: a run of other times is another measurement. */
+/** The runs of that world and of those times. A run of other times is another measurement. */
 export function runsOf({ runs }: CellData, { server, controller }: World, times: CellTimes): CellRun[] {
   return runs.filter(
     ({ world, warmUpMs, measuredMs }) =>

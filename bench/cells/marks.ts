@@ -1,4 +1,4 @@
-/** What was measured beside what was predicted, and whether the marks are reached. */
+/** Compares measured figures with predicted ones, and tells whether the marks are reached. */
 import { API_TAIL, fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output } from '../../src/twin/ledger.ts';
 import type { Calibration } from '../../src/twin/settings.ts';
@@ -12,20 +12,23 @@ export interface CellResult {
   readonly plan: CellPlan;
   readonly runs: readonly CellRun[];
   readonly byOutput: readonly OutputResult[];
-  /** Why it has no say: the machine kept even the driver waiting, or the runs differ by more than `REPEATABLE`. '' = it has. */
+  /**
+   * Why the cell does not count: the machine has delayed even the driver, or the runs differ by more than `REPEATABLE`.
+   * '' = it counts.
+   */
   readonly flaw: '' | 'disturbed' | 'not repeatable';
 }
 
 export interface OutputResult {
   readonly output: Output;
-  /** Medians of the runs. */
+  /** The medians of the runs. */
   readonly measured: Readonly<Record<Figure, number>>;
   readonly predicted: Readonly<Record<Figure, number>>;
   readonly errors: Readonly<Record<Figure, number>>;
   readonly naiveErrors: Readonly<Record<Figure, number>>;
-  /** The measured p99 is between the predicted p98.5 and p99.5, or within a quarter of the predicted p99. */
+  /** Whether the measured p99 is between the predicted p98.5 and p99.5, or within a quarter of the predicted p99. */
   readonly isTailRight: boolean;
-  /** The controller is saturated in both, or in neither. */
+  /** Whether the controller is saturated in both, or in neither. */
   readonly isSaturationRight: boolean;
 }
 
@@ -33,27 +36,27 @@ export type Figure = 'p50' | 'p99' | 'writes';
 export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
 
 const REPEATABLE = 0.3;
-/** A driver that sends a hundredth of its changes later than that shares a machine that has no time for it. */
+/** If the driver sends one of a hundred changes later than this, the machine is too busy with other work. */
 const LATE_MS_MAX = 50;
 const TAIL_ERROR_MAX = 0.25;
-/** What is saturated takes so many times longer than an idle controller, batch period aside. */
+/** A saturated controller takes at least so many times as long as an idle one, without the batch period. */
 const SATURATED = 3;
-/** Draws of what the API server takes. */
+/** The seed for the API server's latencies. */
 const SEED = 1;
 
-/** What was measured is the machine's other work. */
+/** Whether other work of the machine has spoiled the run. */
 export function isDisturbed({ latenessMs }: CellRun): boolean {
   return latenessMs.p99 > LATE_MS_MAX;
 }
 
-/** Those that were not disturbed, if there are any. */
+/** The undisturbed runs; all runs if each was disturbed. */
 export function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
   const steady = runs.filter((run) => !isDisturbed(run));
   return steady.length > 0 ? steady : runs;
 }
 
 /**
- * @param all at least one run; those that were disturbed count only where there is no other
+ * @param all at least one run; disturbed runs count only if there is no other
  * @param idleMs see `predictNaively`
  */
 export function resultOf(
@@ -95,7 +98,7 @@ export function resultOf(
   return { plan, runs, byOutput, flaw: runs.every(isDisturbed) ? 'disturbed' : isRepeatable ? '' : 'not repeatable' };
 }
 
-/** Fits what the queue model is told of the machine to the runs of the cells. */
+/** Fits the model's numbers of the machine to the runs of the cells. */
 export function calibrate(
   cells: readonly (readonly [CellPlan, CellRun])[],
   { controller }: World,
@@ -108,14 +111,14 @@ export function calibrate(
       const predictions = predict(story, controller, plan.settings, calibration, SEED, run);
       for (const output of OUTPUTS) {
         for (const figure of FIGURES) {
-          // Not its square: one run that the machine has disturbed must not decide.
+          // The error is not squared, so that one disturbed run does not decide.
           sum += Math.abs(Math.log(predictions[output][figure] / run.measured[output][figure]));
         }
       }
     }
     return sum;
   };
-  // endpointd does not wait for its own events: its lag cannot be told from the latency of a write.
+  // endpointd does not wait for its own events, so its lag cannot be told from the latency of a write.
   const lag = ({ name }: Fitted): boolean => name === 'watch lag' && controller === 'endpointd';
   return fit(start, loss, [...FITTED.filter((one) => !lag(one)), API_TAIL]);
 }
@@ -144,16 +147,19 @@ export interface Mark {
   readonly isReached: boolean;
 }
 
-/** What the world is held to: the embedded server with a stated law is nearer to the model than a real one. */
+/**
+ * The largest median error in each world. The embedded server follows a given law, so its mark is lower than that of a
+ * real server.
+ */
 const MEDIAN_ERROR_MAX = { embedded: 0.1, endpointd: 0.15, 'kube-controller-manager': 0.2 } as const;
 const ERROR_MAX = 0.25;
 const TAIL_SHARE_MIN = 0.8;
 const NAIVE_ERROR_MIN = 0.2;
 const NAIVE_CELLS_MIN = 8;
-/** Of the held-out cells: fewer give no verdict. */
+/** If fewer of the held-out cells count, there is no verdict. */
 const SAY_SHARE_MIN = 0.8;
 
-/** None where too few of the held-out cells have a say. */
+/** [] = too few of the held-out cells count. */
 export function marksOf(results: readonly CellResult[], world: World): Mark[] {
   const counted = results.filter(({ flaw }) => flaw === '');
   if (counted.length < SAY_SHARE_MIN * heldOutCells().length) return [];
@@ -189,7 +195,7 @@ function saturationOf(counted: readonly CellResult[]): Mark {
   };
 }
 
-/** Where the naive predictor is far off, the model errs at most half as much. */
+/** In cells where the naive predictor is far off, the model errs at most half as much. */
 function skillOf(counted: readonly CellResult[]): Mark {
   let [hard, better] = [0, 0];
   for (const { byOutput } of counted) {

@@ -1,4 +1,4 @@
-/** The page of results: the marks, and each cell, from the data. */
+/** The page of results: the marks and each cell, made from the data. */
 import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import type { CellRun, World } from './data.ts';
@@ -8,11 +8,11 @@ import { heldOutCells, settingsText } from './plan.ts';
 export interface WorldResults {
   readonly world: World;
   readonly calibration: Calibration;
-  /** False = the runs of calibration were disturbed: it is what was known before. */
+  /** false = the runs of calibration were disturbed, so the calibration is the one from before. */
   readonly isCalibrated: boolean;
   readonly idleMs: number;
   readonly results: readonly CellResult[];
-  /** Runs of the reference cell, by time. */
+  /** The runs of the reference cell, by time. */
   readonly references: readonly CellRun[];
 }
 
@@ -90,7 +90,7 @@ function cellLines({ plan, byOutput, flaw }: CellResult): string[] {
   });
 }
 
-/** The reference cell, again and again. */
+/** How the reference cell's figures have drifted over its runs. */
 function driftLines(references: readonly CellRun[]): string[] {
   if (references.length < 2) return [];
   const values = references.map(({ measured }) => measured.slices.p50);

@@ -1,4 +1,4 @@
-/** Which cells there are: settings and workloads. Four settings of one workload are for calibration, the others are held out. */
+/** The cells: settings and workloads. Four settings of one workload are for calibration. The others are held out. */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import type { StoryProfile } from '../../src/twin/profiles.ts';
@@ -7,21 +7,21 @@ export type Role = 'calibration' | 'held-out' | 'reference';
 
 /** One setting under one workload. */
 export interface CellPlan {
-  /** Unique among all. */
+  /** A name that no other cell has. */
   readonly name: string;
   readonly role: Role;
   readonly workload: StoryProfile;
   readonly settings: Settings;
 }
 
-/** Only these two controllers run; endpointd adds up the tokens of both. */
+/** Only two controllers run. endpointd's token bucket is the sum of both. */
 const CONTROLLERS = 2;
-/** Far above what any workload needs. */
+/** Far more than any workload needs. */
 const ENOUGH_QPS = 1000;
 
 const CALM = { what: '', namespaces: 2, minutes: 2, flipsPerSecond: 0, isStorm: false, rolloutsPerMinute: 0 };
 
-/** The first is the one of calibration. */
+/** The first workload is the one of calibration. */
 const WORKLOADS: readonly StoryProfile[] = [
   { ...CALM, name: 'flap', services: [{ count: 20, pods: 10 }], flipsPerSecond: 15, podsPerSecond: 4 },
   { ...CALM, name: 'rollout', services: [{ count: 5, pods: 30 }], rolloutsPerMinute: 20, podsPerSecond: 4 },
@@ -83,7 +83,7 @@ export function heldOutCells(): CellPlan[] {
   return WORKLOADS.flatMap((workload) => HELD_OUT.map((own) => cell('held-out', workload, own)));
 }
 
-/** Run at the beginning, in between and at the end: whether the machine has changed meanwhile. */
+/** A cell that runs at the beginning, in between and at the end, to show whether the machine has changed. */
 export function referenceCell(): CellPlan {
   return cell('reference', WORKLOADS[0]!, CALIBRATION[0]!);
 }

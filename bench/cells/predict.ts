@@ -1,4 +1,4 @@
-/** What a cell should show: by the queue model, and by what anybody would reckon without one. */
+/** The figures that a cell should show: by the queue model, and by a naive predictor without a model. */
 import type { Evidence } from '../../src/tune/evidence.ts';
 import { latenciesOf, quantile } from '../../src/twin/figures.ts';
 import type { Output } from '../../src/twin/ledger.ts';
@@ -7,7 +7,7 @@ import type { Calibration, Controller, Settings } from '../../src/twin/settings.
 import type { Story } from '../../src/twin/story.ts';
 import { type CellTimes, measuredPart } from './cell-times.ts';
 
-/** Milliseconds, but the number of writes. */
+/** Milliseconds, except for the number of writes. */
 export interface Prediction {
   readonly writes: number;
   readonly p50: number;
@@ -38,9 +38,9 @@ function figuresOf({ samples, writesAtMs }: Evidence, output: Output): Predictio
 }
 
 /**
- * Without a model: a change takes the batch period and what an idle controller takes, and each service is written once for
- * each batch period in which it changes.
- * @param idleMs median of a controller without a batch period that has all it needs
+ * Predicts without a model. A change takes the batch period and the time of an idle controller. Each service is written
+ * once for each batch period with a change.
+ * @param idleMs median of a controller without a batch period that waits for nothing
  */
 export function predictNaively(story: Story, settings: Settings, idleMs: number, times: CellTimes): Predictions {
   const of = (output: Output, batchMs: number): Prediction => {
@@ -50,7 +50,7 @@ export function predictNaively(story: Story, settings: Settings, idleMs: number,
   return { endpoints: of('endpoints', settings.endpointsBatchMs), slices: of('slices', settings.slicesBatchMs) };
 }
 
-/** How many batch periods with a change begin after the warm-up, of all services. */
+/** How many batch periods with a change begin after the warm-up, summed over all services. */
 function windowsOf(story: Story, output: Output, batchMs: number, { warmUpMs, measuredMs }: CellTimes): number {
   const shown = story.places.map(({ start }) => start[output]);
   const openUntil = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** `npm run bench -- cells`: the queue model beside real processes. Goes on where an earlier run has stopped. */
+/** `npm run bench -- cells`: the queue model beside real processes. It continues where an earlier run has stopped. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
@@ -29,9 +29,9 @@ that file is to be committed before the held-out cells are run.
   --report            only write bench/CELLS.md from the runs of those times`;
 
 const ORDER_SEED = 20_261_122;
-/** The reference cell is run before each so many others. */
+/** The reference cell runs before each group of so many others. */
 const REFERENCE_EVERY = 8;
-/** What a run takes beside its story. */
+/** How long a run takes beside its story. */
 const AROUND_MS = 15_000;
 const DATA = new URL('data.json', import.meta.url).pathname;
 const PAGE = new URL('../CELLS.md', import.meta.url);
@@ -42,7 +42,7 @@ const WORLDS: readonly World[] = [
   { server: 'kube', controller: 'kube-controller-manager' },
 ];
 
-/** What is known before anything is measured: the embedded server waits, and is nearly as fast each time. */
+/** The calibration before any measurement. The embedded server waits, and its latency hardly varies. */
 const STARTS: Readonly<Record<World['server'], Calibration>> = {
   embedded: { ...DEFAULT_CALIBRATION, apiMs: { median: WRITE_DELAY_MS + 2, tail: 1.5 } },
   kube: DEFAULT_CALIBRATION,
@@ -99,7 +99,9 @@ async function runCalibration(options: Options): Promise<void> {
   if (new Set(known.map(([cell]) => cell)).size < cells.length) return;
   const disturbed = known.filter(([, run]) => isDisturbed(run));
   if (disturbed.length > 0) {
-    console.log(`nothing is fitted: ${disturbed.length} runs were disturbed; they are run again next time`);
+    console.log(
+      `nothing is fitted: ${disturbed.length} runs were disturbed; the next run of this command repeats them`,
+    );
     return;
   }
   writeFileSync(calibrationPath(world), calibrationText(calibrate(known, world, STARTS[world.server])));
@@ -119,7 +121,7 @@ async function runHeldOut(options: Options): Promise<void> {
   writePage(options.times);
 }
 
-/** Does nothing when there is such a run, of the same times, that was not disturbed, or no time for it. */
+/** Does nothing if an undisturbed run of the same times exists, or if there is no time left. */
 async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
   const { world, times, seed, untilMs } = options;
   const isThere = (run: CellRun): boolean => run.cell === cell.name && run.repeat === repeat && !isDisturbed(run);
@@ -149,7 +151,7 @@ function resultsOf(world: World, times: CellTimes): WorldResults {
   const isCalibrated = existsSync(path);
   const calibration = isCalibrated ? parseCalibration(JSON.parse(readFileSync(path, 'utf8'))) : STARTS[world.server];
   const runs = runsOf(readData(DATA), world, times);
-  // The first cell of calibration has all it needs.
+  // The first cell of calibration waits for nothing.
   const [idle] = calibrationCells();
   const idleRuns = steadyOf(runs.filter(({ cell }) => cell === idle!.name));
   const idleMs = median(idleRuns.map(({ measured }) => measured.slices.p50));

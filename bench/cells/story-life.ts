@@ -1,4 +1,4 @@
-/** A story on a real API server: its objects, and its changes when they are due. */
+/** A story on a real API server: its first objects, and its changes at their times. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../../src/lib/percentile.ts';
@@ -8,10 +8,10 @@ import { placeRequests, storyRequests } from '../../test/support/story-requests.
 
 const LOADED_AT_ONCE = 16;
 
-/** Makes what is there at the start of a story. Objects that live in others come after them. */
+/** Creates the objects at the start of a story. Objects in namespaces come after their namespaces. */
 export async function loadStory(client: Pick<ApiClient, 'send'>, story: Story): Promise<void> {
   const requests = [...storyRequests(story)];
-  // A pod takes two requests, and the second one needs the first one done.
+  // A pod takes two requests, and the second one needs the first.
   for (const same of [...Map.groupBy(requests, rankOf).entries()].toSorted(([a], [b]) => a - b)) {
     const waiting = [...same[1]];
     const lane = async (): Promise<void> => {
@@ -28,12 +28,12 @@ function rankOf({ path }: ApiRequest): number {
 }
 
 export interface StoryLife {
-  /** How late requests were sent, milliseconds. */
+  /** How late requests were sent, in milliseconds. */
   readonly latenessMs: { readonly p50: number; readonly p99: number };
 }
 
 /**
- * Sends each change when it is due, until `untilMs` of the story; one after the other for each pod.
+ * Sends each change at its time, until `untilMs` of the story. Changes of one pod follow each other.
  * @throws ApiError of a request that was refused
  */
 export async function liveStory(client: Pick<ApiClient, 'send'>, story: Story, untilMs: number): Promise<StoryLife> {

@@ -1,6 +1,7 @@
 /**
- * From nothing to right on the embedded API server, with all three controllers, for planners inline and on threads, side by
- * side: the controllers are a process of their own, the server a thread of this one, and what is right say the oracles.
+ * From nothing to right on the embedded API server, with all three controllers: planners inline and on threads, side by
+ * side. The controllers are a process of their own, and the server is a thread of this process. The oracles judge the
+ * objects.
  */
 import { performance } from 'node:perf_hooks';
 import { startController } from '../../src/testbed/controller-process.ts';
@@ -48,7 +49,7 @@ export async function runClusterBench(size: Size): Promise<void> {
   await server.close();
 }
 
-/** The tiny one has some of everything; to the plain one something to mirror is added. */
+/** The tiny profile has some of everything. The plain profile gets Endpoints to mirror in addition. */
 function profileOf(size: Size): Profile {
   return size === 'full' ? { ...findProfile('spread'), handMadeShare: 0.05 } : findProfile('tiny');
 }

@@ -64,7 +64,7 @@ function noteAll(journal: Journal, units: readonly Unit[], changes: number): voi
   for (let i = 0; i < changes; i++) noteSync(journal, units[i % units.length]!, SYNC, NOW);
 }
 
-/** As the controllers do it: each stage by its name, in seconds. Gives back how many stages were observed. */
+/** Observes each stage by its name, in seconds, as the controllers do. Returns how many stages were observed. */
 function observeStages(instruments: ControllerInstruments, changes: number): number {
   for (let i = 0; i < changes; i++) {
     for (const name of STAGES) instruments.stage(name).observe((i % 100) / 1000);
@@ -72,7 +72,7 @@ function observeStages(instruments: ControllerInstruments, changes: number): num
   return STAGES.length * changes;
 }
 
-/** What a full collection leaves of so many changes, once everything that stays is there. */
+/** The bytes for each change that a full collection leaves, after everything that stays has been allocated. */
 function keptNote(changes: number, note: (changes: number) => unknown): string {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -30,7 +30,7 @@ function items(keys: number, namespaces: number): readonly WorkItem<number>[] {
   return Array.from({ length: keys }, (_, i) => createWorkItem(i, `ns-${i % namespaces}`));
 }
 
-/** The order in which the keys came out, summed up. */
+/** A text of the order in which the keys came out. */
 function drain(all: readonly WorkItem<number>[], delayMs: number): string {
   const queue = createWorkQueue<number>('endpoint', 5);
   for (let again = delayMs === 0 ? 1 : 3; again > 0; again--) {

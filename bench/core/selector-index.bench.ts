@@ -12,7 +12,7 @@ import { clusterRecords, flipped } from '../support/records.ts';
 
 export const selectorIndexBench: MicroBench = { name: 'core/selector-index', prepare };
 
-/** One namespace of many services: the case in which upstream walks all of them for each pod event. */
+/** One namespace of many services. In this case upstream walks through all of them for each event of a pod. */
 function prepare(size: Size): readonly BenchCase[] {
   const { services, pods } = clusterRecords('onens', size === 'full' ? {} : { servicesPerNamespace: 10 });
   const index = build(services, pods);
@@ -51,7 +51,7 @@ function build(services: readonly ServiceRecord[], pods: readonly PodRecord[]): 
   return index;
 }
 
-/** How many services the pods belonged and belong to. */
+/** How many services the pods belonged to, before and after. */
 function putAll(index: SelectorIndex<ServiceRecord>, pods: readonly PodRecord[]): number {
   let touched = 0;
   for (const pod of pods) {
@@ -61,7 +61,7 @@ function putAll(index: SelectorIndex<ServiceRecord>, pods: readonly PodRecord[])
   return touched;
 }
 
-/** The pods of each service. */
+/** A text with the pods of each service. */
 function summary(index: SelectorIndex<ServiceRecord>, services: readonly ServiceRecord[]): string {
   return services
     .map((service) => `${service.name}: ${Array.from(podsOf(index, service), (pod) => pod.name).join(' ')}`)

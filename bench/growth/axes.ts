@@ -1,4 +1,7 @@
-/** What grows: points of four axes, each a cluster in which one number grows and the others stay. Plain data in and out. */
+/**
+ * The points of four axes. A point is a cluster in which one number has grown and the others are as at all points.
+ * Plain data in and out.
+ */
 import { serviceCount, type Shape } from './shape.ts';
 
 export const AXES = ['pods', 'size', 'services', 'nodes'] as const;
@@ -7,13 +10,13 @@ export type AxisName = (typeof AXES)[number];
 
 export interface Point {
   readonly axis: AxisName;
-  /** The number that grows. */
+  /** The value of the number that grows. */
   readonly at: number;
   readonly shape: Shape;
 }
 
 interface Axis {
-  /** For a table. */
+  /** The title for a table. */
   readonly title: string;
   readonly steps: readonly number[];
   readonly tiny: readonly number[];
@@ -47,7 +50,7 @@ export const AXIS: Readonly<Record<AxisName, Axis>> = {
   },
 };
 
-/** @param podsMax points of larger clusters are left out, and told */
+/** @param podsMax points of clusters with more pods are left out and returned as such */
 export function pointsOf(
   axes: readonly AxisName[],
   podsMax: number,

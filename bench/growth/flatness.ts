@@ -1,24 +1,27 @@
-/** Whether what a flip costs stays flat while the cluster grows, up to the bytes that are written. Plain data in and out. */
+/**
+ * Whether the cost of a flip stays flat while the cluster grows, except for the bytes that are written. Plain data in
+ * and out.
+ */
 import type { AxisName, Point } from './axes.ts';
 
 export interface GrowthRun extends Point {
   readonly peer: string;
-  /** CPU milliseconds of the controller a flip. */
+  /** The controller's CPU for one flip, in milliseconds. */
   readonly cpuAFlip: number;
-  /** Of the bodies that it wrote. */
+  /** Bytes of the bodies of its writes. */
   readonly bytesAFlip: number;
   readonly writesAFlip: number;
   /** Milliseconds from the pod's frame to the write of the slice. */
   readonly p50: number;
   readonly p99: number;
-  /** Until nothing was left to do, from nothing known. */
+  /** CPU seconds from an empty state until nothing was left to do. */
   readonly startCpu: number;
   readonly peakMB: number;
   readonly steadyMB: number;
   readonly wrong: readonly string[];
 }
 
-/** What a flip costs by its bytes alone. */
+/** The cost of a flip as a function of its bytes. */
 export interface ByteCost {
   readonly ms: number;
   readonly msAKilobyte: number;
@@ -26,18 +29,18 @@ export interface ByteCost {
 
 export interface Flatness {
   readonly axis: AxisName;
-  /** The largest share by which a point is above or below what its bytes alone explain. */
+  /** The largest share by which a point is above or below that function. */
   readonly worst: number;
-  /** The factor by which the axis grows. */
+  /** The factor by which the axis's number grows. */
   readonly grows: number;
   readonly flat: boolean;
 }
 
-/** A flip may cost so much more or less. */
+/** The share by which a flip may cost more or less. */
 export const FLAT_SHARE = 0.2;
 
 /**
- * The line through all points, by the bytes of a flip, with the smallest relative errors: those of the largest objects do not
+ * The line through all points, by the bytes of a flip, with the smallest relative errors. So large objects do not
  * outweigh the others.
  */
 export function byteCost(runs: readonly GrowthRun[]): ByteCost {
@@ -51,7 +54,7 @@ export function byteCost(runs: readonly GrowthRun[]): ByteCost {
     wxy += weight * x * cpuAFlip;
   }
   const bytes = runs.map(({ bytesAFlip }) => bytesAFlip);
-  // Where all write about as much there is no slope to be told: it would explain whatever differs.
+  // If all points write about the same number of bytes, no slope can be told: it would explain any difference.
   const isTold = Math.max(...bytes) > TOLD_FACTOR * Math.min(...bytes);
   const msAKilobyte = isTold ? Math.max(0, (w * wxy - wx * wy) / (w * wxx - wx * wx)) : 0;
   return { ms: (wy - msAKilobyte * wx) / w, msAKilobyte };
@@ -59,12 +62,12 @@ export function byteCost(runs: readonly GrowthRun[]): ByteCost {
 
 const TOLD_FACTOR = 4;
 
-/** By how much a run is above what its bytes explain, as a share. */
+/** The share by which a run is above the cost that its bytes explain. */
 export function excessOf({ cpuAFlip, bytesAFlip }: GrowthRun, { ms, msAKilobyte }: ByteCost): number {
   return cpuAFlip / (ms + (msAKilobyte * bytesAFlip) / 1000) - 1;
 }
 
-/** Of one peer; runs that were wrong have no say. */
+/** The flatness of one peer. Wrong runs do not count. */
 export function flatnessOf(runs: readonly GrowthRun[]): readonly Flatness[] {
   const right = runs.filter(({ wrong }) => wrong.length === 0);
   const cost = byteCost(right);

@@ -1,4 +1,4 @@
-/** Pods turn ready and unready, and what the controller writes is held against it: how late it is, and whether it is right. */
+/** Turns pods ready and unready, and judges the controller's writes: how late they are, and whether they are right. */
 import { performance } from 'node:perf_hooks';
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { ENDPOINTS_ADDRESSES_MAX, SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
@@ -17,7 +17,7 @@ import { podFrame } from './frames.ts';
 import { endpointsAt, podPartsAt, podRevision, serviceCount, slicesAt, type Shape } from './shape.ts';
 
 export interface FlipOrder {
-  /** Even. */
+  /** An even number. */
   readonly count: number;
   readonly seed: number;
 }
@@ -25,17 +25,17 @@ export interface FlipOrder {
 export interface FlipResult {
   readonly flips: number;
   readonly writes: number;
-  /** Of the bodies of the writes. */
+  /** Bytes of the bodies of the writes. */
   readonly bytes: number;
-  /** Milliseconds from the frame of the pod to the write that follows. */
+  /** Milliseconds from the pod's frame to the write that follows. */
   readonly samples: Samples;
-  /** What is wrong, one line each; empty = all is right. */
+  /** What is wrong, one line each; [] = everything is right. */
   readonly wrong: readonly string[];
 }
 
 export interface Flipper {
   readonly flip: (order: FlipOrder) => Promise<FlipResult>;
-  /** A write that was taken. */
+  /** Called for each write that the server has accepted. */
   readonly note: (kind: StreamKind, object: KubeObject, bytes: number, atMs: number) => void;
 }
 
@@ -45,7 +45,7 @@ interface Ports {
 }
 
 const CANDIDATES_MAX = 2000;
-/** So many pods are unready at a time. */
+/** How many pods are unready at a time. */
 const LAG = 100;
 const SEEN_MS_MAX = 60_000;
 const SAID_MAX = 5;
@@ -54,10 +54,13 @@ interface Bench {
   readonly shape: Shape;
   readonly ports: Ports;
   readonly streams: Readonly<Record<StreamKind, Stream>>;
-  /** What an object held before any flip: as it is to be when all are over. By the stream and the key of the object. */
+  /**
+   * The ready addresses of each object before the first flip, by the stream and the object's key. The object should
+   * have them again after the last flip.
+   */
   readonly begun: Map<string, ReadonlySet<string>>;
   readonly services: Set<number>;
-  /** Whoever waits for a write looks again. */
+  /** Called after each write, so that whoever waits for one looks again. */
   written: () => void;
 }
 
@@ -81,7 +84,10 @@ export function createFlipper(shape: Shape, ports: Ports): Flipper {
   };
 }
 
-/** One at a time, each when what follows from the one before it was written: no two share a batch, however loaded the machine. */
+/**
+ * Makes one flip at a time: the next one follows when the writes of the one before are done. So no two share a batch,
+ * however loaded the machine is.
+ */
 async function flip(bench: Bench, { count, seed }: FlipOrder): Promise<FlipResult> {
   const { streams, shape } = bench;
   const both = Object.values(streams);
@@ -107,7 +113,7 @@ async function flip(bench: Bench, { count, seed }: FlipOrder): Promise<FlipResul
   };
 }
 
-/** Pods in all parts of the cluster, each of those that an Endpoints object holds. */
+/** Pods from all parts of the cluster. An Endpoints object has room for each of them. */
 function candidates(shape: Shape, count: number, seed: number): number[] {
   const prng = createPrng(seed);
   const held = Math.min(shape.podsPerService, ENDPOINTS_ADDRESSES_MAX);
@@ -119,7 +125,7 @@ function candidates(shape: Shape, count: number, seed: number): number[] {
   return [...drawn];
 }
 
-/** From here on the streams know what the service has. */
+/** From now on the streams know the addresses of the service. */
 function follow({ shape, services, streams, begun }: Bench, service: number): void {
   if (services.has(service)) return;
   services.add(service);
@@ -156,7 +162,7 @@ function turn({ streams, ports, shape }: Bench, index: number, ready: boolean): 
   return made;
 }
 
-/** Until both kinds show it, or it is given up. */
+/** Resolves when both kinds show the change, or when it is given up. */
 async function seen(bench: Bench, made: TimedChange): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, SEEN_MS_MAX);

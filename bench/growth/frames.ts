@@ -1,4 +1,6 @@
-/** Frames of a watch, made beforehand: one pod's frame as a pattern, into which a pod's own names are put. */
+/**
+ * Frames of a watch, made in advance: the frame of one pod is the pattern, and the names of other pods are put into it.
+ */
 import { encodeEnvelope, encodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -7,13 +9,13 @@ import { storedPodBytes, uidOf } from '../support/stored-pod.ts';
 import { podOf, podPartsAt, podRevision, type PodParts, type Shape } from './shape.ts';
 
 export interface PodFrames {
-  /** Of each frame. */
+  /** The length of each frame. */
   readonly length: number;
   /** Writes the frame of a ready pod at `offset`. */
   readonly put: (target: Buffer, offset: number, index: number) => void;
 }
 
-/** As long as the names that they stand for, and nowhere else in a pod. */
+/** Placeholders. They are as long as the names that replace them, and occur nowhere else in a pod. */
 const PLACES: PodParts = {
   namespace: 'growth-NN',
   app: 'app-AAAAAA',
@@ -33,7 +35,7 @@ export function podFrames(shape: Shape): PodFrames {
   const hole = (place: string, textAt: Hole['textAt']): Hole => ({ offsets: offsetsOf(pattern, place), textAt });
   const holes: readonly Hole[] = [
     hole(PLACES.namespace, (_, { namespace }) => namespace),
-    // The name of a pod begins with that of its app, so it goes behind it.
+    // The name of a pod begins with the name of its app, so the app's placeholder comes after it.
     hole(PLACES.app, (_, { app }) => app),
     hole(PLACES.name, (_, { name }) => name),
     hole(PLACES.node, (_, { node }) => node),
@@ -54,7 +56,7 @@ export function podFrames(shape: Shape): PodFrames {
   };
 }
 
-/** @param seconds when it became ready or stopped being so; default: long ago */
+/** @param seconds when the pod became ready or unready; default: long ago */
 export function podFrame(
   type: WatchType,
   parts: PodParts,

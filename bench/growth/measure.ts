@@ -18,14 +18,14 @@ import type { Order, Report } from './replay-process.ts';
 
 export interface GrowthPeer {
   readonly name: string;
-  /** At a point; what costs seconds a flip is told by few. */
+  /** The most flips at a point. A few are enough where each costs seconds. */
   readonly flipsMax: number;
   readonly start: (kubeconfigPath: string, directory: string) => Promise<RunningPeer>;
 }
 
 interface RunningPeer {
   readonly pid: number;
-  /** Rejects when it ends by itself. */
+  /** Rejects when the process ends by itself. */
   readonly failed: Promise<never>;
   readonly stop: () => Promise<unknown>;
 }
@@ -33,7 +33,7 @@ interface RunningPeer {
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const QPS = 5000;
 const REPLAY = fileURLToPath(new URL('replay-process.ts', import.meta.url));
-/** As many kinds as the two controllers watch. */
+/** The resources that the two controllers watch. */
 const WATCHED = ['pods', 'services', 'nodes', 'endpointslices'];
 const SHOWN_MS_MAX = 600_000;
 const REST_MS = 500;
@@ -66,7 +66,7 @@ export const MANAGER: GrowthPeer = {
   },
 };
 
-/** @param wanted flips; even */
+/** @param wanted the number of flips; even */
 export async function measurePoint(peer: GrowthPeer, point: Point, wanted: number): Promise<GrowthRun> {
   const flips = Math.min(wanted, peer.flipsMax);
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-growth-'));
@@ -80,11 +80,11 @@ export async function measurePoint(peer: GrowthPeer, point: Point, wanted: numbe
     const flip = async (count: number, seed: number): Promise<FlipResult> =>
       (await Promise.race([replay.ask('flipped', { kind: 'flip', count, seed }), running!.failed])).result;
     await Promise.race([replay.shown(), running.failed]);
-    // The first is answered when what was shown has been taken in.
+    // The first flip is answered when the controller has taken in the whole cluster.
     const first = await flip(2, 1);
     await rests(running.pid);
     const startCpu = cpuSecondsOf(running.pid);
-    // As many again, so that the code that is measured is compiled.
+    // As many flips before, so that the measured code is compiled.
     const warm = await flip(flips, 2);
     await rests(running.pid);
     const before = cpuSecondsOf(running.pid);
@@ -112,7 +112,7 @@ export async function measurePoint(peer: GrowthPeer, point: Point, wanted: numbe
 
 interface Replay {
   readonly ask: <K extends Report['kind']>(answer: K, order: Order) => Promise<Extract<Report, { kind: K }>>;
-  /** Until the controller was shown all of the cluster. */
+  /** Resolves when the controller was shown the whole cluster. */
   readonly shown: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -164,7 +164,7 @@ function isAll(resources: readonly string[]): boolean {
   return WATCHED.every((each) => resources.includes(each));
 }
 
-/** Until it uses hardly any of a core. */
+/** Waits until the process uses hardly any of a core. */
 async function rests(pid: number): Promise<void> {
   let before = cpuSecondsOf(pid);
   for (let ms = 0; ms < REST_MS_MAX; ms += REST_MS) {

@@ -1,6 +1,7 @@
 /**
- * An API server that holds no cluster: it shows one that is made from numbers as it is asked for, takes writes of Endpoints
- * and slices, tells watchers of them, and flips pods. A process of its own, so that its CPU is not the controller's.
+ * An API server that stores no cluster. It shows one that is made from numbers when it is asked for, accepts writes of
+ * Endpoints and slices, tells watchers of them, and flips pods. It is a process of its own, so that its CPU is not the
+ * controller's.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,13 +18,13 @@ import { objectFrame, podFrames } from './frames.ts';
 import { createFlipper, type FlipOrder, type FlipResult, type Flipper } from './flipper.ts';
 import { endpointsAt, LISTED_VERSION, nodeAt, serviceAt, serviceCount, slicesAt, type Shape } from './shape.ts';
 
-/** From the parent. */
+/** Messages from the parent. */
 export type Order =
   | { readonly kind: 'serve'; readonly shape: Shape }
   | ({ readonly kind: 'flip' } & FlipOrder)
   | { readonly kind: 'end' };
 
-/** To the parent: where it serves; that every watcher has been shown all there is; what became of flips. */
+/** Messages to the parent: the address; that every watcher was shown the whole cluster; the result of flips. */
 export type Report =
   | { readonly kind: 'serving'; readonly url: string }
   | { readonly kind: 'shown'; readonly resources: readonly string[] }
@@ -41,10 +42,10 @@ const KINDS: Readonly<Record<string, readonly [apiVersion: string, kind: string]
 
 interface Replay {
   readonly shape: Shape;
-  /** By resource: who has been shown all there is and waits for what is new. */
+  /** By resource: watchers that were shown the whole cluster and wait for events. */
   readonly watchers: Map<string, Set<ServerResponse>>;
   readonly flipper: Flipper;
-  /** Of objects that were written. */
+  /** The versions of written objects. */
   readonly versions: Map<string, string>;
   version: number;
 }
@@ -88,7 +89,7 @@ function tell({ watchers }: Replay, resource: string, frame: Buffer): void {
   for (const watcher of watchers.get(resource) ?? []) watcher.write(frame);
 }
 
-/** The last part of a path that names a collection, or the one before the name of an object. */
+/** The resource is the last part of a path that names a collection, or the part before an object's name. */
 const PATH = /^(?:\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/[^/]+)?\/([a-z]+)(?:\/([^/]+))?$/;
 
 async function answer(on: Replay, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -104,7 +105,7 @@ async function answer(on: Replay, request: IncomingMessage, response: ServerResp
   } else refuse(response, 404, `no replay of ${request.method} ${pathname}`);
 }
 
-/** A look at the version: a whole list is told by the watch. */
+/** Answers with the version only: the watch shows the objects of a whole list. */
 function list({ version }: Replay, resource: string, response: ServerResponse): void {
   const [apiVersion, kind] = KINDS[resource]!;
   send(
@@ -151,7 +152,7 @@ function* podChunks(shape: Shape): Generator<Buffer, void, void> {
   const inChunk = Math.ceil(CHUNK_BYTES / length);
   for (let from = 0; from < shape.pods; from += inChunk) {
     const count = Math.min(inChunk, shape.pods - from);
-    // Not shared with the one before it, which may still be on its way.
+    // A new buffer, because the one before may still be on its way.
     const chunk = Buffer.allocUnsafeSlow(count * length);
     for (let i = 0; i < count; i++) put(chunk, i * length, from + i);
     yield chunk;
@@ -200,5 +201,5 @@ function refuse(response: ServerResponse, code: number, message: string): void {
   response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Status', status: 'Failure', code, message }));
 }
 
-/** Whoever asked for it is gone. */
+/** The parent is gone. */
 process.once('disconnect', () => process.exit(0));

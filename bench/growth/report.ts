@@ -1,4 +1,4 @@
-/** What growth costs, as tables and as a page. */
+/** The cost of growth, as tables and as a page. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
 import { median } from '../support/statistics.ts';
@@ -13,7 +13,7 @@ export interface Growth {
   readonly versions: Readonly<Record<string, string>>;
   readonly startedAt: string;
   readonly endedAt: string;
-  /** At each point. */
+  /** The number of flips at each point. */
   readonly flips: number;
   readonly runs: readonly GrowthRun[];
   readonly notRun: readonly Point[];
@@ -40,7 +40,7 @@ const COLUMNS = [
   'at the end, MB',
 ];
 
-/** One for each axis: medians over the rounds. */
+/** One table for each axis, with medians over the rounds. */
 export function growthTables({ runs }: Growth): GrowthTable[] {
   const flatness = flatnessOf(merged(runs).filter(({ peer }) => peer === 'endpointd'));
   return AXES.flatMap((axis) => {
@@ -77,7 +77,7 @@ function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][]
   });
 }
 
-/** One run for each point and peer: the median of each figure. */
+/** One run for each point and peer, with the median of each figure. */
 function merged(runs: readonly GrowthRun[]): GrowthRun[] {
   const groups = Map.groupBy(runs, ({ axis, at, peer }) => `${axis} ${at} ${peer}`);
   return [...groups.values()].map(mergedOf);
@@ -85,7 +85,7 @@ function merged(runs: readonly GrowthRun[]): GrowthRun[] {
 
 const MERGED = ['cpuAFlip', 'bytesAFlip', 'writesAFlip', 'p50', 'p99', 'startCpu', 'peakMB', 'steadyMB'] as const;
 
-/** Runs that were right have the say, if there are any. */
+/** Only right runs count, if there are any. */
 function mergedOf(same: readonly GrowthRun[]): GrowthRun {
   const counted = right(same).length > 0 ? right(same) : same;
   const medians = MERGED.map((figure) => [figure, median(counted.map((run) => run[figure]))] as const);
@@ -126,14 +126,14 @@ function sectionOf(growth: Growth, table: GrowthTable): Section {
   return { title, note, tone: bad ? 'bad' : 'plain', plots: growthPlots(growth, axis), table };
 }
 
-/** What README shows: along the axis where the two controllers differ most, if both were measured there. */
+/** The picture in README: the axis along which the two controllers differ most, if both were measured there. */
 export function growthPicture(growth: Growth): LinePlot {
   const axis = growth.runs.some((run) => run.axis === 'size') ? 'size' : growth.runs[0]!.axis;
   const [cpu] = growthPlots(growth, axis);
   return cpu!;
 }
 
-/** CPU, latency and memory along one axis; the first shows what the bytes alone explain too. */
+/** CPU, latency and memory along one axis. The first plot also shows the cost that the bytes explain. */
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const all = right(merged(runs));
   const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);

@@ -1,4 +1,4 @@
-/** `bench -- growth`: what a change costs while the cluster grows. */
+/** `bench -- growth`: the cost of a change while the cluster grows. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -88,7 +88,7 @@ export function parseGrowthFlags(args: readonly string[], tiny: boolean): Growth
   };
 }
 
-/** @param tiny where the flags say nothing about the size */
+/** @param tiny whether the run is tiny where the flags do not give the size */
 export async function runGrowthBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseGrowthFlags(args, tiny);
   if (options.help) return console.log(HELP);
@@ -126,7 +126,7 @@ function writeGrowth(growth: Growth): void {
   writeFileSync(new URL('docs/images/bench-growth.svg', ROOT), `${plotSvg(growthPicture(growth), true)}\n`);
 }
 
-/** The small ones first: what takes long is what is left out where time is short. */
+/** Measures the small points first, because the long ones are left out if time is short. */
 async function measureAll(
   points: readonly Point[],
   { flips, managerMax, rounds, forMs }: GrowthOptions,

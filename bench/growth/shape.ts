@@ -1,4 +1,6 @@
-/** Clusters by their numbers alone: each object is made from its index when it is asked for, so nothing holds them. */
+/**
+ * Clusters as numbers only. Each object is made from its index when it is asked for, so no memory holds the cluster.
+ */
 import {
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,
@@ -16,14 +18,14 @@ import { findProfile } from '../../src/workload/profile.ts';
 import { stored, uidOf } from '../support/stored-pod.ts';
 
 export interface Shape {
-  /** At most a million: so many addresses there are. */
+  /** At most a million, because there are so many addresses. */
   readonly pods: number;
   /** A divisor of `pods`. */
   readonly podsPerService: number;
   readonly nodes: number;
 }
 
-/** What names and addresses of a pod are made from; all are of one length, whatever the numbers. */
+/** The names and addresses of a pod. Each has the same length in all pods. */
 export interface PodParts {
   readonly namespace: string;
   readonly app: string;
@@ -32,14 +34,14 @@ export interface PodParts {
   readonly address: string;
 }
 
-/** Versions, and with them uids, of the objects of each kind begin there: all have nine digits. */
+/** The first version of each kind's objects; uids are made from it. All versions have nine digits. */
 const FIRST = { pods: 1e8, services: 2e8, nodes: 3e8, endpoints: 4e8, slices: 5e8 };
-/** Of the lists; changes count on from it. */
+/** The version of the lists. Versions of changes follow. */
 export const LISTED_VERSION = 6e8;
 const NAMESPACES = 20;
 const ZONES = 3;
 const SLICE_ENDPOINTS_MAX = 100;
-/** Gives pods of production size. */
+/** A cluster with pods of production size. */
 const REALISTIC: Cluster = makeCluster(
   { ...findProfile('large'), nodes: 1, namespaces: 1, servicesPerNamespace: 1 },
   1,
@@ -62,7 +64,7 @@ export function podPartsAt(shape: Shape, index: number): PodParts {
   };
 }
 
-/** Three digits in each part but the first: as long as all others, and ascending as text too. */
+/** Three digits in each part but the first, so that all addresses have one length and ascend as texts too. */
 function addressAt(index: number): string {
   return `10.${100 + Math.floor(index / 1e4)}.${100 + (Math.floor(index / 100) % 100)}.${100 + (index % 100)}`;
 }
@@ -71,7 +73,7 @@ export function podRevision(index: number): number {
   return FIRST.pods + index;
 }
 
-/** Without what the server adds. */
+/** A pod without the fields that the server adds. */
 export function podOf(parts: PodParts, ready = true, seconds = CLUSTER_EPOCH_SECONDS): KubeObject {
   const { namespace, app, name, node, address } = parts;
   const pod: PodModel = {
@@ -109,7 +111,7 @@ export function serviceAt(index: number): KubeObject {
   return stored({ ...object, spec: { ...(object['spec'] as object), ...given } }, FIRST.services + index);
 }
 
-/** As the endpoints controller writes it for ready pods. */
+/** The Endpoints object of a service of ready pods, as the endpoints controller writes it. */
 export function endpointsAt(shape: Shape, index: number): KubeObject {
   const { podsPerService } = shape;
   const first = index * podsPerService;
@@ -133,7 +135,7 @@ export function endpointsAt(shape: Shape, index: number): KubeObject {
   return stored(object, FIRST.endpoints + index);
 }
 
-/** As the endpointslice controller writes them for ready pods. */
+/** The slices of a service of ready pods, as the endpointslice controller writes them. */
 export function* slicesAt(shape: Shape, index: number): Generator<KubeObject, void, void> {
   const { podsPerService } = shape;
   const count = Math.ceil(podsPerService / SLICE_ENDPOINTS_MAX);

@@ -1,4 +1,4 @@
-/** Fills the caches of real controllers with services, nodes and pods as they come off the wire, and weighs them. */
+/** Fills the caches of real controllers with services, nodes and pods in the form of the wire, and weighs them. */
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { nodeTarget, podTarget, serviceTarget } from '../../src/controller/caches/inputs.ts';
 import { createState } from '../../src/controller/initial-state.ts';
@@ -17,24 +17,27 @@ export interface Weights {
   readonly pods: number;
   readonly services: number;
   readonly nodes: number;
-  /** In the queues of all controllers. */
+  /** How many units wait in the queues of all controllers. */
   readonly queued: number;
-  /** Bytes of heap and array buffers after a collection: with nothing, and with the services, then the nodes, then the pods too. */
+  /**
+   * Bytes of heap and array buffers after a collection: without objects. The next ones: with the services, then with
+   * the nodes, then with the pods too.
+   */
   readonly empty: number;
   readonly withServices: number;
   readonly withNodes: number;
   readonly withPods: number;
 }
 
-/** With a fraction, as clocks tell: such a number takes more room. */
+/** Times with a fraction, as clocks give them: such a number takes more memory. */
 const NOW = { nowMs: 1234.5, wallMs: 1_760_000_000_000.5 };
 
-/** `controllers`: value of the flag. */
+/** @param controllers the value of the flag */
 function measure(controllers: string, namespaces: number): Weights {
   const profile = { ...findProfile('large'), namespaces };
   const options = parseRunFlags([`--controllers=${controllers}`], () => undefined).controller;
   const state = createState({ options, metrics: createMetricStore(), host: 'bench' }, 1, SEED);
-  // As after the first lists, so that each change also waits in the work queue.
+  // The state after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
   for (const controller of state.controllers) controller.running = true;
   const services = serviceTarget(state, () => undefined);
@@ -43,7 +46,7 @@ function measure(controllers: string, namespaces: number): Weights {
   const empty = weigh();
   for (const source of serviceSources(profile)) upsert(services, source);
   const withServices = weigh();
-  // The endpoints controller reads no nodes, so alone it is sent none.
+  // The endpoints controller reads no nodes, so alone it gets none.
   if (options.slices) for (const source of nodeSources(profile)) upsert(nodes, source);
   const withNodes = weigh();
   for (const source of podSources(profile)) upsert(pods, source);
@@ -60,7 +63,7 @@ function measure(controllers: string, namespaces: number): Weights {
   };
 }
 
-/** The generator's model is garbage as soon as the last one was drawn. */
+/** The generator's model can be collected after the last object was drawn. */
 function* serviceSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedServiceSource>> {
   let revision = 0;
   for (const service of makeCluster(profile, SEED).services) {
@@ -84,7 +87,7 @@ function upsert<R extends Versioned>(target: ReflectorTarget<R>, source: ObjectS
   target.upsert(record, source, record.resourceVersion, NOW);
 }
 
-/** One collection does not free all: what an earlier round has left may hang on what the next one finds. */
+/** One collection does not free everything: objects that it finds may hold others. */
 const COLLECTIONS_MAX = 10;
 
 function weigh(): number {
@@ -102,6 +105,6 @@ function weigh(): number {
 }
 
 const [controllers, namespaces] = process.argv.slice(2);
-// The first round pays for what happens once in the life of a process, such as compiled code.
+// The first round pays for costs that occur once in a process, such as compiled code.
 measure(controllers!, 1);
 process.stdout.write(JSON.stringify(measure(controllers!, Number(namespaces))));

@@ -1,6 +1,6 @@
 /**
- * Memory of the main thread for each pod: records, keys, both directions of the selector index, nodes and who is on them, units
- * of work and the queues; for the endpoints controller alone, and for all three.
+ * The main thread's memory for each pod: records, keys, both directions of the selector index, nodes and their pods,
+ * units and the queues. Measured for the endpoints controller alone, and for all three.
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ import type { Weights } from './child.ts';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 
-/** `bytesPerPodMax`: the mark; null = none is set. */
+/** `bytesPerPodMax`: the mark; null = there is none. */
 const STATES = [
   { title: 'the endpoints controller alone', controllers: 'endpoints-controller', bytesPerPodMax: 600 },
   { title: 'all three controllers', controllers: '*', bytesPerPodMax: null },
@@ -31,7 +31,7 @@ export async function runMemoryBench(size: Size): Promise<void> {
     console.log(`${queued.toLocaleString('en')} units of work wait in the queues`);
     if (bytesPerPodMax === null) continue;
     const within = (withPods - empty) / pods <= bytesPerPodMax ? 'yes' : 'NO';
-    // A table of few entries has much spare room, so a small cluster says nothing.
+    // A table with few entries has much spare room, so a small cluster shows nothing.
     const verdict = size === 'full' ? within : 'not asked of a small cluster';
     console.log(`all of it at most ${bytesPerPodMax} bytes a pod: ${verdict}`);
   }
@@ -41,7 +41,7 @@ function row(name: string, bytes: number, count: number): string[] {
   return [name, count.toLocaleString('en'), (bytes / 1e6).toFixed(1), (bytes / count).toFixed(0)];
 }
 
-/** In a process of its own, with a collector that can be called. `controllers`: value of the flag. */
+/** Weighs in a process of its own, whose garbage collector can be called. @param controllers the value of the flag */
 export async function weighInChild(controllers: string, namespaces: number): Promise<Weights> {
   const child = spawn(process.execPath, ['--expose-gc', CHILD, controllers, String(namespaces)], {
     stdio: ['ignore', 'pipe', 'inherit'],

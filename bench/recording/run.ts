@@ -1,6 +1,7 @@
 /**
- * What a recording costs: a seeded cluster of 10,000 pods is told as a list, then flips of pods with the writes that show
- * them, as protobuf, through the readers, the pseudonyms and the frames that `endpointd record` has.
+ * The cost of a recording. A seeded cluster of 10,000 pods is told as a list. Then come flips of pods, with the writes
+ * that show them. All objects are protobuf, and go through the readers, the pseudonyms and the frames of `endpointd
+ * record`.
  */
 import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { encodeBare } from '../../src/kube/codec.ts';
@@ -56,7 +57,7 @@ export function runRecordingBench(size: Size): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     const changes: Told[] = [];
     while (changes.length < EVENTS_A_SECOND) changes.push(...flip(made, prng, second * 1000 + changes.length * 2));
-    // What makes the objects is no cost of a recorder.
+    // Making the objects is no cost of a recorder.
     const began = process.cpuUsage();
     for (const change of changes) tell(change);
     if (second % 2 === 1) frames.flush();
@@ -76,7 +77,7 @@ export function runRecordingBench(size: Size): Promise<void> {
   return Promise.resolve();
 }
 
-/** A pod's change, and the slice and the Endpoints that show it. */
+/** A pod's change, with the slice and the Endpoints that show it. */
 function flip(made: readonly Made[], prng: Prng, atMs: number): Told[] {
   const one = made[nextInt(prng, made.length)]!;
   const pod = one.pods[nextInt(prng, one.pods.length)]!;
@@ -103,14 +104,14 @@ function makeCluster(services: number): Made[] {
   }));
 }
 
-/** An object as bytes, and whose change it is. */
+/** An object as bytes, with its resource. */
 interface Told {
   readonly resource: RecordedResource;
   readonly source: ObjectSource;
   readonly atMs: number;
 }
 
-/** Tells objects from their bytes, as the recorder does. */
+/** Reads objects from their bytes, as the recorder does. */
 function teller(encoder: Encoder): (told: Told) => void {
   const interner = createInterner();
   const outputs = createOutputReader();

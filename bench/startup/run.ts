@@ -1,6 +1,6 @@
 /**
- * What a start costs: CPU and memory of the process at the moment when the API server sees its first list request, with the
- * compile cache as the first start leaves it, without one, and beside a Node that does nothing. Linux only.
+ * The cost of a start: CPU and memory of the process when the API server sees its first list request. Measured with the
+ * compile cache of an earlier start, without one, and beside a Node that does nothing. Linux only.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { table } from '../support/table.ts';
 
 const RUNS = { tiny: 1, full: 9 };
 const START_MS_MAX = 60_000;
-/** Of the controllers' lists, which begin as watches: questions about rights and authorities come before. */
+/** Lists of the controllers, which begin as watches. Questions about rights and authorities come before them. */
 const LIST = /^\/api.*\/(?:pods|services|nodes|endpoints|endpointslices)\?/;
 const CPU_MS_MAX = 250;
 const RESIDENT_MB_MAX = 60;
@@ -31,14 +31,14 @@ export interface Start {
 
 interface Case {
   readonly title: string;
-  /** The cache of before the run is kept; null = none is used. */
+  /** Whether the cache of an earlier start is kept; null = no cache is used. */
   readonly cache: 'kept' | 'emptied' | null;
   readonly flags: readonly string[];
 }
 
 const BARE = ['--leader-elect=false', '--secure-port=0'];
 
-/** Without a Lease no request about one comes before the lists. */
+/** Without a Lease, no request about one comes before the lists. */
 const CASES: readonly Case[] = [
   { title: 'warm compile cache', cache: 'kept', flags: BARE },
   { title: 'its first start', cache: 'emptied', flags: BARE },
@@ -87,7 +87,7 @@ async function measureCase(main: string, { cache, flags }: Case, runs: number): 
   }
 }
 
-/** Medians, each figure by itself. */
+/** The median of each figure. */
 async function measure(runs: number, once: () => Promise<Start>): Promise<Start> {
   const all: Start[] = [];
   for (let i = 0; i < runs; i++) all.push(await once());
@@ -98,7 +98,7 @@ async function measure(runs: number, once: () => Promise<Start>): Promise<Start>
   };
 }
 
-/** The server answers 404 until the first list comes, and that one never. */
+/** The server answers 404 until the first list comes, and does not answer that one. */
 async function startController(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Start> {
   let onList = (): void => undefined;
   const listed = new Promise<void>((resolve) => (onList = resolve));
@@ -114,7 +114,7 @@ async function startController(args: readonly string[], env: NodeJS.ProcessEnv):
   try {
     return await readWhen(child, listed);
   } finally {
-    // In order, so that the compile cache is written.
+    // SIGTERM ends the process in good order, so that the compile cache is written.
     await ended(child, 'SIGTERM');
     server.closeAllConnections();
     server.close();

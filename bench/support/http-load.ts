@@ -1,4 +1,4 @@
-/** A client that costs as little as can be, so that the server is what is measured: HTTP/1.1 on bare sockets. */
+/** A client that costs as little as possible, so that the server is measured: HTTP/1.1 on bare sockets. */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -24,8 +24,9 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
- * Sends `count` requests over `connections`: request i on connection i modulo their number, when the one before it there
- * is answered. So requests for one object keep their order where the number of objects is a multiple of theirs.
+ * Sends `count` requests over `connections`. Request i goes to connection i modulo their number, when the request
+ * before it there is answered. So requests for one object keep their order if the number of objects is a multiple of
+ * the number of connections.
  * @returns seconds
  * @throws Error for an answer that is no success, or for a connection that breaks
  */
@@ -66,7 +67,7 @@ export async function sendAll(
   }
 }
 
-/** Calls `take` with each whole answer, its head included. One request at a time is under way on the socket. */
+/** Calls `take` with each whole answer, including its head. One request at a time is under way on the socket. */
 export function onAnswer(socket: Socket, take: (answer: Buffer) => void): void {
   let received: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -79,29 +80,29 @@ export function onAnswer(socket: Socket, take: (answer: Buffer) => void): void {
   });
 }
 
-/** Whether its status is one from 200 to 299. */
+/** Whether the status is from 200 to 299. */
 export function isSuccess(answer: Buffer): boolean {
   return answer[HEAD_START.length] === DIGIT_TWO;
 }
 
-/** Bytes of the answer with its head; -1 = more must come before that can be told. */
+/** Bytes of the answer with its head; -1 = more bytes are needed to tell. */
 function answerLength(received: Buffer): number {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return -1;
   const head = received.toString('latin1', 0, end);
   const length = /^content-length: (\d+)\r?$/im.exec(head);
-  // Only one answer is under way, so the last piece of one in pieces is at the end.
+  // Only one answer is under way, so the last chunk is at the end of the buffer.
   if (length === null) return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? received.length : -1;
   return end + 4 + Number(length[1]);
 }
 
 export interface LoadWatch {
-  /** Received so far. */
+  /** How many bytes were received. */
   readonly bytes: () => number;
   readonly stop: () => void;
 }
 
-/** A watcher that drops what it gets. */
+/** Opens a watch whose events are dropped. */
 export async function openLoadWatch(target: LoadTarget, path: string, accept: string): Promise<LoadWatch> {
   const socket = await openSocket(target);
   let bytes = 0;

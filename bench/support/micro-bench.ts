@@ -1,34 +1,40 @@
-/** One way to run every micro-benchmark: the same warm-up, the same table, and a hash that shows a fast wrong answer. */
+/**
+ * Runs every micro-benchmark in the same way: with the same warm-up, the same table, and a hash that shows a fast wrong
+ * answer.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Bench } from 'tinybench';
 
-/** `tiny` runs within the tests, so that no benchmark rots; `full` is what is measured. */
+/** `tiny` runs within the tests, so that every benchmark keeps working. `full` is measured. */
 export type Size = 'tiny' | 'full';
 
 export interface MicroBench {
   /** The file under src that it measures. */
   readonly name: string;
-  /** Makes the inputs, which takes no part in the measurement. */
+  /** Makes the inputs. This is not measured. */
   readonly prepare: (size: Size) => readonly BenchCase[];
 }
 
 export interface BenchCase {
   readonly name: string;
-  /** How often `run` does the thing: more than once where a single time is below the clock's resolution. */
+  /** How many operations one `run` does. There are several where one takes less than the clock's resolution. */
   readonly operations: number;
-  /** Leaves everything as it was, and always returns the same: data of which JSON can be made, bytes, or text. */
+  /** Does the operations and undoes them, and always returns the same: data that JSON can show, bytes, or text. */
   readonly run: () => unknown;
-  /** What the hash is of, where that isn't the result itself: bytes of a format that may change, say. */
+  /**
+   * The value to hash, where it is not the result itself: for example the decoded form of bytes whose format may
+   * change.
+   */
   readonly meaning?: (result: unknown) => unknown;
-  /** For the table: how large the thing is. */
+  /** A note for the table, such as the size of the result. */
   readonly note?: string;
 }
 
 export interface BenchResult {
   readonly name: string;
   readonly note: string;
-  /** Of one operation, in microseconds. */
+  /** Microseconds of one operation. */
   readonly p50Us: number;
   readonly p99Us: number;
   readonly hash: string;
@@ -36,7 +42,7 @@ export interface BenchResult {
 
 const TIME_MS = 500;
 
-/** @throws AssertionError when a case does not return the same after as before. */
+/** @throws AssertionError if a case does not return the same before and after */
 export async function runMicroBench(bench: MicroBench, size: Size): Promise<readonly BenchResult[]> {
   const cases = bench.prepare(size);
   const before = cases.map(hashOf);
@@ -55,7 +61,7 @@ export async function runMicroBench(bench: MicroBench, size: Size): Promise<read
   });
 }
 
-/** 16 hexadecimal digits. */
+/** A hash of 16 hexadecimal digits. */
 function hashOf({ run, meaning }: BenchCase): string {
   const result = meaning === undefined ? run() : meaning(run());
   const bytes = result instanceof Uint8Array || typeof result === 'string' ? result : JSON.stringify(result);

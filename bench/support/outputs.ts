@@ -1,4 +1,7 @@
-/** What the controllers write for a cluster of a bench: watched, judged by the oracles, counted by kind, and taken away again. */
+/**
+ * The objects that controllers write for a bench's cluster. They are watched, judged by the oracles, counted by kind,
+ * and deleted.
+ */
 import { createHash } from 'node:crypto';
 import { slicesJudges, type CheckOptions, type ClusterObjects } from '../../src/judge/cluster-check.ts';
 import { endpointsText, expectedEndpoints, type ExpectedEndpoints } from '../../src/judge/endpoints-check.ts';
@@ -20,14 +23,14 @@ export interface Outputs {
   readonly slices: ServiceView;
 }
 
-/** Creates, updates and deletes. */
+/** Counts of creates, updates and deletes. */
 export interface Writes {
   readonly endpoints: number;
   readonly slices: number;
   readonly mirrored: number;
 }
 
-/** Of a controller that does not run nothing is expected. */
+/** The right objects. Nothing is expected of a controller that does not run. */
 export interface ExpectedOutputs {
   readonly endpoints: ExpectedEndpoints;
   readonly slices: Judges;
@@ -43,7 +46,7 @@ export function stopOutputs({ endpoints, slices }: Outputs): void {
   slices.stop();
 }
 
-/** Since the start, without those of `before`. */
+/** The writes since the start, without those in `before`. */
 export function writesOf({ endpoints, slices }: Outputs, before?: Writes): Writes {
   return {
     endpoints: endpoints.writes(MANAGED_BY_VALUE) - (before?.endpoints ?? 0),
@@ -54,7 +57,7 @@ export function writesOf({ endpoints, slices }: Outputs, before?: Writes): Write
 
 type WhichControllers = Pick<CheckOptions, 'endpointsController' | 'slicesController' | 'mirroringController'>;
 
-/** By the names of the flag `--controllers`. */
+/** @param names names that the flag `--controllers` takes */
 export function whichControllers(names: readonly string[]): WhichControllers {
   return {
     endpointsController: names.includes('endpoints-controller'),
@@ -63,7 +66,10 @@ export function whichControllers(names: readonly string[]): WhichControllers {
   };
 }
 
-/** All that is there in these namespaces, and all nodes, each list as it is now: of a cluster at rest. */
+/**
+ * All objects of these namespaces, and all nodes. Each list is read at a time of its own, so the cluster should be at
+ * rest.
+ */
 export async function readCluster(client: ApiClient, namespaces: readonly string[]): Promise<ClusterObjects> {
   const listOf = async (resource: string, root = '/api/v1'): Promise<KubeObject[]> => {
     const lists: KubeObject[][] = [];
@@ -83,7 +89,7 @@ export async function readCluster(client: ApiClient, namespaces: readonly string
   };
 }
 
-/** Takes away what no oracle reads and what makes most of a pod, so that 100,000 of them fit into memory. */
+/** Removes the fields that no oracle reads and that make up most of a pod, so that 100,000 pods fit into memory. */
 function withoutBallast(object: KubeObject): void {
   delete (object.metadata as Record<string, unknown>)['managedFields'];
   const { containers } = (object['spec'] ?? {}) as { containers?: Record<string, unknown>[] };
@@ -113,7 +119,7 @@ export async function readExpected(
   return expectedOutputs(await readCluster(client, namespaces), controllers);
 }
 
-/** Resolves when all that is expected is there and right. Rejected when a watch breaks or at the time limit. */
+/** Resolves when all expected objects are right. Rejected when a watch breaks, or at the time limit. */
 export async function converged(outputs: Outputs, expected: ExpectedOutputs, timeoutMs: number): Promise<void> {
   await Promise.all([
     outputs.endpoints.converged(expected.endpoints, timeoutMs),
@@ -121,7 +127,7 @@ export async function converged(outputs: Outputs, expected: ExpectedOutputs, tim
   ]);
 }
 
-/** Endpoints that somebody keeps by hand stay. */
+/** Deletes the controllers' objects. Endpoints made by hand stay. */
 export async function deleteOutputs(client: ApiClient, namespaces: readonly string[]): Promise<void> {
   const selector = encodeURIComponent(`${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`);
   for (const namespace of namespaces) {
@@ -135,8 +141,8 @@ export async function deleteOutputs(client: ApiClient, namespaces: readonly stri
 }
 
 /**
- * Of what the objects of these namespaces say: without uids, which the server deals out in the order of creation, and without
- * the names of slices, which are drawn.
+ * A hash of the objects in these namespaces. It leaves out uids, which the server gives in the order of creation, and
+ * the drawn names of slices.
  */
 export async function outputsHash(client: ApiClient, namespaces: readonly string[]): Promise<string> {
   const texts: string[] = [];

@@ -1,18 +1,18 @@
-/** What the kernel counts of a process that runs, from /proc: Linux only. */
+/** The kernel's counters of a running process, from /proc. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Usage {
-  /** utime + stime of all threads, those that have ended too. */
+  /** utime + stime of all threads, including those that have ended. */
   readonly cpuSeconds: number;
   readonly peakBytes: number;
   readonly residentBytes: number;
 }
 
-/** Ticks a second of /proc, the same on every Linux that Node runs on. */
+/** The ticks per second of /proc. They are the same on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 const NANOSECONDS = 1e9;
 
-/** @throws Error where there is no such process */
+/** @throws Error if there is no such process */
 export function usageOf(pid: number): Usage {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return {
@@ -22,7 +22,7 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** @throws Error where there is no such process */
+/** @throws Error if there is no such process */
 export function cpuSecondsOf(pid: number): number {
   // Fields are counted from behind the name, which may contain spaces.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -30,7 +30,7 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds by the name of the thread; threads of one name are summed. Threads that have ended are not told. */
+/** CPU seconds by the name of the thread. Threads of one name are summed. Threads that have ended are left out. */
 export function threadSecondsOf(pid: number): ReadonlyMap<string, number> {
   const seconds = new Map<string, number>();
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -40,13 +40,13 @@ export function threadSecondsOf(pid: number): ReadonlyMap<string, number> {
       const nanoseconds = Number(readFileSync(`${directory}/schedstat`, 'utf8').split(' ')[0]);
       seconds.set(name, (seconds.get(name) ?? 0) + nanoseconds / NANOSECONDS);
     } catch {
-      // It has ended since the directory was read.
+      // The thread has ended since the directory was read.
     }
   }
   return seconds;
 }
 
-/** Bytes that a process has read so far, from sockets and files alike. */
+/** How many bytes a process has read from sockets and files. */
 export function bytesReadBy(pid: number): number {
   return Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Records as the controller holds them: read off the wire, not taken from the generator. */
+/** Records as the controller holds them: read from wire bytes, not taken from the generator. */
 import { projectPod, projectService } from '../../src/kube/project.ts';
 import { podIPsOf } from '../../src/kube/record.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
@@ -15,7 +15,7 @@ export interface ClusterRecords {
 
 export const SEED = 1;
 
-/** `changes` replaces parts of the named profile, to make it smaller. */
+/** @param changes fields that replace the profile's, to make it smaller */
 export function clusterRecords(profileName: string, changes: Partial<Profile> = {}): ClusterRecords {
   const cluster = makeCluster({ ...findProfile(profileName), ...changes }, SEED);
   const interner = createInterner();
@@ -26,7 +26,7 @@ export function clusterRecords(profileName: string, changes: Partial<Profile> = 
   };
 }
 
-/** The same pod with the other readiness, later. */
+/** The same pod with the opposite readiness and a newer version. */
 export function flipped(pod: PodRecord, resourceVersion: number): PodRecord {
   return {
     ...pod,
@@ -36,7 +36,7 @@ export function flipped(pod: PodRecord, resourceVersion: number): PodRecord {
   };
 }
 
-/** With every list of IPs, so that a hash of them does not hang on which lists a record leaves out. */
+/** The pods with all of their lists of IPs, so that a hash does not depend on which lists a record leaves out. */
 export function spellOut(pods: readonly PodRecord[]): readonly PodRecord[] {
   return pods.map((pod) => Object.assign({}, pod, { podIPs: podIPsOf(pod) }));
 }

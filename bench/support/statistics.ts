@@ -1,11 +1,13 @@
-/** What repeated runs of two peers say: ratios of medians with an interval, and how large a difference the noise makes alone. */
+/** Statistics of repeated runs of two peers: ratios of medians with an interval, and the size of the noise. */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 
 export interface Ratio {
-  /** The median of `ours` by that of `theirs`; NaN where one side has nothing, or is 0 or less. */
+  /** The median of `ours` divided by the median of `theirs`; NaN = one side has no runs, or is 0 or less. */
   readonly value: number;
-  /** Of 95 percent of the resamples; both NaN for fewer than two pairs, or where a resample has no ratio. */
+  /**
+   * The bounds of 95 percent of the resamples; both NaN = there are fewer than two pairs, or a resample has no ratio.
+   */
   readonly low: number;
   readonly high: number;
 }
@@ -20,7 +22,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** NaN where one of them is not above 0: that has no ratio. */
+/** NaN = one of the numbers is 0 or less. */
 export function ratioOf(ours: number, theirs: number): number {
   return ours > 0 && theirs > 0 ? ours / theirs : Number.NaN;
 }
@@ -44,15 +46,18 @@ export function ratioOfMedians(ours: readonly number[], theirs: readonly number[
 }
 
 /**
- * By how much two runs of the same thing differ: the largest ratio between any two of `runs`, at least 1. NaN for fewer
- * than two runs, or where one of them is 0 or less.
+ * How much two runs of the same program differ: the largest ratio between any two of `runs`, at least 1. NaN = there
+ * are fewer than two runs, or one of them is 0 or less.
  */
 export function spread(runs: readonly number[]): number {
   const [low, high] = [Math.min(...runs), Math.max(...runs)];
   return runs.length < 2 || !(low > 0) ? Number.NaN : high / low;
 }
 
-/** Whether a ratio is further from 1 than the noise: `noise` is a `spread`. False where the noise is not known. */
+/**
+ * Whether a ratio is further from 1 than the noise. false = it is not, or the noise is not known. @param noise a result
+ * of `spread`
+ */
 export function isBeyondNoise({ value }: Ratio, noise: number): boolean {
   return value > noise || value < 1 / noise;
 }

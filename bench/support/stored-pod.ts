@@ -1,4 +1,4 @@
-/** Pods as an API server stores and sends them, with all that a client never wrote: uid, version, managedFields. */
+/** Pods as an API server stores and sends them, with fields that no client has written: uid, version, managedFields. */
 import { encodeMessage } from '../../src/kube/codec.ts';
 import { messageOf } from '../../src/kube/schema.ts';
 import type { ObjectSource } from '../../src/kube/source.ts';
@@ -7,7 +7,10 @@ import type { KubeObject } from '../../src/kube/types.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { CLUSTER_EPOCH_SECONDS } from '../../src/workload/objects.ts';
 
-/** What the server adds to a created object; `revision` makes it one of a kind, `version` is that of its last change. */
+/**
+ * Adds the server's fields to a created object. `revision` makes it unique, and `version` is the version of its last
+ * change.
+ */
 export function stored(object: KubeObject, revision: number, version = revision): KubeObject {
   const metadata = {
     ...object.metadata,
@@ -18,18 +21,18 @@ export function stored(object: KubeObject, revision: number, version = revision)
   return { ...object, metadata };
 }
 
-/** A stored pod as JSON shows it. */
+/** A stored pod in the form of JSON. */
 export function storedPodJson(pod: KubeObject, revision: number): KubeObject {
   const object = stored(pod, revision);
   return { ...object, metadata: { ...object.metadata, managedFields: managedFields(pod) } } as KubeObject;
 }
 
-/** A stored pod on the wire: in protobuf, without envelope. */
+/** A stored pod in the form of the wire: protobuf without envelope. */
 export function storedPodSource(pod: KubeObject, revision: number): ObjectSource {
   return { encoding: 'protobuf', kind: 'Pod', apiVersion: 'v1', bytes: storedPodBytes(pod, revision) };
 }
 
-/** The message alone. The project's codec leaves managedFields out, so they are put in here. */
+/** The message of a stored pod. The project's codec leaves managedFields out, so they are added here. */
 export function storedPodBytes(pod: KubeObject, revision: number, version = revision): Uint8Array {
   const object = stored(pod, revision, version);
   const message = messageOf('v1', 'Pod')!;
@@ -73,7 +76,7 @@ interface ManagedFields {
   readonly subresource?: string;
 }
 
-/** Who wrote which fields: the deployer the object, the kubelet its status. */
+/** Who has written which fields: the deployer the object, the kubelet its status. */
 function managedFields(pod: KubeObject): readonly ManagedFields[] {
   const { metadata, status } = pod;
   const entry = {
@@ -88,7 +91,7 @@ function managedFields(pod: KubeObject): readonly ManagedFields[] {
   ];
 }
 
-/** The set of fields that `value` has, as the API server writes it. */
+/** The set of the fields of `value`, in the API server's form. */
 function fieldsOf(value: object): object {
   const fields: Record<string, unknown> = {};
   for (const [name, child] of Object.entries(value)) {

@@ -1,4 +1,4 @@
-/** Columns of equal width: the first to the left, the others to the right. */
+/** Columns of equal width. The first is aligned to the left, the others to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));

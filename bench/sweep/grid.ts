@@ -1,10 +1,10 @@
-/** The settings that a sweep tries, and what it has measured of them. Plain data in and out. */
+/** The settings of a sweep, and their measured runs. Plain data in and out. */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 
 export interface Cell {
   /** `--concurrent-*-syncs` of both controllers. */
   readonly syncs: number;
-  /** Of both, as the flags take it, such as `500ms`. */
+  /** The batch period of both controllers in the flag's syntax, such as `500ms`. */
   readonly batch: string;
   readonly qps: number;
 }
@@ -15,13 +15,13 @@ export interface Grid {
   readonly qps: readonly number[];
 }
 
-/** One run of one peer in one cell: a line of the kept data. */
+/** One run of one peer in one cell. It is a line of the kept data. */
 export interface SweepRun extends Cell {
   readonly scenario: string;
   readonly size: string;
   readonly seed: number;
   readonly peer: string;
-  /** Of the program that ran: a commit of endpointd, or a version of kube-controller-manager. */
+  /** The program of the run: a commit of endpointd, or a version of kube-controller-manager. */
   readonly program: string;
   readonly startedAt: string;
   readonly figures: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export interface SweepRun extends Cell {
 
 export type RunKey = Pick<SweepRun, 'scenario' | 'size' | 'seed' | 'peer' | 'program'> & Cell;
 
-/** In an order that the seed decides, so that a machine that changes meanwhile favours no setting. */
+/** The cells in an order drawn by the seed, so that a machine that changes meanwhile favours no setting. */
 export function cellsOf({ syncs, batch, qps }: Grid, seed: number): Cell[] {
   const cells = syncs.flatMap((s) => batch.flatMap((b) => qps.map((q): Cell => ({ syncs: s, batch: b, qps: q }))));
   const prng = createPrng(seed);
@@ -45,12 +45,12 @@ export function keyText({ scenario, size, seed, peer, program, syncs, batch, qps
   return JSON.stringify([scenario, size, seed, peer, program, syncs, batch, qps]);
 }
 
-/** The last run of each key that was right; what was wrong is tried again. */
+/** The keys that have a right run. Cells with wrong runs are tried again. */
 export function doneKeys(runs: readonly SweepRun[]): Set<string> {
   return new Set(runs.filter(({ wrong }) => wrong.length === 0).map(keyText));
 }
 
-/** A line that was cut off by the end of a run is passed over. */
+/** Parses kept runs. A line that is cut off is skipped. */
 export function parseRuns(text: string): SweepRun[] {
   const runs: SweepRun[] = [];
   for (const line of text.split('\n')) {
@@ -58,14 +58,14 @@ export function parseRuns(text: string): SweepRun[] {
     try {
       runs.push(JSON.parse(line) as SweepRun);
     } catch {
-      // It was being written when the machine stopped.
+      // The run has ended while it wrote this line.
     }
   }
   return runs;
 }
 
 /**
- * Those that no other beats in both figures, the smaller the better, in the order of the first.
+ * The runs that no other run beats in both figures, in the order of the first figure. Smaller figures are better.
  * @param of the two figures of a run
  */
 export function frontier<T>(runs: readonly T[], of: (run: T) => readonly [number, number]): T[] {

@@ -1,4 +1,4 @@
-/** What a sweep has found, as a table and as a page with heat maps and the frontier. */
+/** The results of a sweep, as a table and as a page with heat maps and the frontier. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { HeatPlot, LinePlot, Plot } from '../../src/page/plot.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
@@ -17,7 +17,7 @@ export interface Sweep {
   readonly notRun: readonly Cell[];
 }
 
-/** Of those that a run has. */
+/** The figures that are shown, if a run has them. */
 const SHOWN = ['slicesP50', 'slicesP99', 'writes', 'controllerCpu', 'sumCpu', 'wall'];
 const MAPPED = ['slicesP99', 'writes', 'controllerCpu'];
 
@@ -48,7 +48,7 @@ function figureText({ figures }: SweepRun, figure: string): string {
   return value === undefined ? '-' : value.toFixed(FIGURES[figure]!.digits);
 }
 
-/** The last run of each cell, by peer, QPS, syncs and batch period. */
+/** The last run of each cell, ordered by peer, QPS, syncs and batch period. */
 function ordered(runs: readonly SweepRun[]): SweepRun[] {
   const last = new Map(runs.map((run) => [`${run.peer} ${cellText(run)}`, run]));
   return [...last.values()].toSorted(
@@ -113,7 +113,7 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
   };
 }
 
-/** A map for each controller and QPS. */
+/** A heat map for each controller and QPS. */
 function mapSection(runs: readonly SweepRun[], figure: string): Section {
   const plots = [...Map.groupBy(runs, ({ peer, qps }) => `${peer}, ${qps} requests a second`)].map(
     ([title, of]): Plot => heatOf(title, of, figure),

@@ -1,4 +1,7 @@
-/** `bench -- sweep`: both controllers at each setting of syncs, batch period and QPS; what was measured is kept, and not measured again. */
+/**
+ * `bench -- sweep`: both controllers at each setting of syncs, batch period and QPS. Measured runs are kept and not
+ * repeated.
+ */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -102,7 +105,7 @@ function periodsOf(said: string | undefined): string[] | null {
   throw new Error(`--batch-period: durations such as 0s,100ms were expected, not ${JSON.stringify(said)}`);
 }
 
-/** @param tiny where the flags say nothing about the size */
+/** @param tiny whether the run is tiny where the flags do not give the size */
 export async function runSweepBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseSweepFlags(args, tiny);
   if (options.help) return console.log(HELP);
@@ -140,14 +143,14 @@ function keysOf({ grid, peers, scenario, settings }: SweepOptions, programs: Rea
   );
 }
 
-/** @returns cells that no time was left for */
+/** @returns the cells for which no time was left */
 async function measureMissing(options: SweepOptions, programs: Readonly<Record<string, string>>): Promise<Cell[]> {
   const { grid, peers, settings, server, data, forMs } = options;
   const { size, seed } = settings;
   const [scenario] = findScenarios([options.scenario]);
   mkdirSync(dirname(data), { recursive: true });
   const kept = existsSync(data) ? readFileSync(data, 'utf8') : '';
-  // A line that was cut off ends here.
+  // The last line may be cut off: it ends here.
   if (!kept.endsWith('\n')) appendFileSync(data, '\n');
   const done = doneKeys(parseRuns(kept));
   const servers = createServers();

@@ -1,6 +1,7 @@
 /**
- * The planners alone: full snapshots of small and large services, encoded beforehand, 64 of them under way at a time, inline and
- * on threads. What a batch costs the main thread decides how far threads can help: the limit by Amdahl's law. Linux only.
+ * The planners alone, with full snapshots of small and large services, encoded in advance, 64 under way at a time,
+ * inline and on threads. The main thread's cost of a batch decides how far threads can help: it gives the limit by
+ * Amdahl's law. Linux only.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -15,14 +16,14 @@ import { clusterRecords } from '../support/records.ts';
 import { table } from '../support/table.ts';
 import { batchEntry } from '../../test/support/batches.ts';
 
-/** Of a service. */
+/** The numbers of pods of a service. */
 const PODS = [5, 25, 250] as const;
 const SERVICES: Readonly<Record<Size, number>> = { tiny: 4, full: 200 };
 const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
-/** As the kernel names them, which keeps 15 characters. */
+/** Thread names as the kernel has them, cut to 15 characters. */
 const NOT_PLANNERS: ReadonlySet<string> = new Set([
   'node-MainThread',
   'node-V8Worker',
@@ -40,10 +41,10 @@ const CONFIG: PlannerConfig = {
   mirroringZones: false,
 };
 
-/** Of one batch, microseconds. */
+/** The cost of one batch, in microseconds. */
 interface Costs {
   readonly wallUs: number;
-  /** CPU of the main thread: to post the bytes and to read the reply. */
+  /** CPU of the main thread, to post the bytes and to read the reply. */
   readonly mainUs: number;
   /** CPU of the planners' threads. */
   readonly plannersUs: number;
@@ -66,7 +67,7 @@ export async function runThreadsBench(size: Size): Promise<void> {
   }
 }
 
-/** By Amdahl's law: what the main thread does for a batch, or what is left for each of the planners. */
+/** The limit by Amdahl's law: the main thread's cost of a batch, or an equal part of the planners' cost. */
 function printLimits(inline: Costs, one: Costs, encodeUs: number): void {
   const rows = CORES.map((cores) => {
     const eachUs = one.plannersUs / (cores - 1);
@@ -101,7 +102,7 @@ function snapshots(services: number, pods: number): Batch[] {
 
 const NOTHING = batchEntry({ outputs: ['slices', 'endpoints'], version: 1 });
 
-/** After as much warm-up. */
+/** Microseconds to encode one batch, after as much warm-up. */
 function encodingUs(batches: readonly Batch[]): number {
   let fromMicros = 0;
   for (const warm of [false, true]) {
@@ -111,7 +112,7 @@ function encodingUs(batches: readonly Batch[]): number {
   return (mainMicros() - fromMicros) / batches.length;
 }
 
-/** The planner and the codec of the reply, one after the other; a planner of its own for each round. */
+/** The planner and the codec of the reply run one after the other. Each round has a planner of its own. */
 function measureInline(batches: readonly Uint8Array[], rounds: number): Costs {
   let [micros, ms, writes] = [0, 0, 0];
   for (let round = 0; round <= rounds; round++) {
@@ -119,7 +120,7 @@ function measureInline(batches: readonly Uint8Array[], rounds: number): Costs {
     const [fromMicros, fromMs] = [mainMicros(), performance.now()];
     writes = 0;
     for (const bytes of batches) writes += writesOf(plan(planner, bytes));
-    // The first round is for the compilers.
+    // The first round warms up the compilers.
     if (round === 0) continue;
     micros += mainMicros() - fromMicros;
     ms += performance.now() - fromMs;
@@ -140,7 +141,7 @@ async function measureThreads(batches: readonly Batch[], count: number, rounds: 
       const snapshotBytes = batches.map(encodeBatch);
       const before = { main: mainMicros(), planners: plannerMicros(), ms: performance.now() };
       writes = await postAll(shards, snapshotBytes, listen);
-      // Its threads start, and compile.
+      // The first round starts and warms up the threads.
       if (round === 0) continue;
       micros += mainMicros() - before.main;
       planners += plannerMicros() - before.planners;
@@ -153,7 +154,7 @@ async function measureThreads(batches: readonly Batch[], count: number, rounds: 
   }
 }
 
-/** Keeps so many under way. Gives the writes that were planned. */
+/** Keeps so many batches under way. Resolves with the number of planned writes. */
 function postAll(
   shards: Shards,
   batches: readonly Uint8Array<ArrayBuffer>[],
@@ -176,7 +177,7 @@ function postAll(
   });
 }
 
-/** So that a planner is asked for the same again. */
+/** The batch with an order to forget the services, so that a planner is asked for the same again. */
 function forgetting(batch: Batch): Batch {
   const entries = batch.entries.map((entry) => ({ ...NOTHING, service: entry.service, outputs: [], spec: null }));
   return { ...batch, entries };
@@ -194,7 +195,7 @@ function mainMicros(): number {
   return user + system;
 }
 
-/** Of all threads but the main one and V8's and libuv's own. */
+/** CPU of all threads except the main thread and those of V8 and libuv. */
 function plannerMicros(): number {
   let seconds = 0;
   for (const [name, each] of threadSecondsOf(process.pid)) if (!NOT_PLANNERS.has(name)) seconds += each;

@@ -1,4 +1,7 @@
-/** One way to send small PUTs, in a process of its own, so that no way pays for the garbage or the compiler of another. */
+/**
+ * One way to send small PUTs. It is a process of its own, so that no way pays for the garbage or the compiler of
+ * another.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
@@ -14,7 +17,7 @@ import { encodeRequest, onAnswer, openSocket } from '../support/http-load.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { NUMBER_LENGTH, type ClientOrder, type Round, type RoundResult } from './messages.ts';
 
-/** Sends a body; `answered` gets that of the answer, once. */
+/** Sends a body. `answered` gets the body of the answer, once. */
 type Put = (body: Uint8Array, answered: (body: Uint8Array) => void) => void;
 
 const CONNECTIONS = 16;
@@ -88,7 +91,7 @@ function pathOf(id: number): string {
   return `/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/${name}-abcde`;
 }
 
-/** A new one each time, as planning makes them. */
+/** A new body each time, as planning makes them. */
 function bodyOf(number: number): Buffer {
   const body = Buffer.alloc(BODY_BYTES, 0x6a);
   body.write(String(number).padStart(NUMBER_LENGTH, '0'), 0, 'latin1');
@@ -101,7 +104,7 @@ function checked(number: number, body: Uint8Array): number {
   return number;
 }
 
-/** The transport as it is shipped, with what it counts and waits for. */
+/** The transport as it is shipped, with its counters and time limits. */
 function byTransport({ origin, ca }: ClientOrder): Put {
   const tls = { ca, cert: null, key: null, serverName: null, verify: true };
   const access = { origin, basePath: '', proxyUrl: null, tls, headers: { Authorization: `Bearer ${TOKEN}` } };
@@ -153,7 +156,7 @@ async function byOwnWriter({ origin, ca }: ClientOrder): Promise<Put> {
     });
 }
 
-/** One session, as every client of HTTP/2 would have. */
+/** One session, as HTTP/2 clients have. */
 async function byHttp2({ origin, ca }: ClientOrder): Promise<Put> {
   const session = await new Promise<ClientHttp2Session>((resolve) => {
     const made = connectHttp2(origin, ca === null ? {} : { ca }, () => resolve(made));
@@ -175,7 +178,7 @@ async function byHttp2({ origin, ca }: ClientOrder): Promise<Put> {
   };
 }
 
-/** The floor: no deadline, no pool that grows, no reading of headers but of the length. */
+/** The floor: without a deadline, without a pool that grows. Of the headers only the length is read. */
 async function bySockets({ origin: url, ca }: ClientOrder): Promise<Put> {
   const caFile = join(tmpdir(), `endpointd-writer-${process.pid}.crt`);
   if (ca !== null) writeFileSync(caFile, ca);

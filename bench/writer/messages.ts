@@ -1,6 +1,6 @@
-/** What the processes of the writer's bench tell each other. */
+/** The messages between the processes of the writer's bench. */
 
-/** A request's number stands at the start of its body and of its answer's, in so many digits. */
+/** The number of digits of a request's number, with which its body and the answer's body begin. */
 export const NUMBER_LENGTH = 16;
 
 /** Ports on 127.0.0.1. */
@@ -9,23 +9,23 @@ export interface ServerReady {
   readonly tls: number;
   readonly plainHttp2: number;
   readonly tlsHttp2: number;
-  /** PEM that TLS is verified with. */
+  /** The PEM certificate by which TLS is verified. */
   readonly ca: string;
 }
 
 export interface ClientOrder {
-  /** One of those that `client-process.ts` knows. */
+  /** The name of a way in `client-process.ts`. */
   readonly way: string;
   readonly origin: string;
   readonly ca: string | null;
 }
 
-/** One round: `count` PUTs. */
+/** One round of `count` PUTs. */
 export interface Round {
   readonly count: number;
-  /** Under way at once. */
+  /** How many PUTs are under way at once. */
   readonly flight: number;
-  /** So many together, then a pause of so long; null = the next one as soon as an answer is there. */
+  /** Sends so many together, then pauses so long; null = the next PUT follows each answer at once. */
   readonly every: { readonly together: number; readonly ms: number } | null;
 }
 

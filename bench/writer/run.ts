@@ -1,6 +1,6 @@
 /**
- * What a small PUT costs its sender: CPU of the whole client process, way by way, in plain HTTP and in TLS, against a bare
- * server in another process. Ways take turns, round by round.
+ * The sender's cost of a small PUT: CPU of the whole client process for each way, in plain HTTP and in TLS, against a
+ * bare server in another process. The ways take turns, round by round.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,9 @@ const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
 
 const WAYS = ['transport', 'own writer', 'http2', 'sockets'];
 
-/** As fast as answers come; and as a controller at 50 flips a second, whose every write finds a cold processor. */
+/**
+ * busy: as fast as answers come. paced: as a controller at 50 flips a second, whose every write finds a cold processor.
+ */
 const PACES = {
   busy: { full: { count: 4000, flight: 16, every: null }, tiny: { count: 40, flight: 4, every: null } },
   paced: {
@@ -69,7 +71,7 @@ async function startClient(way: string, tls: boolean, ports: ServerReady): Promi
   return { name: `${way}, ${tls ? 'TLS' : 'plain'}`, process, cpuUs: { busy: [], paced: [] } };
 }
 
-/** @throws Error when the process ends instead of answering */
+/** @throws Error if the process ends instead of answering */
 function ask<T>(process: ChildProcess, question: object | string): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (status: number | null): void => reject(new Error(`a process has ended with status ${status}`));

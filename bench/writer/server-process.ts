@@ -1,6 +1,6 @@
 /**
- * The server of the writer's bench: answers each PUT with ready-made bytes in the size of a real API server's answer, and the
- * request's number in them. It looks at nothing else, so that a core is left for the client.
+ * The server of the writer's bench. It answers each PUT with ready-made bytes, as long as a real API server's answer,
+ * and with the request's number in them. It looks at nothing else, so that a core is left for the client.
  */
 import { createSecureServer, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -50,7 +50,7 @@ function serve(socket: Socket): void {
   });
 }
 
-/** As kube-apiserver answers a PUT whose sender asked for metadata alone. */
+/** The answer of kube-apiserver to a PUT whose sender asks for metadata only. */
 const REPLY_HEAD = Buffer.from(
   [
     'HTTP/1.1 200 OK',

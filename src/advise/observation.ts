@@ -1,37 +1,37 @@
 /**
  * What two looks at the metrics of a controller tell of the time between them. Only differences of sums and counts are
- * used: buckets of these histograms are decades. A workqueue's sums are exact: `_sum` of the time worked is the integral of
- * the workers that were busy, and `_sum` of the time waited that of the keys that waited (Little's law).
+ * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
+ * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
 import { samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 
 export type QueueName = 'endpoint' | 'endpoint_slice' | 'endpoint_slice_mirroring';
 
-/** What the process was started with, as far as it is known. */
+/** The process's settings, as far as they are known. */
 export interface Settings {
-  /** Of each controller: syncs at the same time. */
+  /** The most syncs at the same time, by queue. */
   readonly syncs: Readonly<Record<QueueName, number>>;
-  /** Null = as the metrics say, if they do. */
+  /** null = the number in the metrics, if they have it. */
   readonly cores: number | null;
 }
 
-/** One controller, between the looks. */
+/** One controller between the looks. */
 export interface QueueObservation {
   readonly name: QueueName;
   readonly syncsMax: number;
-  /** Syncs that ended. */
+  /** How many syncs have ended. */
   readonly syncs: number;
-  /** Keys that waited at the second look. */
+  /** How many keys waited at the second look. */
   readonly depth: number;
-  /** Workers busy on average, of `syncsMax`. */
+  /** How many of `syncsMax` workers were busy on average. */
   readonly busy: number;
-  /** Keys waiting on average. */
+  /** How many keys waited on average. */
   readonly waiting: number;
-  /** Mean seconds of a key in the queue, and of a sync. */
+  /** Mean seconds that a key waited. `workSeconds`: mean seconds of a sync. */
   readonly waitSeconds: number;
   readonly workSeconds: number;
-  /** Writes for each sync; null = no metric tells, and one is assumed. */
+  /** Writes per sync; null = no metric has them, and one is assumed. */
   readonly writesPerSync: number | null;
 }
 
@@ -39,15 +39,15 @@ export interface Observation {
   readonly program: 'endpointd' | 'kube-controller-manager';
   readonly seconds: number;
   readonly queues: readonly QueueObservation[];
-  /** Seconds a second that requests waited for tokens: of all controllers of the process together. */
+  /** Seconds per second that requests waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
-  /** Mean seconds of a write until its answer: of all controllers together; null = there was none. */
+  /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
-  /** Cores that the process used. */
+  /** How many cores the process used. */
   readonly cpu: number;
-  /** Null = not told. */
+  /** null = not known. */
   readonly cores: number | null;
-  /** Of endpointd: the share of the time in which its main thread worked; null = it is not endpointd. */
+  /** The share of the time in which endpointd's main thread worked; null = the process is not endpointd. */
   readonly mainThread: number | null;
 }
 
@@ -62,11 +62,11 @@ const CHANGES: Readonly<Partial<Record<QueueName, string>>> = {
   endpoint_slice_mirroring: 'endpoint_slice_mirroring_controller_changes',
 };
 
-/** @param seconds between the looks */
+/** @param seconds the time between the looks */
 export function observe(before: Metrics, after: Metrics, seconds: number, settings: Settings): Observed {
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
   if (names.length === 0) {
-    return { ok: false, why: 'these are the metrics of something else: no queue of these controllers is in them' };
+    return { ok: false, why: 'these are the metrics of another program: they have no queue of these controllers' };
   }
   const why = whyNotComparable(before, after, COUNTERS);
   if (why !== null) return { ok: false, why };
@@ -84,7 +84,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   return { ok: true, observation };
 }
 
-/** Sums that only a new process lets fall. */
+/** Sums that fall only if the process has been restarted. */
 const COUNTERS: readonly string[] = [
   'workqueue_work_duration_seconds_count',
   'workqueue_queue_duration_seconds_count',
@@ -117,7 +117,7 @@ function observeQueue(
   };
 }
 
-/** client-go counts the wait for a token as part of a request (rest/request.go of 0.36), endpointd does not. */
+/** client-go counts the wait for a token as part of a request (rest/request.go of 0.36). endpointd does not. */
 function apiSecondsOf(difference: Grown, hasTokenWaits: boolean): number | null {
   let count = 0;
   let sum = 0;

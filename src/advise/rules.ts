@@ -1,6 +1,6 @@
 /**
- * The rules of `endpointd advise`, as data: the first that holds for a controller decides. Each says what it rests on. A
- * rule that cannot exclude another cause says that it cannot tell: advice that is wrong costs more than none.
+ * The rules of `endpointd advise`, as data. The first rule that holds for a controller decides. Each names its figures.
+ * A rule that cannot exclude another cause says that it cannot tell, because wrong advice costs more than none.
  */
 import type { Observation, QueueName, QueueObservation } from './observation.ts';
 
@@ -9,63 +9,64 @@ export type Verdict = 'tokens' | 'syncs' | 'cpu' | 'none' | 'cannot tell';
 export interface Advice {
   readonly queue: QueueName;
   readonly verdict: Verdict;
-  /** The flag to change; '' = none helps. */
+  /** The flag to change; '' = no flag helps. */
   readonly flag: string;
-  /** What the verdict rests on, with its figures. */
+  /** The figures on which the verdict rests. */
   readonly because: string;
 }
 
-/** What a rule looks at. */
+/** The figures that rules compare. */
 export interface Seen extends QueueObservation {
   readonly of: Observation;
   /** The share of the time that workers were busy. */
   readonly utilisation: number;
-  /** Mean seconds of a sync that its write accounts for: API latency. */
+  /** Mean seconds of a sync that its writes take: API latency. */
   readonly ioSeconds: number;
-  /** Mean seconds of a sync beyond that: tokens, waiting for CPU, planning. */
+  /** Mean seconds of a sync beyond its writes: waiting for tokens and for CPU, and planning. */
   readonly restSeconds: number;
-  /** The most of a sync that can have been waiting for a token, in seconds: the limiter's sum is that of all controllers. */
+  /** The most seconds of a sync that may be a wait for a token. The limiter's sum is that of all controllers. */
   readonly throttleSecondsMax: number;
 }
 
 export interface Rule {
   readonly name: string;
-  /** Why it holds, for the documents. */
+  /** Why the rule is right. */
   readonly reason: string;
   readonly holds: (seen: Seen) => boolean;
   readonly verdict: Verdict;
   readonly because: (seen: Seen) => string;
 }
 
-/** Fewer syncs are chance. */
+/** The mean of fewer syncs is chance. */
 const SYNCS_MIN = 20;
-/** Workers that are busy for more of the time make keys wait for them. */
+/** Workers that are busy for a larger share of the time make keys wait. */
 const SATURATED = 0.85;
 const CPU_FULL = 0.97;
-/** Work that is CPU alone and takes less than this of as many cores cannot wait for long. */
+/** CPU-bound work that uses a smaller share of its cores cannot wait for long. */
 const PODS_FULL = 0.7;
-/** Of the mean sync: it is mostly that. */
+/** A part that has at least this share of the mean sync is most of it. */
 const MOST = 0.5;
 const LITTLE = 0.3;
 
 export const RULES: readonly Rule[] = [
   {
     name: 'the main thread is full',
-    reason: 'endpointd does all but planning on one thread: while it works nothing else goes on.',
+    reason: 'endpointd does all but planning on one thread: while this thread works, nothing else goes on.',
     holds: ({ of }) => of.mainThread !== null && of.mainThread >= SATURATED,
     verdict: 'cpu',
-    because: ({ of }) => `the main thread worked ${percent(of.mainThread ?? 0)} of the time, and no flag makes it two`,
+    because: ({ of }) =>
+      `the main thread worked ${percent(of.mainThread ?? 0)} of the time, and no flag adds a second one`,
   },
   {
     name: 'the CPU is full',
-    reason: 'Work that waits for a core makes every other figure longer, so it is looked at first.',
+    reason: 'Work that waits for a core makes every other figure longer, so the CPU is looked at first.',
     holds: ({ of }) => of.cores !== null && of.cpu >= CPU_FULL * of.cores,
     verdict: 'cpu',
     because: ({ of }) => `the process used ${round(of.cpu)} of ${of.cores} cores: all its controllers wait for CPU`,
   },
   {
     name: 'too little happened',
-    reason: `Of fewer than ${SYNCS_MIN} syncs a mean tells nothing. A process that stands by, or a cluster at rest, has none.`,
+    reason: `The mean of fewer than ${SYNCS_MIN} syncs tells nothing. A standby, or a cluster at rest, has no syncs.`,
     holds: ({ syncs }) => syncs < SYNCS_MIN,
     verdict: 'cannot tell',
     because: ({ syncs, of }) => `there were ${syncs} syncs in ${round(of.seconds)} s; at least ${SYNCS_MIN} are needed`,
@@ -73,7 +74,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'syncs wait for tokens',
     reason:
-      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and requests of the process waited for tokens at least as long, these are the tokens. More workers would only wait beside them.',
+      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and requests of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too.',
     holds: (seen) =>
       seen.restSeconds >= MOST * seen.workSeconds && seen.throttleSecondsMax >= 0.8 * seen.restSeconds && matters(seen),
     verdict: 'tokens',
@@ -83,7 +84,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'all workers are busy with the API server',
     reason:
-      'Workers that are busy nearly all the time make keys wait. If a sync is hardly more than its write, and the limiter cannot be it, more of them at a time take the wait away, as long as the API server answers as fast.',
+      'Workers that are busy nearly all the time make keys wait. If a sync is hardly more than its write, and the limiter cannot be the cause, more workers take the wait away, as long as the API server stays as fast.',
     holds: (seen) =>
       seen.utilisation >= SATURATED &&
       Math.min(seen.throttleSecondsMax, seen.restSeconds) <= LITTLE * seen.workSeconds &&
@@ -95,7 +96,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'pods may wait where no metric tells',
     reason:
-      'From 1.35 on pods are matched to services by as many workers as there are syncs, out of a queue without metrics. Their work is CPU alone, so they can be full only if the process uses as many cores.',
+      'From 1.35 on, workers of a queue without metrics match pods to services. They are as many as the syncs, and need CPU only. So they can all be busy only if the process uses as many cores.',
     holds: (seen) => seen.of.program !== 'endpointd' && seen.of.cpu >= PODS_FULL * seen.syncsMax,
     verdict: 'cannot tell',
     because: ({ of, syncsMax }) =>
@@ -103,20 +104,19 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'nothing waits',
-    reason:
-      'If keys wait for no longer than a sync that waits for nothing would take, no flag can take off more than that.',
+    reason: 'If keys wait no longer than a sync without any wait would take, no flag can save more than that.',
     holds: (seen) => seen.utilisation < SATURATED && !matters(seen) && hasCpu(seen),
     verdict: 'none',
     because: (seen) =>
-      `a key waits ${ms(seen.waitSeconds)} and is synced in ${ms(seen.workSeconds)}, of which at most ${ms(seen.throttleSecondsMax)} can be tokens: beyond the batch period no flag takes off more than ${ms(seen.waitSeconds + seen.throttleSecondsMax)}`,
+      `a key waits ${ms(seen.waitSeconds)} and is synced in ${ms(seen.workSeconds)}, of which at most ${ms(seen.throttleSecondsMax)} can be tokens: beyond the batch period no flag saves more than ${ms(seen.waitSeconds + seen.throttleSecondsMax)}`,
   },
   {
-    name: 'nobody says how many cores there are',
-    reason: 'Where CPU may be short, waiting for it looks like any other wait.',
+    name: 'the number of cores is not known',
+    reason: 'If CPU may be short, a wait for CPU looks like any other wait.',
     holds: ({ of }) => of.cores === null && of.mainThread === null,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `the process used ${round(of.cpu)} cores, and the metrics do not say of how many: --cores tells it`,
+      `the process used ${round(of.cpu)} cores, and the metrics do not say how many it has: set --cores`,
   },
   {
     name: 'several causes fit',
@@ -128,13 +128,13 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** What waits is more than a sync without any waiting would take. */
+/** Whether the waits are longer than most of a sync without any wait. */
 function matters({ waitSeconds, throttleSecondsMax, ioSeconds, workSeconds, restSeconds }: Seen): boolean {
   const idle = Math.max(ioSeconds, workSeconds - restSeconds, workSeconds - throttleSecondsMax, 0.001);
   return waitSeconds + Math.min(throttleSecondsMax, restSeconds) > 0.75 * idle;
 }
 
-/** Nothing can have waited for a core for long. */
+/** Whether nothing can have waited for a core for long. */
 function hasCpu({ of }: Seen): boolean {
   return of.cores === null ? of.mainThread !== null : of.cpu < 0.8 * of.cores;
 }

@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A failure Status. An empty `reason` is left out, as the server does for errors that it has no word for. */
+/** A failure Status. An empty `reason` is left out, as the server leaves it out of errors for which it has no word. */
 export function failure(code: number, reason: string, message: string, details?: Status['details']): Status {
   const status: Status = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Failure', message, code };
   if (reason !== '') status.reason = reason;
@@ -40,13 +40,13 @@ export function methodNotAllowed(): ApiError {
   return new ApiError(failure(405, 'MethodNotAllowed', message, {}));
 }
 
-/** @param ending it is there still, and being deleted */
+/** @param ending whether the object still exists and is being deleted */
 export function alreadyExists(resource: Resource, name: string, ending: boolean): ApiError {
   const message = `${ending ? 'object is being deleted: ' : ''}${qualified(resource)} "${name}" already exists`;
   return new ApiError(failure(409, 'AlreadyExists', message, detailsOf(resource, name)));
 }
 
-/** Also of a subresource such as `pods/binding`. */
+/** The resource may be a subresource such as `pods/binding`. */
 export function conflict(resource: Named, name: string, why: string): ApiError {
   const message = `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`;
   return new ApiError(failure(409, 'Conflict', message, detailsOf(resource, name)));
@@ -54,7 +54,7 @@ export function conflict(resource: Named, name: string, why: string): ApiError {
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
-/** A precondition of a DELETE: here the server names the kind where it otherwise names the resource. */
+/** A precondition of a DELETE has failed. Here the server names the kind, and in all other conflicts the resource. */
 export function deleteConflict(resource: Resource, name: string, why: string): ApiError {
   const details: Status['details'] = { name, kind: resource.kind };
   if (resource.group !== '') details.group = resource.group;
@@ -66,7 +66,7 @@ export function invalidObject(resource: Resource, name: string, errors: readonly
   return invalidKind(resource.kind, resource.group, name, errors);
 }
 
-/** `kind` is what stands before the name, mostly the kind, in two places the resource. */
+/** @param kind the text before the name: the kind mostly, in two places the resource */
 export function invalidKind(kind: string, group: string, name: string, errors: readonly FieldError[]): ApiError {
   const details: Status['details'] = {};
   if (name !== '') details.name = name;
@@ -84,8 +84,8 @@ export function forbiddenRequest(resource: Resource, name: string, why: string):
 }
 
 /**
- * A create in a namespace that is being deleted. Clients recognise it by the cause (docs/spec/wire.md "Answers to
- * writes").
+ * The error of a create in a namespace that is being deleted. Clients recognise the error by its cause
+ * (docs/spec/wire.md "Answers to writes").
  */
 export function namespaceTerminating(resource: Resource, name: string, namespace: string): ApiError {
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
@@ -108,7 +108,9 @@ export function unsupportedMediaType(): ApiError {
   return new ApiError(failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}));
 }
 
-/** A deliberate difference: it takes managedFields, which this server does not keep. */
+/**
+ * Refuses server-side apply. This difference is deliberate: apply needs managedFields, which this server does not keep.
+ */
 export function noServerSideApply(): ApiError {
   const message = 'server-side apply is not served by this API server: apply without --server-side';
   return new ApiError(failure(415, 'UnsupportedMediaType', message));
@@ -118,7 +120,7 @@ export function tooLarge(why: string): ApiError {
   return new ApiError(failure(413, 'RequestEntityTooLarge', `Request entity too large: ${why}`));
 }
 
-/** The same for the body of a POST or PUT. */
+/** Refuses the body of a POST or PUT in an unknown format. */
 export function unsupportedBody(): ApiError {
   const message =
     'the body of the request was in an unknown format - accepted media types include: application/json, ' +
@@ -130,7 +132,7 @@ export function internalError(message: string): ApiError {
   return new ApiError(failure(500, '', message));
 }
 
-/** 410 for a version of which the history has been dropped. */
+/** 410 for a version whose history has been dropped. */
 export function expired(message: string, continueToken = ''): ApiError {
   const status = failure(410, 'Expired', message);
   if (continueToken !== '') status.metadata.continue = continueToken;

@@ -1,4 +1,4 @@
-/** The `binding` subresource of pods: what a scheduler writes (registry/core/pod/storage, BindingREST). */
+/** The `binding` subresource of pods, which schedulers write (registry/core/pod/storage, BindingREST). */
 import { formatTime } from '../kube/time.ts';
 import { badRequest, conflict, internalError, notFound } from './api-error.ts';
 import { child, items, text, type ApiObject } from './object.ts';
@@ -6,7 +6,7 @@ import type { Target } from './request.ts';
 import { PODS, type Resource } from './resource.ts';
 import { keyOf, storeOf, write, type ApiServer } from './state.ts';
 
-/** How the body of such a request is read. */
+/** The resource by whose type the body of a binding is read. */
 export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };
 
 /** Sets the node of a pod that has none. @throws ApiError 400, 404, 409 or 500 */
@@ -42,7 +42,7 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   );
 }
 
-/** The real server has no better word than 500 for these. */
+/** The real server answers 500 to these. */
 function checkTarget(kind: string, name: string): void {
   if (kind !== '' && kind !== 'Node') {
     throw internalError(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);

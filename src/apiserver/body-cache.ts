@@ -1,6 +1,7 @@
 /**
- * Encoded bytes of records, made when somebody first wants them and kept while there is room, so that watchers, replies
- * and lists share them. Two generations: when the younger one is half of the room, the older one is dropped as a whole.
+ * Encoded bytes of records, which watchers, replies and lists share. They are made when somebody first needs them, and
+ * kept while there is room. The cache has two generations: when the younger one fills half of the room, the older one
+ * is dropped.
  */
 export interface BodyCache {
   readonly bytesMax: number;
@@ -9,7 +10,10 @@ export interface BodyCache {
   old: Bodies[];
 }
 
-/** Of one record: whole, with envelope in protobuf, with kind and apiVersion in JSON; and as PartialObjectMetadata. */
+/**
+ * Bytes of one record: the whole object with its envelope in protobuf, the whole object with kind and apiVersion in
+ * JSON, and PartialObjectMetadata.
+ */
 export interface Bodies {
   protobuf: Uint8Array | null;
   json: Uint8Array | null;
@@ -21,7 +25,7 @@ export function createBodyCache(bytesMax: number): BodyCache {
   return { bytesMax, young: [], youngBytes: 0, old: [] };
 }
 
-/** Puts bytes where the cache may drop them. A record that is superseded loses nothing but the chance to be sent again. */
+/** Keeps bytes until the cache drops them. Dropped bytes are made again if somebody needs them. */
 export function keepBody(cache: BodyCache, bodies: Bodies, field: keyof Bodies, bytes: Uint8Array): void {
   bodies[field] = bytes;
   cache.young.push(bodies);

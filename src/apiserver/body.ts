@@ -10,18 +10,18 @@ import { YAML } from './negotiate.ts';
 import type { Resource } from './resource.ts';
 import type { YamlFormat } from './state.ts';
 
-/** What a body is to hold. */
+/** The type of the object that a body should hold. */
 export type BodyType = Pick<Resource, 'kind' | 'apiVersion' | 'version'>;
 
 export interface Body {
-  /** Ours to change. */
+  /** A new object, which the caller may change. */
   readonly object: ApiObject;
-  /** Paths of fields that this server does not know; only JSON tells them. */
+  /** Paths of fields that this server does not know. Only JSON has their names. */
   readonly unknownFields: readonly string[];
 }
 
 /**
- * Reads an object of that resource from a request's body.
+ * Reads an object of the resource from a request's body.
  * @throws ApiError 400 or 415
  */
 export function readBody(
@@ -51,7 +51,7 @@ export function readBody(
 
 const MAGIC: readonly number[] = [0x6b, 0x38, 0x73, 0];
 
-/** What is wrong with bytes that do not start as protobuf does; null = they do. */
+/** The problem of bytes that lack the prefix of protobuf; null = they have it. */
 export function protobufProblem(bytes: Uint8Array): string | null {
   if (MAGIC.every((byte, at) => bytes[at] === byte)) return null;
   return `provided data does not appear to be a protobuf message, expected prefix [${MAGIC.join(' ')}]`;
@@ -70,7 +70,7 @@ function fromJson(type: BodyType, value: unknown, bytes: Uint8Array): Body {
 }
 
 /**
- * An object from its JSON value, in the shape that it has in storage.
+ * An object from its JSON value, in the shape of storage.
  * @throws JsonTypeError
  */
 export function decodeJson(type: BodyType, value: unknown): Body {
@@ -86,7 +86,7 @@ export function decodeJson(type: BodyType, value: unknown): Body {
   return { object: withMetadata(object), unknownFields };
 }
 
-/** How the server words what is wrong with the body of a POST or PUT. @param value the body, as far as it could be read */
+/** The server's message about the body of a POST or PUT. @param value the body, as far as it could be read */
 export function cannotBeHandled({ kind, version }: BodyType, value: unknown, why: string): string {
   const { apiVersion, kind: given } = (value ?? {}) as { apiVersion?: unknown; kind?: unknown };
   const shownKind = typeof given === 'string' && given !== '' ? given : kind;
@@ -109,7 +109,7 @@ const NO_VERSION_KIND = "couldn't get version/kind; json parse error: ";
 const VERSION_KIND =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** The server looks at these two first. Null = they can be read, or are not there. */
+/** The problem of apiVersion and kind, which the server checks first; null = both can be read, or are absent. */
 export function versionKindProblem(value: unknown): string | null {
   if (value === null) return null;
   const unfit = (kind: string, where: string): string =>
@@ -156,7 +156,7 @@ function withMetadata(object: Record<string, unknown>): ApiObject {
   return object as ApiObject;
 }
 
-/** What is wrong with what an object says it is; empty counts as right. */
+/** The problem of the object's apiVersion and kind; null = they fit the type. Empty texts fit. */
 function kindProblem(type: BodyType, apiVersion: string, kind: string): string | null {
   if ((apiVersion === '' || apiVersion === type.apiVersion) && (kind === '' || kind === type.kind)) return null;
   const given = kind === '' ? type.kind : kind;

@@ -10,10 +10,10 @@ import { YAML } from './negotiate.ts';
 import type { ApiRequest } from './request.ts';
 import type { DeleteOptions } from './write.ts';
 
-/** The options of a DELETE, and whether it is only tried. */
+/** The options of a DELETE, and whether it is a dry run. */
 export type RequestedDelete = DeleteOptions & { readonly dryRun?: readonly string[] };
 
-/** What a DELETE asks, from its body, or from its query when it has none. @throws ApiError 400 or 415 */
+/** Reads the options of a DELETE from its body, or from its query if it has no body. @throws ApiError 400 or 415 */
 export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): RequestedDelete {
   if (request.body !== null && request.body.length > 0) return fromBody(request);
   const grace = query.get('gracePeriodSeconds');

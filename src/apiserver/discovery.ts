@@ -1,6 +1,6 @@
 import { RESOURCES, subresourceOf, type Resource } from './resource.ts';
 
-/** JSON documents that tell which resources are served, in the legacy shape; undefined = no such path. */
+/** JSON documents that name the served resources, in the legacy shape; undefined = there is no such path. */
 export function discoveryDocument(path: string): object | undefined {
   if (path === '/api') {
     return {
@@ -66,7 +66,7 @@ function resourceDocument({ name, singular, namespaced, kind, verbs, shortNames,
   };
 }
 
-/** The same in one document for all versions of `/api` or `/apis`: apidiscovery.k8s.io/v2. */
+/** One document for all versions of `/api` or `/apis`: apidiscovery.k8s.io/v2. */
 export function aggregatedDiscovery(path: '/api' | '/apis'): object {
   const groups = path === '/api' ? [''] : GROUPS;
   return {
@@ -107,7 +107,7 @@ function resourceDiscovery(resource: Resource): object {
   };
 }
 
-/** Empty group and version: those of the document around it. */
+/** Group and version are empty: those of the document apply. */
 function responseKind(kind: string): object {
   return { group: '', version: '', kind };
 }

@@ -1,6 +1,7 @@
 /**
- * A fault rule as one line of text, as flags and the admin path take it: `verb=update|patch,resource=endpoints,
- * lose-reply=0.01,lag=0.1,delay=exponential:50ms`. What is not given is all, or never.
+ * A fault rule as one line of text, for flags and the admin path: `verb=update|patch,resource=endpoints,
+ * lose-reply=0.01,lag=0.1,delay=exponential:50ms`. A condition that is not given fits all requests; a fault that is not
+ * given never happens.
  */
 import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { FAULTY_VERBS, NO_FAULTS, type Delay, type FaultChances, type FaultRule, type Verb } from './faults.ts';
@@ -16,7 +17,7 @@ const CHANCES: Readonly<Record<string, keyof FaultChances>> = {
 };
 const KEYS = ['verb', 'resource', 'user-agent', ...Object.keys(CHANCES), 'delay'];
 
-/** @throws Error that names the part that cannot be taken, and what is allowed */
+/** @throws Error that names the wrong part, and what is allowed */
 export function parseFaultRule(text: string): FaultRule {
   const chances: FaultChances = { ...NO_FAULTS };
   let verbs: readonly Verb[] = [];
@@ -34,7 +35,7 @@ export function parseFaultRule(text: string): FaultRule {
     else throw new Error(`${JSON.stringify(key)} is not one of ${KEYS.join(', ')}`);
   }
   if ((delay === null) !== (chances.lag === 0)) {
-    // A delay alone is for every request; how late something with a chance of lag is must be said.
+    // A delay without a chance of lag is for every request. A chance of lag needs a delay.
     if (delay === null) throw new Error('lag needs a delay, such as delay=uniform:0s-2s');
     chances.lag = 1;
   }

@@ -1,26 +1,26 @@
 /**
- * Faults on demand, as data: which requests they meet, how likely each is, how late what is late comes. The HTTP shell and
- * the simulated network play them; nothing here does anything.
+ * Faults on demand, as data: which requests they concern, how likely each fault is, and how long a delay lasts. The
+ * HTTP shell and the simulated network carry them out.
  */
 import { JSON_TYPE } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
 import { expired, failure } from './api-error.ts';
 
-/** Chances of one exchange, 0 to 1. */
+/** The chances of each fault in one exchange, 0 to 1. */
 export interface FaultChances {
   /** The request never arrives: the connection is reset. */
   loseRequest: number;
-  /** It is done, but the answer never comes. */
+  /** The request is carried out, but the answer never comes. */
   loseReply: number;
-  /** 500 or 503 without being done. */
+  /** 500 or 503, and the request is not carried out. */
   serverError: number;
-  /** 429 with Retry-After: 1, from priority and fairness. */
+  /** 429 with Retry-After: 1, as from priority and fairness. */
   tooMany: number;
-  /** 410 to a list or watch, as if the history it asks for had been dropped. */
+  /** 410 to a list or watch, as if its history had been dropped. */
   gone: number;
-  /** A watch is cut after a piece of it. */
+  /** A watch is cut after one piece of its stream. */
   cutWatch: number;
-  /** A request, or a piece of a watch, is late by the rule's delay. */
+  /** A request, or a piece of a watch's stream, is late by the rule's delay. */
   lag: number;
 }
 
@@ -53,24 +53,24 @@ export const FAULTY_VERBS: readonly Verb[] = [
 ];
 
 export interface FaultRule {
-  /** Empty = all. */
+  /** [] = all verbs. */
   readonly verbs: readonly Verb[];
-  /** Such as `endpoints` or `pods/status`; empty = all. */
+  /** Resources such as `endpoints` or `pods/status`; [] = all. */
   readonly resources: readonly string[];
-  /** What the client's user agent starts with; empty = all clients. */
+  /** A prefix of the client's user agent; '' = all clients. */
   readonly userAgent: string;
   readonly chances: Readonly<FaultChances>;
   readonly delay: Delay;
 }
 
-/** What a rule looks at. */
+/** The properties of a request that rules compare. */
 export interface FaultTarget {
   readonly verb: Verb;
   readonly resource: string;
   readonly userAgent: string;
 }
 
-/** The first rule that fits; null = no faults. */
+/** The first rule that fits; null = no rule fits, so there are no faults. */
 export function ruleFor(rules: readonly FaultRule[], { verb, resource, userAgent }: FaultTarget): FaultRule | null {
   for (const rule of rules) {
     if (rule.verbs.length > 0 && !rule.verbs.includes(verb)) continue;
@@ -80,7 +80,7 @@ export function ruleFor(rules: readonly FaultRule[], { verb, resource, userAgent
   return null;
 }
 
-/** What happens to one exchange. */
+/** The faults of one exchange. */
 export interface Fate {
   readonly delayMs: number;
   readonly fault: 'none' | 'loseRequest' | 'loseReply' | 'serverError' | 'tooMany' | 'gone';
@@ -108,14 +108,14 @@ export function drawDelayMs(delay: Delay, random: () => number): number {
   }
 }
 
-/** An answer instead of the one that the request would have had. */
+/** An answer that takes the place of the real one. */
 export interface FaultReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The answer of a server that refuses for that reason. */
+/** The answer of a server with this fault. */
 export function faultReply(fault: 'serverError' | 'tooMany' | 'gone', random: () => number): FaultReply {
   switch (fault) {
     case 'gone':
@@ -131,7 +131,7 @@ export function faultReply(fault: 'serverError' | 'tooMany' | 'gone', random: ()
   }
 }
 
-/** As priority and fairness turns a request away: in plain text, and with the ids of what has limited it. */
+/** The answer of priority and fairness that refuses a request: plain text, with the ids of the limits. */
 export function turnedAway(retryAfterSeconds: number): FaultReply {
   return {
     status: 429,

@@ -1,10 +1,10 @@
 import type { StatusCause } from '../kube/types.ts';
 
-/** One complaint about one field, worded as the real server words it. */
+/** One error of one field, in the real server's words. */
 export interface FieldError {
   readonly field: string;
   readonly reason: string;
-  /** What follows the field in the Status message. */
+  /** The text behind the field's name in the Status message. */
   readonly message: string;
 }
 
@@ -16,7 +16,7 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${shown(value)}: ${detail}` };
 }
 
-/** The server mostly, but not always, sorts what is supported. */
+/** The server sorts the supported values in most messages, but not in all. */
 export function notSupported(
   field: string,
   value: unknown,
@@ -55,7 +55,7 @@ export function causeOf(error: FieldError): StatusCause {
   return { reason: error.reason, message: error.message, field: error.field };
 }
 
-/** `a: b`, or `[a: b, c: d]` when there are several different ones. */
+/** `a: b`, or `[a: b, c: d]` if there are several different errors. */
 export function joinFieldErrors(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;

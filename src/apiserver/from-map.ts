@@ -7,9 +7,10 @@ import { isRecord } from './object.ts';
 type Json = Record<string, unknown>;
 
 /**
- * The outcome of a strategic patch, which the server reads as a map and not as a text: other words for a value of a wrong
- * type, and whole numbers are cut to the width of their field. What `before` holds as well is fit already.
- * @throws JsonTypeError for the first value, in the order of the type's fields, that is unfit
+ * Converts the outcome of a strategic patch. The server reads it as a map, not as text. So values of a wrong type have
+ * other messages, and whole numbers are cut to the width of their field. A value that `before` has too needs no
+ * conversion.
+ * @throws JsonTypeError for the first wrong value, in the order of the type's fields
  */
 export function fromMap(message: Message, value: Json, before: Json): Json {
   for (const name of ['kind', 'apiVersion']) convertScalar('string', 'string', value[name] ?? '');
@@ -35,13 +36,16 @@ function convertField(owner: Message, field: Field, value: unknown, before: unkn
   }
   if (field.shape === 'map') {
     if (!isRecord(value)) throw unfit(`restore map from ${goKindOf(value)}`);
-    // fromEntries makes own properties of all names, `__proto__` among them.
+    // fromEntries makes own properties of all names, also of `__proto__`.
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, convertOne(owner, field, item)]));
   }
   return convertOne(owner, field, value, before);
 }
 
-/** Null is the zero value of every type. A type that reads itself from JSON is told here only what JSON has no field for. */
+/**
+ * null is the zero value of every type. A type that reads itself from JSON is only converted here if JSON has no field
+ * for it.
+ */
 function convertOne(owner: Message, field: Field, value: unknown, before?: unknown): unknown {
   if (value === null) return null;
   switch (field.type) {
@@ -76,7 +80,7 @@ function convertScalar(type: 'string' | 'bool' | 'int32' | 'int64', named: strin
   throw new JsonTypeError(`unrecognized type: ${type}`);
 }
 
-/** The kind of Go value that a JSON value is in a map. */
+/** The kind of Go value that holds a JSON value in a map. */
 export function goKindOf(value: unknown): string {
   if (Array.isArray(value)) return 'slice';
   if (typeof value === 'number') return isInteger(value, 64) ? 'int64' : 'float64';
@@ -84,7 +88,7 @@ export function goKindOf(value: unknown): string {
   return typeof value === 'boolean' ? 'bool' : 'string';
 }
 
-/** Such a type has no name of its field to tell. */
+/** The error of a type that reads itself: it does not name the field. */
 function unreadable(value: unknown, type: 'int32' | 'string'): JsonTypeError {
   const given = typeof value === 'number' && type === 'int32' ? `number ${value}` : goKind(value);
   return new JsonTypeError(`json: cannot unmarshal ${given} into Go value of type ${type}`);

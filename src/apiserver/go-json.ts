@@ -1,4 +1,4 @@
-/** A text that is no JSON, in the words of Go's decoder. */
+/** The text is no JSON. The message is in the words of Go's decoder. */
 export class JsonSyntaxError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,7 +20,7 @@ export function goKind(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-/** What the scanner waits for; a byte that it cannot take is an error that says where. */
+/** What the scanner expects next. A byte that it does not expect is an error that names the place. */
 type State =
   | { readonly at: 'value' | 'first-key' | 'key' | 'first-item' | 'colon' | 'after' | 'string' | 'escape' }
   | { readonly at: 'hex'; readonly left: number }
@@ -37,26 +37,26 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 
 interface Scanner {
   state: State;
-  /** What is open around the place. */
+  /** The open objects and arrays around the place. */
   readonly open: ('object' | 'array')[];
-  /** The string at hand is a key. */
+  /** Whether the current string is a key. */
   key: boolean;
 }
 
-/** A scanner of our own, for what `JSON.parse` refuses: only its words count. Null = it finds nothing. */
+/** Scans a text that `JSON.parse` refuses, only for Go's message. null = the scanner finds no problem. */
 function syntaxProblem(bytes: Uint8Array): string | null {
   const scanner: Scanner = { state: { at: 'value' }, open: [], key: false };
   for (const byte of bytes) {
     const problem = step(scanner, String.fromCharCode(byte));
     if (problem !== null) return `invalid character ${quoted(byte)} ${problem}`;
   }
-  // The end counts as a space first.
+  // The end of the text first counts as a space.
   const problem = step(scanner, ' ');
   if (problem !== null) return `invalid character ' ' ${problem}`;
   return scanner.state.at === 'after' && scanner.open.length === 0 ? null : 'unexpected end of JSON input';
 }
 
-/** Takes one character; gives what is wrong with it. */
+/** Takes one character. Returns the problem with it; null = there is none. */
 function step(scanner: Scanner, char: string): string | null {
   const { state } = scanner;
   switch (state.at) {
@@ -178,7 +178,7 @@ const ESCAPES: ReadonlyMap<number, string> = new Map([
   [0x5c, '\\\\'],
 ]);
 
-/** A byte as Go quotes it: as the character of that number. */
+/** A byte as Go quotes it: the character of that number. */
 function quoted(byte: number): string {
   const hex = byte.toString(16).padStart(2, '0');
   const plain = byte < 0x20 || byte === 0x7f ? `\\x${hex}` : null;

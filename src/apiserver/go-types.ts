@@ -1,23 +1,23 @@
 import type { Field, Message } from '../kube/schema.ts';
 
-/** How Go calls a message in its errors. Our names tell apart what two groups call the same. */
+/** The name of a message in Go's errors. Our names differ where two groups have types of the same name. */
 export function goName({ name }: Message): string {
   return name.replace(/^(Core|Discovery)(?=Endpoint)/, '');
 }
 
-/** The type of a field, or of the items of a list, in Go's errors. @param owner the message that the field belongs to */
+/** The type of a field, or of a list's items, in Go's errors. @param owner the message that has the field */
 export function goType(owner: Message, field: Field): string {
   if (field.type === 'message') return `v1.${goName(field.message!)}`;
   if (field.type !== 'string') return field.type;
   return NAMED_STRINGS[`${goName(owner)}.${field.name}`] ?? NAMED_STRINGS[field.name] ?? field.type;
 }
 
-/** The same for a map of them. */
+/** The type of a map whose values are the field's, in Go's errors. */
 export function goMapType(owner: Message, field: Field): string {
   return field.type === 'Quantity' ? 'v1.ResourceList' : `map[string]${goType(owner, field)}`;
 }
 
-/** Texts of a type of their own, by field, or by message and field where only that tells. */
+/** String fields that have a type of their own, by field. Where the field's name is ambiguous, by message and field. */
 const NAMED_STRINGS: Readonly<Record<string, string>> = {
   uid: 'types.UID',
   addressType: 'v1.AddressType',

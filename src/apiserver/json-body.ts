@@ -6,7 +6,7 @@ import { goMapType, goName, goType } from './go-types.ts';
 import { parseQuantity, QuantityError } from './quantity.ts';
 import { formatMicroTime, formatTime, parseMicroTime } from '../kube/time.ts';
 
-/** A JSON value that does not fit the type of its field; worded as Go's decoder words it. */
+/** A JSON value does not fit the type of its field. The message is in the words of Go's decoder. */
 export class JsonTypeError extends Error {
   constructor(message: string) {
     super(message);
@@ -17,8 +17,9 @@ export class JsonTypeError extends Error {
 type Json = Record<string, unknown>;
 
 /**
- * A new object that looks like `value` after a trip through storage: unknown fields gone (their paths go to `unknown`), and so are
- * nulls, empty lists and maps, and zero values of fields that are no pointers. Parts that the tables skip stay as sent.
+ * A new object that is as `value` would be after storage. Unknown fields are dropped, and their paths go to `unknown`.
+ * Nulls, empty lists and maps are dropped, and so are zero values of fields that are no pointers. Parts that the tables
+ * skip stay as they were sent.
  * @throws JsonTypeError
  */
 export function normaliseJson(message: Message, value: unknown, unknown: string[]): Json {
@@ -29,10 +30,10 @@ export function normaliseJson(message: Message, value: unknown, unknown: string[
 }
 
 interface Context {
-  /** The message that the field at hand belongs to. */
+  /** The message that has the current field. */
   owner: Message;
   readonly unknown: string[];
-  /** The first value of a wrong type. The server reads on: what cannot be read at all comes before it. */
+  /** The first value of a wrong type. The server reads on, because an error that stops reading is reported first. */
   unfit: JsonTypeError | null;
 }
 
@@ -62,7 +63,7 @@ function readMessage(context: Context, message: Message, value: unknown, path: s
   return object;
 }
 
-/** Undefined = as good as absent. */
+/** undefined = the field counts as absent. */
 function readField(context: Context, field: Field, value: unknown, path: string): unknown {
   if (field.type === 'skip') return structuredClone(value);
   const { owner } = context;
@@ -71,7 +72,7 @@ function readField(context: Context, field: Field, value: unknown, path: string)
     if (value.length === 0) return undefined;
     return value.map((item, at) => {
       context.owner = owner;
-      // Null in a list of texts is an empty one.
+      // null in a list of texts is an empty text.
       return readOne(context, field, item ?? (field.type === 'string' ? '' : item), `${path}[${at}]`);
     });
   }
@@ -130,7 +131,7 @@ export function isInteger(value: unknown, bits: 32 | 64): value is number {
   return Number.isInteger(value) && (value as number) >= -bound && (value as number) < bound;
 }
 
-/** No value is none; what is neither text nor number is read as it is written. */
+/** An absent value is an empty text. A value that is neither text nor number is read as it is written. */
 function readQuantity(value: unknown): string {
   try {
     return value === undefined ? '0' : parseQuantity(typeof value === 'string' ? value : JSON.stringify(value)).text;
@@ -149,7 +150,7 @@ function timeProblem(value: string, layout: string): string {
   return `parsing time ${JSON.stringify(value)} as ${JSON.stringify(layout)}: cannot parse${part}`;
 }
 
-/** Go's layout for these asks for all six digits. */
+/** Go's layout of these fields requires all six digits. */
 const MICRO_TIME = /\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$/;
 
 function note(context: Context, value: unknown, path: string, expected: string): undefined {

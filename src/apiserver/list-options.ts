@@ -1,7 +1,7 @@
 import { badRequest, invalidKind } from './api-error.ts';
 import { forbidden, notSupported, type FieldError } from './field-error.ts';
 
-/** Query parameters of list and watch, as the client sent them. */
+/** The query parameters of list and watch, as the client has sent them. */
 export interface ListOptions {
   readonly watch: boolean;
   readonly resourceVersion: string;
@@ -11,14 +11,14 @@ export interface ListOptions {
   readonly labelSelector: string;
   readonly fieldSelector: string;
   readonly allowWatchBookmarks: boolean;
-  /** Null when it is not given. */
+  /** null = it is not given. */
   readonly sendInitialEvents: boolean | null;
   /** 0 = the server chooses. */
   readonly timeoutSeconds: number;
 }
 
 /**
- * Reads and checks the query of a list or watch, as meta/v1 ListOptions does.
+ * Reads and checks the query of a list or watch, by the rules of meta/v1 ListOptions.
  * @throws ApiError 400 or 422
  */
 export function parseListOptions(query: URLSearchParams, watchListServed: boolean): ListOptions {
@@ -84,7 +84,7 @@ function watchErrors({ resourceVersionMatch: match, ...options }: ListOptions, w
   return errors;
 }
 
-/** As the server's query decoder reads a bool: present counts, but for these. */
+/** Reads a bool as the server's query decoder does: a given parameter means true, except for these texts. */
 function flag(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }

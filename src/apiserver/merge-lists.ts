@@ -1,6 +1,6 @@
-/** How one list takes part in a strategic merge patch: OpenAPI extensions of its field. */
+/** How a strategic merge patch treats one list: the OpenAPI extensions of its field. */
 export interface MergeList {
-  /** Absent = a list of plain values that are joined. */
+  /** Absent = the list has plain values, which are joined. */
   readonly 'x-kubernetes-patch-merge-key'?: string;
   readonly 'x-kubernetes-patch-strategy': string;
 }
@@ -9,7 +9,10 @@ function mergedBy(key: string, strategy = 'merge'): MergeList {
   return { 'x-kubernetes-patch-merge-key': key, 'x-kubernetes-patch-strategy': strategy };
 }
 
-/** Lists that merge by a key of their items instead of being replaced, by message and field (struct tag patchMergeKey). */
+/**
+ * Lists that a patch merges by a key of their items instead of replacing them, by message and field (struct tag
+ * patchMergeKey).
+ */
 export const MERGE_LISTS: Readonly<Record<string, Readonly<Record<string, MergeList>>>> = {
   ObjectMeta: { finalizers: { 'x-kubernetes-patch-strategy': 'merge' }, ownerReferences: mergedBy('uid') },
   PodSpec: {

@@ -4,7 +4,7 @@ import { storeOf, type ApiServer } from './state.ts';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Counts one answer, as apiserver_request_total does. A target of null = a path that is no resource's. */
+/** Counts one answer, as apiserver_request_total does. @param target null = the path names no resource */
 export function countRequest(
   counts: Map<string, number>,
   target: Target | null,
@@ -12,7 +12,7 @@ export function countRequest(
   reply: ApiReply,
 ): void {
   const watch = 'watch' in reply;
-  // Methods and dryRun are the client's text: only what is known becomes a label.
+  // Methods and dryRun are texts of the client. Only known ones become labels.
   const verb = METHODS.includes(method) ? method : 'other';
   const dryRun = path.includes('dryRun=All') ? 'All' : '';
   const key =
@@ -29,7 +29,7 @@ function verbOf(method: string, { name }: Target, watch: boolean): string {
   return method === 'GET' && name === '' ? 'LIST' : method;
 }
 
-/** A create is about one resource, though its path names none. */
+/** The scope of a create is one object, though its path names none. */
 function scopeOf({ namespace, name }: Target, method: string): string {
   if (name !== '' || method === 'POST') return 'resource';
   return namespace === '' ? 'cluster' : 'namespace';
@@ -50,7 +50,7 @@ function watchCounts(server: ApiServer): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** The metrics of a kube-apiserver that make sense here, in Prometheus' text format and under their own names. */
+/** The metrics of a kube-apiserver that have a meaning here, in Prometheus' text format and under their own names. */
 export function metricsText(server: ApiServer): string {
   const lines: string[] = [];
   const add = (name: string, help: string, type: string): void => {
@@ -58,7 +58,7 @@ export function metricsText(server: ApiServer): string {
   };
   add('apiserver_longrunning_requests', 'Watches that are open, by resource.', 'gauge');
   for (const [labels, count] of watchCounts(server)) lines.push(`apiserver_longrunning_requests{${labels}} ${count}`);
-  add('apiserver_request_total', 'Requests that were answered, by what they were about and the status.', 'counter');
+  add('apiserver_request_total', 'Requests that were answered, by resource, verb and status.', 'counter');
   for (const [key, count] of [...server.requests].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
     const [verb = '', name = '', subresource = '', scope = '', dryRun = '', code = ''] = key.split('|');
     const { group = '', version = '' } = RESOURCES.find((resource) => resource.name === name) ?? {};

@@ -1,16 +1,16 @@
 import { JSON_TYPE, PROTOBUF, type Encoding } from '../kube/media-type.ts';
 import { notAcceptable } from './api-error.ts';
 
-/** How a reply is to look. */
+/** The form in which a client wants its reply. */
 export interface Negotiated {
   readonly encoding: Encoding;
-  /** The client takes JSON as well. */
+  /** Whether the client accepts JSON too. */
   readonly jsonToo: boolean;
-  /** The JSON is to be turned into YAML in the end. */
+  /** Whether the JSON is turned into YAML in the end. */
   readonly yaml: boolean;
-  /** What objects become on the way out. */
+  /** The form in which objects are sent. */
   readonly as: 'object' | 'metadata' | 'metadataList' | 'table';
-  /** The version of a Table that was asked for. */
+  /** The version of the Table that is asked for. */
   readonly tableVersion: 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 }
 
@@ -28,7 +28,7 @@ const NOT_ACCEPTABLE =
 const NOT_CONVERTIBLE =
   'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
 
-/** The first clause of an Accept header that can be served; others and unknown parameters are passed over. */
+/** The first clause of an Accept header that can be served. Other clauses and unknown parameters are ignored. */
 export function negotiate(accept: string): Negotiated {
   if (accept === '' || accept === JSON_TYPE || accept === '*/*') return PLAIN_JSON;
   const known = cache.get(accept);
@@ -39,7 +39,7 @@ export function negotiate(accept: string): Negotiated {
   return found;
 }
 
-/** Clients send a handful of different headers, and send them with every request. */
+/** Clients use a few different headers, and repeat them in every request. */
 const cache = new Map<string, Negotiated>();
 const CACHE_MAX = 64;
 

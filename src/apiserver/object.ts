@@ -1,7 +1,7 @@
 import { setKey } from '../kube/labels.ts';
 import type { ObjectMeta } from '../kube/types.ts';
 
-/** A whole object without its apiVersion and kind, which its resource tells. Objects in the store are never changed. */
+/** A whole object without apiVersion and kind, which its resource has. Objects in the store never change. */
 export interface ApiObject {
   metadata: ObjectMeta;
   [field: string]: unknown;
@@ -15,7 +15,7 @@ export function child(object: object | undefined, field: string): Json {
   return value === undefined || value === null ? {} : (value as Json);
 }
 
-/** The list at `field`, or an empty one; its items are taken to be of the type that the caller knows. */
+/** The list at `field`, or an empty one. The caller says of which type its items are. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the type of the items
 export function items<T = Json>(object: object | undefined, field: string): readonly T[] {
   return ((object as Json | undefined)?.[field] as T[] | undefined) ?? [];
@@ -33,7 +33,7 @@ export function textAt(object: object, path: string): string {
   return typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : '';
 }
 
-/** Same content; the order of keys does not count, an undefined value counts as none. */
+/** Whether both have the same content. The order of keys does not count, and an undefined value counts as absent. */
 export function equal(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
@@ -50,7 +50,7 @@ export function equal(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** The same value with the keys of all its objects in the order of the alphabet. */
+/** The same value, with the keys of all its objects in alphabetical order. */
 export function sortedKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedKeys);
   if (typeof value !== 'object' || value === null) return value;

@@ -5,9 +5,9 @@ import { RESOURCES, type Resource } from './resource.ts';
 type Json = Record<string, unknown>;
 
 /**
- * The OpenAPI 3.0 document of one group and version, made from the tables of the codec: what kubectl needs to believe
- * that the server validates fields, for `explain`, and for the merge keys of its patches. Descriptions and what the tables skip
- * are not in it.
+ * The OpenAPI 3.0 document of one group and version, made from the tables of the codec. kubectl needs it to believe
+ * that the server validates fields, for `explain`, and for the merge keys of its patches. Descriptions, and the fields
+ * that the tables skip, are left out.
  */
 export function openApiDocument(groupVersion: string): object {
   const served = RESOURCES.filter(({ apiVersion }) => apiVersion === groupVersion);
@@ -55,7 +55,7 @@ function pathsOf(resource: Resource, gvk: Json, schema: string): Json {
 
 const ANY_OBJECT = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Adds a message and what it is made of; @returns its name among the schemas */
+/** Adds a message and the messages of its fields. @returns the message's name among the schemas */
 function addSchema(schemas: Json, message: Message, apiVersion: string): string {
   const name = schemaName(message.name, apiVersion);
   if (schemas[name] !== undefined) return name;

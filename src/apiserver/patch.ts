@@ -38,7 +38,7 @@ export function patchTypeOf(mediaType: string): PatchType {
   }
 }
 
-/** The body of such a patch. @throws ApiError 400 or 413 */
+/** Reads the body of a patch. @throws ApiError 400 or 413 */
 export function readPatch(type: PatchType, bytes: Uint8Array): unknown {
   const prefix = type === 'strategic' ? '' : 'error decoding patch: ';
   let patch: unknown;
@@ -63,7 +63,7 @@ function mapProblem(patch: unknown): string | null {
   return isRecord(patch) ? null : `${goKind(patch)} into Go value of type map[string]interface {}`;
 }
 
-/** Null counts as nothing everywhere. */
+/** null counts as nothing everywhere. */
 function operationsProblem(patch: unknown): string | null {
   if (!Array.isArray(patch)) return `${goKind(patch)} into Go value of type []handlers.jsonPatchOp`;
   for (const operation of patch as unknown[]) {
@@ -77,7 +77,7 @@ function operationsProblem(patch: unknown): string | null {
   return null;
 }
 
-/** 422 for a patch after which there is no valid object. */
+/** 422 for a patch whose outcome is no valid object. */
 export function invalidPatch(shown: string, why: string): ApiError {
   return invalidKind('', '', '', [invalid('patch', shown, why)]);
 }
@@ -94,7 +94,7 @@ export function goMap(value: unknown): string {
 }
 
 /**
- * Applies a patch as `readPatch` gives it; `target` stays as it is.
+ * Applies a patch that `readPatch` has returned. `target` stays as it is.
  * @throws ApiError 422 or 500
  */
 export function applyPatch(resource: Resource, target: Json, type: PatchType, patch: unknown): Json {
@@ -122,8 +122,8 @@ function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /**
- * A strategic merge patch: as a merge patch, but lists of objects merge by a key, and directives (keys with a dollar)
- * tell what else is to happen. @param message the type of target and patch; undefined = the tables do not know it
+ * A strategic merge patch. It works as a merge patch, but lists of objects merge by a key, and directives (keys with a
+ * dollar) ask for more. @param message the type of target and patch; undefined = the tables do not know the type
  */
 function strategicPatch(target: unknown, patch: unknown, message: Message | undefined): unknown {
   if (!isRecord(patch)) return patch;
@@ -167,7 +167,7 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
   return merged;
 }
 
-/** A list that the target does not have: taken as it is, without looking for keys. */
+/** A list that the target does not have. It is taken as it is, and keys are not looked at. */
 function withoutDirectives(list: readonly unknown[], message: Message | undefined): unknown[] {
   return list
     .filter((item) => !isRecord(item) || !['delete', 'replace'].includes(String(item['$patch'])))
@@ -185,7 +185,7 @@ function removeValues(merged: Json, key: string, values: unknown): void {
   if (Array.isArray(values)) merged[key] = listAt(merged, key).filter((value) => !values.includes(value));
 }
 
-/** `__proto__` is a name like any other here. */
+/** The own property of that name: `__proto__` is a name as any other here. */
 function ownValue(object: Json, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -195,7 +195,7 @@ function listAt(object: Json, key: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Lists of different things do not merge. @throws ApiError 500 */
+/** Lists whose items have different types do not merge. @throws ApiError 500 */
 function checkSameTypes(...lists: readonly (readonly unknown[])[]): void {
   if (new Set(lists.flat().map(goKindOf)).size > 1) {
     throw internalError(`list element types are not identical: ${goMap(lists)}`);
@@ -232,15 +232,15 @@ function mergeList(
   return inOrder(merged, records(order), target, (item) => item[mergeKey]);
 }
 
-/** The order that a patch wants for a list: that of its directive, else that of its own items. */
+/** The order that a patch asks for: the order of its directive, else the order of its own items. */
 function orderOf(patch: Json, key: string, items: readonly unknown[]): readonly unknown[] {
   const order = patch[`${ORDER}${key}`];
   return Array.isArray(order) ? order : items;
 }
 
 /**
- * Items that the patch names go in its order. The others keep their place before those that they were before in the
- * target; so what is new goes first, as in the server's merge.
+ * Sorts a merged list. Items that the patch names come in its order. The other items stay before those that they
+ * preceded in the target. So new items come first, as in the server's merge.
  */
 function inOrder<T>(merged: readonly T[], order: readonly T[], target: readonly T[], keyOf: (item: T) => unknown): T[] {
   const wanted = new Map(order.map((item, at) => [keyOf(item), at]));
@@ -280,7 +280,7 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
         addAt(holder, path, structuredClone(operation.value));
         break;
       case 'replace':
-        // What an object does not have yet, the server adds.
+        // The server adds a field that the object does not have yet.
         if (path.length > 1 && !isRecord(valueAt(holder, path.slice(0, -1)))) removeAt(holder, path);
         addAt(holder, path, structuredClone(operation.value));
         break;
@@ -325,7 +325,7 @@ function valueAt(holder: Json, path: readonly string[]): unknown {
   return value;
 }
 
-/** What an object does not have counts as null in a test. */
+/** A field that the object does not have counts as null in a test. */
 function testedAt(holder: Json, path: readonly string[]): unknown {
   const parent = valueAt(holder, path.slice(0, -1));
   return isRecord(parent) && !Object.hasOwn(parent, path.at(-1)!) ? null : valueAt(holder, path);
@@ -353,7 +353,7 @@ function removeAt(holder: Json, path: readonly string[]): unknown {
   return value;
 }
 
-/** Whatever is wrong with an operation, the server says no more than this. */
+/** The server has one message for everything that is wrong with an operation. */
 function rejected(): ApiError {
   return new ApiError(failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {}));
 }

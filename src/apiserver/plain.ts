@@ -28,7 +28,7 @@ const VERSION = {
   platform: '',
 };
 
-/** Answers on paths that name no resource: health, version, discovery, OpenAPI. @throws ApiError 404, 405, 406 */
+/** Answers paths that name no resource: health, version, discovery, OpenAPI. @throws ApiError 404, 405, 406 */
 export function plainReply(path: string, request: ApiRequest): ApiReply {
   if (HEALTH.test(path)) return { status: 200, headers: TEXT, body: Buffer.from('ok') };
   if (path === '/openapi/v2') return openApiV2Reply(request);
@@ -39,7 +39,7 @@ export function plainReply(path: string, request: ApiRequest): ApiReply {
     if (path.startsWith('/api/') || (path.startsWith('/apis/') && knownGroup(path))) throw noSuchPath();
     return { status: 404, headers: TEXT, body: Buffer.from('404 page not found\n') };
   }
-  // The list of groups, and one group, do not ask for the method.
+  // The list of groups, and a single group, accept every method.
   if (request.method !== 'GET' && !/^\/apis(\/[^/]+)?$/.test(trimmed)) throw methodNotAllowed();
   const accept = request.headers.accept ?? '';
   if (trimmed === '/api' || trimmed === '/apis') {
@@ -57,7 +57,7 @@ function documentOf(path: string): object | undefined {
   return discoveryDocument(path);
 }
 
-/** Below another group there is nothing at all, not even a Status. */
+/** A path below an unknown group gets no Status at all. */
 function knownGroup(path: string): boolean {
   return GROUP_VERSIONS.some((groupVersion) => path.startsWith(`/apis/${groupVersion.split('/')[0]}/`));
 }
@@ -109,8 +109,8 @@ function documentName(groupVersion: string): string {
 const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 /**
- * An OpenAPI 2.0 document that describes nothing: kubectl looks there for kinds that version 3 does not know, and is
- * content when they are not there either.
+ * An OpenAPI 2.0 document that describes nothing. kubectl looks in it for kinds that version 3 lacks, and works without
+ * them.
  */
 function openApiV2Reply({ headers: { accept = '' } }: ApiRequest): ApiReply {
   if (!accept.includes('com.github.proto-openapi')) {
@@ -127,7 +127,7 @@ interface OpenApi {
   readonly hash: string;
 }
 
-/** Made once, when first asked for. */
+/** The documents, made when they are first asked for. */
 const openApi = new Map<string, OpenApi>();
 
 function openApiOf(groupVersion: string): OpenApi {
@@ -140,7 +140,7 @@ function openApiOf(groupVersion: string): OpenApi {
   return document;
 }
 
-/** The index names each document with its hash, so that clients may keep what they have for good. */
+/** The index names each document with its hash, so that clients may keep a document for good. */
 function openApiReply(path: string, request: ApiRequest): ApiReply {
   if (path === OPENAPI) {
     const urlOf = (groupVersion: string): string =>

@@ -1,15 +1,15 @@
 /**
- * Amounts of resources such as `100m` or `2Gi`, read and written as the real server does for lists of resources: to the
+ * An amount of a resource such as `100m` or `2Gi`, read and written as the real server does in lists of resources: to a
  * thousandth, rounded away from zero.
  */
 export interface Quantity {
-  /** In thousandths. */
+  /** The amount in thousandths. */
   readonly milli: bigint;
-  /** As it is stored and sent. */
+  /** The text that is stored and sent. */
   readonly text: string;
 }
 
-/** What is wrong with a text that is no quantity, in the words of the real server. */
+/** The text is no quantity. The message is in the words of the real server. */
 export class QuantityError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,7 +20,7 @@ export class QuantityError extends Error {
 const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 const WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
-/** Bounds of our own: what is longer, or has a larger exponent, costs more to compute than anybody has use for. */
+/** Bounds of our own: longer texts and larger exponents cost much computing, and nobody needs them. */
 const CHARACTERS_MAX = 400;
 const EXPONENT_MAX = 400;
 
@@ -30,7 +30,7 @@ const DECIMAL: ReadonlyMap<string, number> = new Map(
 const DECIMAL_SUFFIXES: ReadonlyMap<number, string> = new Map([...DECIMAL].map(([suffix, power]) => [power, suffix]));
 const BINARY: readonly string[] = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const BINARY_MAX = 2n ** 63n - 1n;
-/** Digits that the server keeps without a big number; such texts may stay as they came. */
+/** The server keeps numbers of so many digits without a big number. Such texts may stay as they were sent. */
 const SHORT_DIGITS_MAX = 18;
 
 type Notation = 'decimal' | 'exponent' | 'binary';
@@ -68,7 +68,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return (value + by - 1n) / by;
 }
 
-/** The shortest number without a fraction in front of a suffix. */
+/** The shortest number without a fraction that a suffix allows. */
 function format(milli: bigint, notation: Notation): string {
   if (milli === 0n) return '0';
   const whole = milli / 1000n;

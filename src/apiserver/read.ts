@@ -23,7 +23,7 @@ export function listObjects(server: ApiServer, target: Target, options: ListOpti
   const wanted = parseRevision(options.resourceVersion, (why) => badRequest(`invalid resource version: ${why}`));
   if (wanted > server.revision) throw tooLargeResourceVersion(wanted, server.revision);
   const { resourceVersionMatch: match, limit } = options;
-  // A limit with a plain version has always meant exactly that version (docs/spec/wire.md "Lists").
+  // A limit with a version and no match means exactly that version (docs/spec/wire.md "Lists").
   const exact = wanted > 0 && (match === 'Exact' || (match === '' && limit > 0));
   if (exact && wanted < store.droppedRevision) {
     throw expired('The resourceVersion for the provided list is too old.');
@@ -69,14 +69,17 @@ function page(
   const selected = selection === null ? rest : rest.filter((record) => selects(selection, record.object));
   const resourceVersion = String(revision);
   if (limit === 0 || selected.length <= limit) return { records: selected, metadata: { resourceVersion } };
-  // The first key after the last one of this page, whether or not it exists.
+  // The key after the last one of this page. No object need have it.
   const next = `${selected[limit - 1]!.key.slice(prefix.length)}\0`;
   const token = formatContinue(revision, next);
   const remaining = selection === null ? { remainingItemCount: selected.length - limit } : {};
   return { records: selected.slice(0, limit), metadata: { resourceVersion, continue: token, ...remaining } };
 }
 
-/** `revision` -1 = whatever is current. `start` is below the namespace. */
+/**
+ * @param revision -1 = the current one
+ * @param start the first key of the next page, without its namespace
+ */
 function formatContinue(revision: number, start: string): string {
   return Buffer.from(JSON.stringify({ v: CONTINUE_VERSION, rv: revision, start: `/${start}` })).toString('base64url');
 }
@@ -128,14 +131,14 @@ function parseRevision(text: string, failed: (why: string) => Error): number {
   throw failed(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`);
 }
 
-/** A GET may ask for no older state than that. @throws ApiError 500 for what is no version, 504 */
+/** A GET may ask that its state is no older than this version. @throws ApiError 500 if the text is no version, 504 */
 export function checkReached(server: ApiServer, resourceVersion: string): void {
   const wanted = parseRevision(resourceVersion, internalError);
   if (wanted > server.revision) throw tooLargeResourceVersion(wanted, server.revision);
 }
 
 const WATCH_SECONDS_MIN = 1800;
-/** The last bookmark comes this long before the deadline; a shorter watch has none. */
+/** The last bookmark comes this long before the deadline. A shorter watch gets none. */
 const LAST_BOOKMARK_MS = 2000;
 
 function nextBookmarkMs(nowMs: number, deadlineMs: number, periodMs: number): number {
@@ -160,7 +163,7 @@ export function openWatch(
   const fromNow = wanted === 0;
   const seconds = options.timeoutSeconds || Math.floor(WATCH_SECONDS_MIN * (1 + config.random()));
   const deadlineMs = nowMs + seconds * 1000;
-  // A plain watch without a version starts with what is there; a server with WatchList treats it as one.
+  // A watch without a version begins with the stored objects. A server with WatchList treats it as a WatchList.
   const initial = options.sendInitialEvents ?? fromNow;
   const tooNew = options.sendInitialEvents === true && wanted > server.revision;
   const tooOld = !initial && !fromNow && wanted < store.droppedRevision;
@@ -192,7 +195,10 @@ export function openWatch(
   return watcher;
 }
 
-/** Ends and bookmarks what is due. @returns when it wants to be called again, Infinity = there is no watch */
+/**
+ * Ends the watches and sends the bookmarks that are due. @returns the time of the next call; Infinity = there is no
+ * watch
+ */
 export function tickWatches(server: ApiServer, nowMs: number): number {
   let next = Number.POSITIVE_INFINITY;
   for (const watchers of server.watchers.values()) {

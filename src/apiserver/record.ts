@@ -6,12 +6,12 @@ import { keepBody, type Bodies, type BodyCache } from './body-cache.ts';
 import type { ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 
-/** The same in every list. */
+/** The field number, which is the same in every list. */
 const LIST_ITEMS = tagOf('PodList', 'items');
 
 /**
- * One version of one object. Never changed once it is in the store, so that lists, history and watches share it; its
- * bytes are made when somebody first wants them.
+ * One version of one object. A record in the store never changes, so lists, history and watches share it. Its bytes are
+ * made when somebody first needs them.
  */
 export interface StoredRecord {
   readonly resource: Resource;
@@ -19,10 +19,10 @@ export interface StoredRecord {
   readonly key: string;
   readonly revision: number;
   readonly object: ApiObject;
-  /** About what it takes in memory, for the bound of the history. */
+  /** The memory that it takes, roughly, for the bound of the history. */
   readonly sizeBytes: number;
   readonly cache: BodyCache;
-  /** Null = nothing was encoded yet. */
+  /** null = nothing is encoded yet. */
   bodies: Bodies | null;
 }
 
@@ -37,7 +37,7 @@ export function createRecord(
   return { resource, key, revision, object, sizeBytes, cache, bodies: null };
 }
 
-/** The same content at another version: what a DELETED event shows. */
+/** The same content at another version: a DELETED event shows it. */
 export function atRevision(record: StoredRecord, revision: number): StoredRecord {
   const metadata = { ...record.object.metadata, resourceVersion: String(revision) };
   const object = { ...record.object, metadata };
@@ -47,7 +47,7 @@ export function atRevision(record: StoredRecord, revision: number): StoredRecord
 const METADATA_API_VERSION = 'meta.k8s.io/v1';
 const METADATA_KIND = 'PartialObjectMetadata';
 
-/** The whole body of a reply with this object, cached. */
+/** The whole body of a reply with this object. The body is cached. */
 export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: boolean): Uint8Array {
   const field = metadataOnly ? (encoding === 'protobuf' ? 'metadataProtobuf' : 'metadataJson') : encoding;
   const bodies = (record.bodies ??= { protobuf: null, json: null, metadataProtobuf: null, metadataJson: null });
@@ -59,7 +59,7 @@ export function bodyOf(record: StoredRecord, encoding: Encoding, metadataOnly: b
   return body;
 }
 
-/** Something in the object is not in the tables, and is lost in protobuf: a pod's probes, volumes and the like. */
+/** Whether the object has fields that the tables lack, and that protobuf loses: a pod's probes, volumes and others. */
 export function isPartialInProtobuf({ resource, object }: StoredRecord): boolean {
   return hasSkipped(messageOf(resource.apiVersion, resource.kind)!, object);
 }
@@ -75,7 +75,7 @@ function hasSkipped(message: Message, object: object): boolean {
   });
 }
 
-/** The same for an object that is in no store. */
+/** The whole body of a reply with an object that is in no store. */
 export function encodeWhole(resource: Resource, object: ApiObject, encoding: Encoding): Uint8Array {
   const { kind, apiVersion } = resource;
   if (encoding === 'json') return Buffer.from(JSON.stringify({ kind, apiVersion, ...object }));
@@ -87,7 +87,7 @@ export function encodeMetadata(object: ApiObject, encoding: Encoding): Uint8Arra
   return encoding === 'json' ? Buffer.from(JSON.stringify(partial)) : encodeObject(partial);
 }
 
-/** What the list of a page has beside its items. */
+/** The fields of a page beside its items. */
 export interface ListMeta {
   readonly resourceVersion: string;
   readonly continue?: string;
@@ -114,7 +114,7 @@ export function encodeList(
   return encodeEnvelope(apiVersion, kind, Buffer.concat(parts));
 }
 
-/** What stands before an item of a list that is `length` bytes long. */
+/** The bytes before an item that is `length` bytes long. */
 function itemHead(length: number): Uint8Array {
   const bytes = [LIST_ITEMS];
   let rest = length;
@@ -126,7 +126,7 @@ function itemHead(length: number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Items of a typed list carry no kind, those of a metadata list do. */
+/** Items of a typed list have no kind, items of a metadata list have one. */
 function encodeJsonList(
   kind: string,
   apiVersion: string,
@@ -142,7 +142,7 @@ function encodeJsonList(
     if (metadataOnly) parts.push(bodyOf(record, 'json', true));
     else {
       const body = bodyOf(record, 'json', false);
-      // Every body starts with its kind and apiVersion, which are the same for the whole resource.
+      // Every body begins with kind and apiVersion, which are the same for all objects of the resource.
       const skip = `{"kind":"${record.resource.kind}","apiVersion":"${apiVersion}",`.length;
       parts.push(OPEN, body.subarray(skip));
     }

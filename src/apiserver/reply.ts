@@ -10,12 +10,12 @@ import type { Resource } from './resource.ts';
 import type { YamlFormat } from './state.ts';
 import { encodeTable, type TableView } from './table.ts';
 
-/** How the answer to one request is written. */
+/** The form of the answer to one request. */
 export interface Output {
   readonly negotiated: Negotiated;
-  /** Given when tables were asked for. */
+  /** null = no tables are asked for. */
   readonly table: TableView | null;
-  /** Given when YAML was asked for. */
+  /** null = no YAML is asked for. */
   readonly yaml: YamlFormat | null;
 }
 
@@ -73,7 +73,7 @@ function finish(status: number, headers: Record<string, string>, body: Uint8Arra
   return { status, headers, body: Buffer.from(yaml.format(value)) };
 }
 
-/** Headers of everything that concerns a resource; `warnings` are this answer's own. */
+/** Headers of every answer about a resource. `warnings` are those of this answer alone. */
 export function headersOf(resource: Resource | null, warnings: readonly string[] = []): Record<string, string> {
   const headers: Record<string, string> = { 'cache-control': 'no-cache, private' };
   const texts = resource === null || resource.warning === '' ? warnings : [resource.warning, ...warnings];
@@ -83,7 +83,7 @@ export function headersOf(resource: Resource | null, warnings: readonly string[]
   return headers;
 }
 
-/** How the server's messages call the type behind a resource. */
+/** The name of the resource's type in the server's messages. */
 export function goType({ group, kind }: Resource): string {
   return `*${group === '' ? 'core' : group.slice(0, group.indexOf('.'))}.${kind}`;
 }

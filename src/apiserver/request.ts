@@ -7,7 +7,7 @@ const GROUPS: ReadonlySet<string> = new Set(RESOURCES.map(({ group }) => group))
 /** One HTTP request as data. */
 export interface ApiRequest {
   readonly method: string;
-  /** Path and query, encoded, from the server's root. */
+  /** Path and query from the server's root, encoded. */
   readonly path: string;
   readonly headers: { readonly accept?: string; readonly contentType?: string; readonly ifNoneMatch?: string };
   readonly body: Uint8Array | null;
@@ -18,7 +18,7 @@ export type ApiReply =
   | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
   | { readonly status: 200; readonly headers: Readonly<Record<string, string>>; readonly watch: Watch };
 
-/** What a path of a resource names. Empty strings = not given. */
+/** The parts of a resource's path; '' = the path has no such part. */
 export interface Target {
   readonly resource: Resource;
   readonly namespace: string;
@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /**
- * Null when the path is not below /api/v1 or the /apis/GROUP/VERSION of a group that is served, or names only those.
+ * null = the path is not below /api/v1 or the /apis/GROUP/VERSION of a served group, or names nothing below them.
  * @throws ApiError 404 for a resource that is not served
  * @throws URIError for a path that cannot be decoded
  */
@@ -40,7 +40,7 @@ export function parseTarget(path: string): Target | null {
   const apiVersion = parts.slice(2, start).join('/');
   let at = start;
   let namespace = '';
-  // /namespaces/NAME and its two subresources are about the namespace itself, a longer path is about what is in it.
+  // /namespaces/NAME and its two subresources name the namespace itself. A longer path names objects in the namespace.
   if (parts[at] === 'namespaces' && parts.length > at + 2 && !isNamespaceSubresource(parts, at)) {
     namespace = parts[at + 1]!;
     at += 2;

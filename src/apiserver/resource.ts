@@ -1,6 +1,6 @@
 import type { ResourceName } from '../kube/types.ts';
 
-/** What the server needs to know of one resource, as data. */
+/** The server's knowledge of one resource, as data. */
 export interface Resource {
   readonly name: ResourceName;
   readonly group: string;
@@ -10,38 +10,38 @@ export interface Resource {
   readonly kind: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
-  /** What `kubectl get CATEGORY` takes it in with. */
+  /** Categories whose `kubectl get CATEGORY` includes the resource. */
   readonly categories: readonly string[];
   readonly verbs: readonly string[];
   readonly namespaced: boolean;
   readonly subresources: readonly string[];
-  /** PUT on a missing name creates. */
+  /** Whether a PUT on a missing name creates the object. */
   readonly createOnUpdate: boolean;
-  /** PUT without a resourceVersion overwrites. */
+  /** Whether a PUT without a resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
-  /** DELETE answers with the object instead of a Status. */
+  /** Whether DELETE answers with the object instead of a Status. */
   readonly returnsDeleted: boolean;
-  /** DELETE gives the object time to end (pods). */
+  /** Whether DELETE gives the object time to end (pods). */
   readonly graceful: boolean;
-  /** Objects carry metadata.generation. */
+  /** Whether objects have metadata.generation. */
   readonly generation: boolean;
-  /** Where the real server keeps it; part of some messages. */
+  /** The prefix of its keys in the real server's storage; some messages name it. */
   readonly storagePrefix: string;
-  /** Fields that a field selector may name, beside metadata.name and metadata.namespace. */
+  /** Fields that a field selector may name, besides metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
-  /** Sent with every reply that concerns this resource. */
+  /** A warning that every reply about this resource has; '' = none. */
   readonly warning: string;
 }
 
 const VERBS: readonly string[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** What a subresource answers, and the kind of its bodies where that is not the resource's. */
+/** The answer of a subresource, and the kind of its bodies if it is not the resource's. */
 interface Subresource {
   readonly verbs: readonly string[];
   readonly kind?: string;
 }
 
-/** Subresources that are unlike `status`. */
+/** Subresources that differ from `status`. */
 const SUBRESOURCES: Readonly<Record<string, Subresource>> = {
   binding: { verbs: ['create'], kind: 'Binding' },
   finalize: { verbs: ['update'] },
@@ -191,7 +191,7 @@ export const RESOURCES: readonly Resource[] = [
   LEASES,
 ];
 
-/** By `apiVersion/resource`. */
+/** Resources by `apiVersion/resource`. */
 export const RESOURCE_BY_PATH: ReadonlyMap<string, Resource> = new Map(
   RESOURCES.map((resource) => [`${resource.apiVersion}/${resource.name}`, resource]),
 );

@@ -4,7 +4,7 @@ import { textAt, type ApiObject } from './object.ts';
 import type { Resource } from './resource.ts';
 import { labelValue, qualifiedName } from './rules/name-rules.ts';
 
-/** What a list or watch selects, or null for everything. */
+/** What a list or watch selects; null = everything. */
 export interface Selection {
   readonly labels: readonly LabelRequirement[];
   readonly fields: readonly FieldRequirement[];
@@ -40,7 +40,7 @@ export function selects(selection: Selection | null, object: ApiObject): boolean
   return true;
 }
 
-/** Fields that say false when they are not set. */
+/** Bool fields whose absence means false. */
 const FLAGS: readonly string[] = ['spec.hostNetwork', 'spec.unschedulable'];
 
 function labelMatches(requirement: LabelRequirement, labels: Record<string, string> | undefined): boolean {
@@ -63,7 +63,7 @@ function labelMatches(requirement: LabelRequirement, labels: Record<string, stri
 
 const TOKEN = /\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)/y;
 
-/** `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. */
+/** Parses label selectors such as `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. */
 function parseLabelSelector(text: string): readonly LabelRequirement[] {
   const tokens: Tokens = { texts: tokensOf(text), at: 0 };
   const requirements: LabelRequirement[] = [];
@@ -100,7 +100,7 @@ interface Tokens {
   at: number;
 }
 
-/** The next token; empty = the end. */
+/** The next token; '' = the end. */
 function peek({ texts, at }: Tokens): string {
   return texts[at] ?? '';
 }
@@ -142,7 +142,7 @@ function parseRequirement(tokens: Tokens): LabelRequirement {
   }
 }
 
-/** One value; none is an empty one. */
+/** Parses one value. An absent value is an empty one. */
 function parseValue(tokens: Tokens): string {
   if (peek(tokens) === '' || peek(tokens) === ',') return '';
   const value = take(tokens);
@@ -157,7 +157,7 @@ function parseInteger(tokens: Tokens): string {
   throw unreadable(`values[0]: Invalid value: ${shown}: for 'Gt', 'Lt' operators, the value must be an integer`);
 }
 
-/** `(a,b)`: between commas, and in empty parentheses, an empty value. */
+/** Parses `(a,b)`. Two commas, or empty parentheses, hold an empty value. */
 function parseValues(tokens: Tokens): readonly string[] {
   const open = take(tokens);
   if (open !== '(') throw unreadable(`found '${open}' expected: '('`);
@@ -191,7 +191,7 @@ function unreadable(why: string): Error {
 function parseFieldSelector(resource: Resource, text: string): readonly FieldRequirement[] {
   if (text === '') return [];
   const known = ['metadata.name', ...(resource.namespaced ? ['metadata.namespace'] : []), ...resource.selectableFields];
-  // Commas that a backslash makes part of a value do not separate.
+  // A comma behind a backslash belongs to the value.
   const terms = (text.match(/(?:\\[^]|[^,\\]|\\$)+/g) ?? []).map((term) => {
     const match = /^([^]*?)(!=|==|=)([^]*)$/.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
@@ -208,7 +208,7 @@ function parseFieldSelector(resource: Resource, text: string): readonly FieldReq
   });
 }
 
-/** Backslash, comma and equals sign stand behind a backslash in a value. */
+/** Removes the backslash before each backslash, comma and equals sign of a value. */
 function unescape(value: string): string {
   const wrong = /\\[^]?|=/.exec(value.replaceAll(/\\[\\,=]/g, '\0'))?.[0];
   if (wrong === '=') throw badRequest('invalid field selector: unescaped character in value: 61');

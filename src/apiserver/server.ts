@@ -1,7 +1,7 @@
 /**
- * The embedded API server: one synchronous function from a request to its answer, and the state behind it. No time but
- * what the caller tells, no randomness but what the configuration gives. What it has to say and do is checked by one
- * suite that the real kube-apiserver has to pass too (test/suites/apiserver.ts).
+ * The embedded API server: one synchronous function from a request to its answer, and the state behind it. The caller
+ * tells the time, and the configuration gives the randomness. One suite checks it, which the real kube-apiserver passes
+ * too (test/suites/apiserver.ts).
  */
 import { JSON_TYPE, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
@@ -32,7 +32,7 @@ export type { Watch } from './watch.ts';
 
 const SYSTEM_NAMESPACES: readonly string[] = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
-/** A server with what every cluster has from its first second: four namespaces and the `kubernetes` Service. */
+/** A server with the objects that every cluster has from its start: four namespaces and the `kubernetes` Service. */
 export function createApiServer(config: ApiServerConfig): ApiServer {
   const server = createState(config);
   const nowMs = server.config.startWallMs;
@@ -57,10 +57,10 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
   return server;
 }
 
-/** Bodies over this are refused with 413 by the real server, and by our HTTP shell. */
+/** The largest body. The real server and our HTTP shell refuse larger ones with 413. */
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 
-/** Answers one request. Never throws for anything that a client can send. @param nowMs wall-clock milliseconds */
+/** Answers one request. No request of a client makes it throw. @param nowMs wall-clock milliseconds */
 export function apply(server: ApiServer, nowMs: number, request: ApiRequest): ApiReply {
   let output = PLAIN_OUTPUT;
   let target: Target | null = null;
@@ -104,13 +104,13 @@ function outputOf(server: ApiServer, request: ApiRequest, query: URLSearchParams
   };
 }
 
-/** Does what is due by now. @returns when it wants to be called again at the latest; Infinity = not before a request */
+/** Does what is due. @returns the latest time of the next call; Infinity = no call is needed before the next request */
 export function tick(server: ApiServer, nowMs: number): number {
   server.nowMs = nowMs;
   return tickWatches(server, nowMs);
 }
 
-/** Forgets all history: watches and pages that start before now get 410. Open watches go on. */
+/** Forgets all history. Watches and pages that begin before now get 410. Open watches go on. */
 export function compact(server: ApiServer): void {
   for (const store of server.stores.values()) dropHistory(store, server.revision);
 }
@@ -187,15 +187,15 @@ function getOne({ server, target, query, output }: Call): ApiReply {
   const { negotiated } = output;
   const whole = negotiated.encoding === 'json' || negotiated.as !== 'object' || !negotiated.jsonToo;
   if (whole || !isPartialInProtobuf(record)) return recordReply(200, record, output);
-  // kubectl describe asks for protobuf first: better the other encoding than half a pod.
+  // kubectl describe asks for protobuf first. A whole pod in JSON is better than half a pod in protobuf.
   return recordReply(200, record, { ...output, negotiated: { ...negotiated, encoding: 'json' } });
 }
 
 const FIELD_VALIDATIONS: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
 
 /**
- * The server, or for a dry run a view of it on which nothing is kept.
- * @param options kind of the options, for messages
+ * The server, or for a dry run a view of it that keeps nothing.
+ * @param options the kind of the options, for messages
  * @throws ApiError 422
  */
 function writable({ server, query }: Call, options: string, dryRun: readonly string[] = query.getAll('dryRun')) {
@@ -210,8 +210,8 @@ function writable({ server, query }: Call, options: string, dryRun: readonly str
 }
 
 /**
- * The whole object that a POST or PUT carries, and what there is to warn of in it.
- * @throws ApiError 400 for a body that is none, or has unknown fields where that is forbidden
+ * The object of a POST or PUT, and the warnings about it.
+ * @throws ApiError 400 if the body holds no object, or has unknown fields where they are forbidden
  */
 function readObject({ request, target, query }: Call, server: ApiServer) {
   const { resource } = target;
@@ -259,9 +259,9 @@ function patchOne(call: Call): ApiReply {
   const { kind, apiVersion } = resource;
   const base: Record<string, unknown> = { kind, apiVersion, ...record.object };
   const merged = applyPatch(resource, base, patchType, patch);
-  // A patch that leaves no valid object is shown in the error: a strategic one as it came, another with its outcome.
+  // If the outcome of a patch is no valid object, the error shows the patch (strategic) or the outcome (others).
   const shown = (): string => (patchType === 'strategic' ? goMap(patch) : JSON.stringify(merged));
-  // A write of the status keeps the stored spec; one that the patch has left alone need not be read again.
+  // A write of the status keeps the stored spec. If the patch has left the spec alone, it is not decoded again.
   const spec = target.subresource === 'status' && merged['spec'] === base['spec'] ? base['spec'] : undefined;
   const { object, unknownFields } = decodePatched(resource, merged, spec, shown);
   const strict = (why: string): Error => invalidPatch(shown(), why);
@@ -270,7 +270,10 @@ function patchOne(call: Call): ApiReply {
   return writeReply(result, output, warnings);
 }
 
-/** The server reads the outcome of a patch with its keys in the order of the alphabet: it may meet another problem first. */
+/**
+ * The first problem of a patch's outcome. The server reads the keys in alphabetical order, so it may find another
+ * problem first.
+ */
 function problemInOrder(resource: Resource, merged: object): string | null {
   try {
     decodeJson(resource, sortedKeys(merged));
@@ -280,7 +283,7 @@ function problemInOrder(resource: Resource, merged: object): string | null {
   }
 }
 
-/** @param spec taken as it is; undefined = it is in `merged` */
+/** @param spec is taken as it is; undefined = it is in `merged` */
 function decodePatched(resource: Resource, merged: object, spec: unknown, shown: () => string): Body {
   try {
     if (spec === undefined) return decodeJson(resource, merged);
@@ -319,7 +322,10 @@ function deleteMany(call: Call): ApiReply {
   return listReply(resource, page, output);
 }
 
-/** `fieldValidation`: Warn (the default) answers with a warning for each, Strict refuses, Ignore drops them silently. */
+/**
+ * `fieldValidation`: Warn (the default) answers with one warning for each field, Strict refuses, Ignore drops the
+ * fields.
+ */
 function checkUnknownFields(
   paths: readonly string[],
   query: URLSearchParams,
@@ -333,7 +339,7 @@ function checkUnknownFields(
 }
 
 function sizeOf(request: ApiRequest): number {
-  // The object, its bytes and the strings in it: about four times the body.
+  // An object with its bytes and strings takes about four times the body.
   return 4 * (request.body?.length ?? 0) + 512;
 }
 

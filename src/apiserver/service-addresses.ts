@@ -4,7 +4,10 @@ import { formatIp, parseIp } from './rules/ip.ts';
 const NODE_PORT_MIN = 30_000;
 const NODE_PORT_MAX = 32_767;
 
-/** Which cluster IPs and node ports are taken. One range for each family, the first one's family is the default. */
+/**
+ * The cluster IPs and node ports that are taken. Each family has one range; the family of the first range is the
+ * default.
+ */
 export interface ServiceAddresses {
   readonly ranges: readonly Range[];
   readonly ips: Set<string>;
@@ -15,13 +18,13 @@ export interface ServiceAddresses {
 interface Range {
   readonly family: IpFamily;
   readonly base: readonly number[];
-  /** Addresses of the range, at most 2^24. */
+  /** How many addresses the range has, at most 2^24. */
   readonly size: number;
 }
 
 const SIZE_MAX = 2 ** 24;
 
-/** @throws Error when a range is no `address/bits` */
+/** @throws Error if a range is no `address/bits` */
 export function createServiceAddresses(ranges: readonly string[], random: () => number): ServiceAddresses {
   return { ranges: ranges.map(parseRange), ips: new Set(), nodePorts: new Set(), random };
 }
@@ -36,14 +39,14 @@ function parseRange(text: string): Range {
   return { family: ip.family, base: ip.bytes, size };
 }
 
-/** A free address of that family; null when there is none, or no such range. */
+/** A free address of the family; null = there is none, or the family has no range. */
 export function freeIp(addresses: ServiceAddresses, family: string): string | null {
   const range = addresses.ranges.find((range) => range.family === family);
   if (range === undefined) return null;
   const start = Math.floor(addresses.random() * range.size);
   for (let step = 0; step < range.size; step++) {
     const offset = (start + step) % range.size;
-    // The network's own address and the broadcast address are never given out.
+    // The network's own address and the broadcast address are never given.
     if (offset === 0 || isBroadcast(range, offset)) continue;
     const ip = formatIp(plus(range.base, offset));
     if (!addresses.ips.has(ip)) return ip;
@@ -53,7 +56,7 @@ export function freeIp(addresses: ServiceAddresses, family: string): string | nu
 
 const OUT_OF_RANGE = 'the provided network does not match the current range';
 
-/** What is wrong with a wanted address; empty = nothing. */
+/** The problem with the address that a client wants; '' = none. */
 export function ipProblem(addresses: ServiceAddresses, text: string): string {
   const ip = parseIp(text);
   const range = addresses.ranges.find((range) => range.family === ip?.family);
@@ -67,7 +70,7 @@ function isBroadcast({ family, size }: Range, offset: number): boolean {
   return family === 'IPv4' && offset === size - 1;
 }
 
-/** The lowest ports are left to those who ask for one, while there are others. */
+/** The lowest ports are kept for clients that ask for a port, as long as others are free. */
 const ASKED_FOR = 86;
 
 export function freeNodePort(addresses: ServiceAddresses, taken: ReadonlySet<number>): number | null {
@@ -99,7 +102,7 @@ function plus(base: readonly number[], offset: number): number[] {
   return bytes;
 }
 
-/** Negative or huge when `bytes` is outside of what the last four bytes can count. */
+/** The offset of `bytes` from `base`. It is negative or huge if they differ before their last four bytes. */
 function minus(bytes: readonly number[], base: readonly number[]): number {
   let offset = 0;
   for (let at = 0; at < bytes.length; at++) offset = offset * 256 + (bytes[at]! - base[at]!);

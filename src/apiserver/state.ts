@@ -8,50 +8,50 @@ import { createStore, putRecord, remember, removeRecord, type Store, type StoreE
 import { RULES } from './rules/all.ts';
 import type { Watcher } from './watch.ts';
 
-/** YAML comes from outside: reading it takes a package. */
+/** YAML as a port: parsing it takes a package. */
 export interface YamlFormat {
-  /** @throws Error when it is no YAML */
+  /** @throws Error if the text is no YAML */
   readonly parse: (text: string) => unknown;
   readonly format: (value: unknown) => string;
 }
 
 export interface ApiServerConfig {
-  /** Uniform in [0, 1): names, uids, addresses, lengths of watches. */
+  /** Uniform in [0, 1). Names, uids, addresses and the lengths of watches are drawn from it. */
   readonly random: () => number;
-  /** Wall-clock milliseconds: creation time of what is there from the start. Default 0. */
+  /** Wall-clock milliseconds: the creation time of the first objects. Default 0. */
   readonly startWallMs?: number;
-  /** False = as a server without the WatchList feature: `sendInitialEvents` is refused. Default true. */
+  /** false = the server lacks the WatchList feature, so `sendInitialEvents` is refused. Default true. */
   readonly watchList?: boolean;
-  /** Default ['10.96.0.0/12']; a second one of the other family makes the cluster dual-stack. */
+  /** Default ['10.96.0.0/12']. A second range of the other family makes the cluster dual-stack. */
   readonly serviceClusterIPRanges?: readonly string[];
-  /** Most changes that are kept for each resource, for watches that start in the past. Default 10,000. */
+  /** The most changes of each resource that are kept for watches that begin in the past. Default 10,000. */
   readonly historyEventsMax?: number;
-  /** The same in bytes, about. Default 64 MiB. */
+  /** The most bytes of those changes, roughly. Default 64 MiB. */
   readonly historyBytesMax?: number;
-  /** Most bytes of encoded objects that are kept to be sent again. Default 128 MiB. */
+  /** The most bytes of encoded objects that are kept for further replies. Default 128 MiB. */
   readonly bodyCacheBytesMax?: number;
-  /** Most changes that wait for a watcher before it is closed. Default 10,000. */
+  /** The most changes that wait for a watcher. Beyond that it is closed. Default 10,000. */
   readonly watchOutboxEventsMax?: number;
-  /** Bookmarks come this often. Default 60,000. */
+  /** The time between two bookmarks. Default 60,000. */
   readonly bookmarkPeriodMs?: number;
-  /** Null = bodies in YAML are refused with 415, and none are sent. Default null. */
+  /** null = bodies in YAML are refused with 415, and none are sent. Default null. */
   readonly yaml?: YamlFormat | null;
 }
 
 export interface ApiServer {
   readonly config: Required<ApiServerConfig>;
-  /** Of the last write, of any resource. */
+  /** The revision of the last write to any resource. */
   revision: number;
   /** Wall-clock milliseconds of the last request or tick. */
   nowMs: number;
   readonly stores: ReadonlyMap<ResourceName, Store>;
-  /** Open watches by `watchersKey`, so that a write meets only those that may want to hear of it. No set is empty. */
+  /** Open watches by `watchersKey`, so that a write only meets watchers that may want it. No set is empty. */
   readonly watchers: Map<string, Set<Watcher>>;
   readonly addresses: ServiceAddresses;
   readonly bodies: BodyCache;
-  /** Answers so far, by the labels of apiserver_request_total. */
+  /** The number of answers so far, by the labels of apiserver_request_total. */
   readonly requests: Map<string, number>;
-  /** Writes are checked and answered, but nothing is kept and nobody is told. */
+  /** Whether writes are only checked and answered: nothing is kept, and no watcher hears of it. */
   readonly dryRun: boolean;
 }
 
@@ -128,7 +128,7 @@ function offer({ watchers }: ApiServer, key: string, event: StoreEvent): void {
   if (concerned !== undefined) for (const watcher of concerned) watcher.offer(event);
 }
 
-/** @param namespace '' = watches of all namespaces */
+/** @param namespace '' = the watches of all namespaces */
 function watchersKey(resource: Resource, namespace: string): string {
   return `${resource.name}/${namespace}`;
 }
@@ -140,7 +140,7 @@ export function addWatcher({ watchers }: ApiServer, watcher: Watcher): void {
   else others.add(watcher);
 }
 
-/** Does nothing when it is there no more. */
+/** Does nothing if the watcher is already removed. */
 export function removeWatcher({ watchers }: ApiServer, watcher: Watcher): void {
   const key = watchersKey(watcher.resource, watcher.namespace);
   const others = watchers.get(key);

@@ -8,11 +8,11 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 export interface StoreEvent {
   readonly type: EventType;
   readonly revision: number;
-  /** What the event shows; for DELETED the last state, at the revision of the delete. */
+  /** The record that the event shows. For DELETED it is the last state, at the revision of the delete. */
   readonly record: StoredRecord;
-  /** Null for ADDED. */
+  /** null for ADDED. */
   readonly previous: StoredRecord | null;
-  /** Encoded for watchers, while it is fresh; by encoding and view. */
+  /** The frames for watchers, by encoding and view. Only recent events have them. */
   frames: (Uint8Array | undefined)[];
 }
 
@@ -20,18 +20,18 @@ export interface StoreEvent {
 export interface Store {
   readonly resource: Resource;
   readonly records: Map<string, StoredRecord>;
-  /** Every key there is and some that have gone: sorted but for those added since the last list. */
+  /** The key of every object, and of some that are gone. Keys added since the last list are not sorted yet. */
   keys: string[];
   keysSorted: boolean;
-  /** Oldest first, from `historyStart` on. */
+  /** Oldest first, from the index `historyStart` on. */
   history: StoreEvent[];
   historyStart: number;
   historyBytes: number;
-  /** The revision of the newest change that has been dropped: a watch can start there, but not before. */
+  /** The revision of the newest dropped change. A watch may begin there, and not before. */
   droppedRevision: number;
 }
 
-/** Events this far behind the newest one give up their frames: no watcher that keeps up needs them any more. */
+/** Events so far behind the newest one drop their frames: watchers that keep up need them no more. */
 const FRAMES_KEPT = 64;
 
 export function createStore(resource: Resource): Store {
@@ -65,7 +65,7 @@ export function removeRecord(store: Store, record: StoredRecord, revision: numbe
   return { type: 'DELETED', revision, record: atRevision(record, revision), previous: record, frames: [] };
 }
 
-/** Appends to the history and drops what is over its bounds. */
+/** Appends to the history, and drops changes beyond its bounds. */
 export function remember(store: Store, event: StoreEvent, eventsMax: number, bytesMax: number): void {
   const newest = store.history.at(-1)?.revision ?? store.droppedRevision;
   assert(event.revision > newest, `store: a change at ${event.revision} comes after one at ${newest}`);
@@ -80,7 +80,7 @@ export function remember(store: Store, event: StoreEvent, eventsMax: number, byt
     store.historyBytes -= oldest.record.sizeBytes;
     store.historyStart++;
   }
-  // Cutting the front off now and then keeps this constant on average.
+  // The front is cut off now and then, which keeps the cost of each change constant on average.
   if (store.historyStart > 1024 && store.historyStart * 2 > store.history.length) {
     store.history = store.history.slice(store.historyStart);
     store.historyStart = 0;
@@ -107,7 +107,7 @@ export function eventsAfter(store: Store, revision: number): readonly StoreEvent
   return store.history.slice(low);
 }
 
-/** All objects of one namespace ('' = all), by key. */
+/** All objects of one namespace ('' = of all namespaces), sorted by key. */
 export function recordsOf(store: Store, namespace: string): readonly StoredRecord[] {
   if (!store.keysSorted || store.keys.length > 2 * store.records.size + 16) {
     store.keys = [...store.records.keys()].sort();
@@ -125,7 +125,7 @@ export function recordsOf(store: Store, namespace: string): readonly StoredRecor
   return found;
 }
 
-/** The same as it was at an earlier revision, which must not be before `droppedRevision`. */
+/** The objects as they were at an earlier revision, which must not be before `droppedRevision`. */
 export function recordsAt(store: Store, namespace: string, revision: number): readonly StoredRecord[] {
   const undone = new Map<string, StoredRecord | null>();
   const later = eventsAfter(store, revision);

@@ -5,13 +5,13 @@ import { bodyOf, encodeMetadata, encodeWhole, type ListMeta, type StoredRecord }
 import type { Resource } from './resource.ts';
 import { TABLES } from './tables/all.ts';
 
-/** What a client wants of the object behind each row. */
+/** The part of the object that a client wants with each row. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableView {
   readonly apiVersion: string;
   readonly include: IncludeObject;
-  /** Wall-clock milliseconds: rows tell ages. */
+  /** Wall-clock milliseconds, for the ages in rows. */
   readonly nowMs: () => number;
 }
 
@@ -24,7 +24,7 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
   throw badRequest(`Unable to convert to Table as requested: ${problem}`);
 }
 
-/** The body of a Table with a row for each record. Of a watch only the first table has columns. */
+/** The body of a Table with one row for each record. In a watch only the first table has columns. */
 export function encodeTable(
   resource: Resource,
   records: readonly StoredRecord[],
@@ -37,7 +37,7 @@ export function encodeTable(
   return encodeRows(resource, rows, metadata, view, withColumns);
 }
 
-/** A bookmark of a watch of tables is one too: a row of nothing, whose object has the version. */
+/** A bookmark of a watch of tables: a table with one empty row, whose object has the version. */
 export function encodeTableBookmark(
   resource: Resource,
   metadata: ObjectMeta,

@@ -8,12 +8,12 @@ import type { Resource } from './resource.ts';
 import type { EventType, StoreEvent } from './store.ts';
 import { encodeTable, encodeTableBookmark, type TableView } from './table.ts';
 
-/** How a client has asked to see what it watches. */
+/** The form in which a client wants to see what it watches. */
 export interface WatchForm {
   readonly resource: Resource;
   readonly encoding: Encoding;
   readonly metadataOnly: boolean;
-  /** Null = objects are sent, not tables of them. */
+  /** null = the client gets objects, not tables. */
   readonly table: TableView | null;
 }
 
@@ -21,14 +21,14 @@ export interface WatchForm {
 export interface WatchEntry {
   readonly type: EventType;
   readonly record: StoredRecord;
-  /** Null = the change looks otherwise to this client than to others. */
+  /** null = the client sees a change of its own, so its bytes are not shared. */
   readonly event: StoreEvent | null;
 }
 
-/** Makes the frames of one stream. The columns of a table go with its first frame only. */
+/** Makes the frames of one stream. Only the first frame of a table has its columns. */
 export interface WatchFrames {
   readonly added: (record: StoredRecord) => Uint8Array;
-  /** Clients that watch in one form share the bytes of a change. */
+  /** Clients that watch in the same form share the bytes of a change. */
   readonly changed: (entry: WatchEntry) => Uint8Array;
   readonly bookmark: (metadata: ObjectMeta) => Uint8Array;
   readonly error: (status: Status) => Uint8Array;

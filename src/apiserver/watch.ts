@@ -5,11 +5,11 @@ import { selects, type Selection } from './selectors.ts';
 import type { StoreEvent } from './store.ts';
 import { createWatchFrames, type WatchEntry, type WatchForm, type WatchFrames } from './watch-frames.ts';
 
-/** One open watch, seen by its transport. */
+/** One open watch, as its transport sees it. */
 export interface Watch {
-  /** The next whole frames, about `bytesMax` bytes of them; empty when there is nothing now. */
+  /** The next whole frames, about `bytesMax` bytes; [] = there is nothing now. */
   take(bytesMax?: number): Uint8Array[];
-  /** Nothing more will come: everything was taken and the server has ended the stream. */
+  /** Whether the server has ended the stream and everything was taken. */
   readonly ended: boolean;
   /** Called when there is something to take, or the stream has ended. Must not call `apply`. */
   onReady: (() => void) | null;
@@ -17,10 +17,10 @@ export interface Watch {
   close(): void;
 }
 
-/** The server's side of it. */
+/** One open watch, as the server sees it. */
 export interface Watcher extends Watch {
   readonly resource: Resource;
-  /** '' = all. */
+  /** '' = all namespaces. */
   readonly namespace: string;
   readonly selection: Selection | null;
   readonly bookmarks: boolean;
@@ -29,7 +29,7 @@ export interface Watcher extends Watch {
   /** Appends a change, if this watcher selects it. */
   readonly offer: (event: StoreEvent) => void;
   readonly bookmark: (revision: number) => void;
-  /** Ends the stream after what is in it, with a last ERROR frame if a status is given. */
+  /** Ends the stream after the frames that it has. If a status is given, a last ERROR frame follows them. */
   readonly finish: (status?: Status) => void;
 }
 
@@ -39,13 +39,13 @@ export interface WatcherOptions extends WatchForm {
   readonly bookmarks: boolean;
   readonly deadlineMs: number;
   readonly bookmarkAtMs: number;
-  /** Changes up to this revision are known to the client. */
+  /** The client knows the changes up to this revision. */
   readonly fromRevision: number;
-  /** Sent as ADDED before anything else. */
+  /** Objects that are sent as ADDED before all else. */
   readonly initial: readonly StoredRecord[];
-  /** Revision of the bookmark that ends the initial events; null = none is wanted. */
+  /** The revision of the bookmark that ends the initial events; null = the client wants none. */
   readonly initialEnd: number | null;
-  /** A watcher that leaves more changes than this lying is closed, as the server does with slow ones. */
+  /** A watcher with more waiting changes than this is closed, as the server closes slow ones. */
   readonly outboxEventsMax: number;
   readonly onClose: (watcher: Watcher) => void;
 }
@@ -62,7 +62,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
   const push = (entry: Outgoing): void => {
     if (finished) return;
     if (pending.outbox.length >= options.outboxEventsMax) {
-      // Closed without a word: the client starts again from what it has seen last.
+      // The stream is closed without an error. The client begins again from the last version that it has seen.
       pending = nothing();
       watcher.finish();
       return;
@@ -95,7 +95,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
       if (entry !== null) push(entry);
     },
     bookmark(revision) {
-      // A watch from a version that is still to come hears nothing before it, not even how far the server is.
+      // A watch from a future version gets nothing before that version, not even a bookmark.
       if (revision < options.fromRevision) return;
       push(frames.bookmark({ resourceVersion: String(revision) }));
     },
@@ -110,7 +110,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
   return watcher;
 }
 
-/** What waits for the client. */
+/** The frames and changes that wait for the client. */
 interface Pending {
   initial: readonly StoredRecord[];
   initialAt: number;
@@ -122,7 +122,7 @@ function nothing(): Pending {
   return { initial: [], initialAt: 0, initialEnd: null, outbox: [] };
 }
 
-/** A change, or a frame that is whole. */
+/** A change, or a complete frame. */
 type Outgoing = WatchEntry | Uint8Array;
 
 function takeFrames(pending: Pending, frames: WatchFrames, bytesMax: number): Uint8Array[] {
@@ -151,7 +151,7 @@ function takeFrames(pending: Pending, frames: WatchFrames, bytesMax: number): Ui
 
 type View = Pick<WatcherOptions, 'namespace' | 'selection'>;
 
-/** What the change is to a client with this view; null = nothing. */
+/** The change as a client with this view sees it; null = the client does not see it. */
 function entryFor(view: View, event: StoreEvent): WatchEntry | null {
   const { type, record, previous, revision } = event;
   if (view.selection === null) return covers(view, record) ? { type, record, event } : null;

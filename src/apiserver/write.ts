@@ -26,7 +26,7 @@ import {
 } from './rules/metadata-rules.ts';
 import { keyOf, remove, storeOf, write, type ApiServer } from './state.ts';
 
-/** What a write left behind: the record to answer with, and whether it is new or gone. */
+/** The outcome of a write: the record to answer with, and whether the object is new or gone. */
 export interface WriteResult {
   readonly record: StoredRecord;
   readonly created: boolean;
@@ -125,8 +125,8 @@ function newUid(random: () => number): string {
 }
 
 /**
- * PUT or PATCH, also of a subresource.
- * @param patched a patch that names another uid is invalid, a PUT that does conflicts
+ * Carries out a PUT or PATCH, also of a subresource.
+ * @param patched whether the request is a patch: another uid makes a patch invalid, and a PUT a conflict
  * @throws ApiError
  */
 export function updateObject(
@@ -181,7 +181,7 @@ function uidConflict(resource: Resource, key: string, name: string, given: strin
   );
 }
 
-/** An update that may go ahead: forces what a client cannot change, validates, and writes what is left of it. */
+/** Carries out an update that may go ahead. Sets the fields that a client cannot change, validates, and writes. */
 function replace(
   server: ApiServer,
   { resource, name, subresource }: Target,
@@ -210,11 +210,11 @@ function replace(
   }
   object.metadata.resourceVersion = old.metadata.resourceVersion!;
   if (mayGo(resource, object)) {
-    // Removing the last finalizer deletes; the answer shows the object as it would have been.
+    // Removing the last finalizer deletes the object. The answer shows the object as it would have been.
     remove(server, existing);
     return createRecord(server.bodies, resource, existing.key, existing.revision, object, sizeBytes);
   }
-  // A write that changes nothing leaves the version alone and wakes no watcher.
+  // A write that changes nothing keeps the version, and wakes no watcher.
   if (equal(object, old)) return existing;
   return write(server, resource, object, sizeBytes);
 }
@@ -229,14 +229,14 @@ function keepMetadata(object: ApiObject, old: ApiObject): void {
   }
 }
 
-/** It is being deleted and nothing holds it any more. */
+/** Whether the object is being deleted and nothing holds it. */
 function mayGo(resource: Resource, object: ApiObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;
   return resource !== NAMESPACES || items(child(object, 'spec'), 'finalizers').length === 0;
 }
 
-/** What a DELETE may ask, from its body or its query. */
+/** The options of a DELETE, from its body or its query. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
@@ -246,7 +246,7 @@ export interface DeleteOptions {
 
 export interface DeleteResult {
   readonly record: StoredRecord;
-  /** False = it was only marked, and something has to end it. */
+  /** false = the object is only marked, and somebody has to end it. */
   readonly gone: boolean;
 }
 
@@ -270,14 +270,14 @@ export function deleteObject(
   if (resource === NAMESPACES) return deleteNamespace(server, nowMs, record);
   const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record, options);
   if (result.gone && resource.name === 'services') {
-    // The server's Service storage does this itself, whether or not a controller runs.
+    // The server's Service storage deletes the Endpoints itself, whether or not a controller runs.
     const endpoints = storeOf(server, ENDPOINTS).records.get(record.key);
     if (endpoints !== undefined) endNow(server, nowMs, endpoints, {});
   }
   return result;
 }
 
-/** In the order of the server's message. */
+/** The values in the order of the server's message. */
 const PROPAGATION: readonly string[] = ['Foreground', 'Background', 'Orphan', 'nil'];
 
 function propagationErrors({ propagationPolicy, orphanDependents }: DeleteOptions): readonly FieldError[] {
@@ -293,7 +293,7 @@ function propagationErrors({ propagationPolicy, orphanDependents }: DeleteOption
   return errors;
 }
 
-/** The finalizers after such a delete: the garbage collector works off what it asks for. */
+/** The object's finalizers after the delete. Some of them ask the garbage collector for work. */
 function finalizersAfter({ object }: StoredRecord, options: DeleteOptions): readonly string[] {
   const { finalizers = [] } = object.metadata;
   const orphan = options.orphanDependents === undefined ? '' : options.orphanDependents ? 'Orphan' : 'Background';
@@ -332,7 +332,7 @@ function deleteNamespace(server: ApiServer, nowMs: number, record: StoredRecord)
   return mayGo(NAMESPACES, object) ? { record: remove(server, marked), gone: true } : { record: marked, gone: false };
 }
 
-/** Without a grace period: gone at once, or marked while finalizers hold it. */
+/** Deletes without a grace period: at once, or only marked while finalizers hold the object. */
 function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { finalizers = [], deletionTimestamp } = record.object.metadata;
   const left = finalizersAfter(record, options);
@@ -341,10 +341,10 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options:
   return { record: mark(server, record, nowMs, 0, left), gone: false };
 }
 
-/** More would be beyond what a timestamp can say. */
+/** A longer period would exceed the range of timestamps. */
 const GRACE_SECONDS_MAX = 2 ** 31;
 
-/** A pod on a node gets time to end; the kubelet's second DELETE without any ends it. */
+/** A pod on a node gets time to end. The kubelet's second DELETE, without a grace period, ends it. */
 function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { metadata } = record.object;
   const spec = child(record.object, 'spec');

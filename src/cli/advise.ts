@@ -1,4 +1,4 @@
-/** `endpointd advise`: what holds the endpoints controllers up, by two looks at their metrics. */
+/** `endpointd advise`: tells from two looks at their metrics what slows the endpoints controllers down. */
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,31 +18,35 @@ const LOOKS = {
   source: {
     kind: parsed('<url>', monitorUrl),
     default: 'https://127.0.0.1:10257',
-    help: 'whatever serves /metrics of these controllers: kube-controller-manager, or endpointd',
+    help: 'address of kube-controller-manager or endpointd, whose /metrics is read twice',
   },
   ...MONITOR_FLAGS,
   before: { kind: text('<path>'), default: '', help: 'file with the first look at /metrics, in place of --source' },
   after: { kind: text('<path>'), default: '', help: 'file with the second look' },
-  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks, also where they are files' },
+  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks; give it for two files too' },
 } as const;
 
 const SETTINGS = {
   'concurrent-endpoint-syncs': {
     kind: integer(1, 10_000),
     default: '5',
-    help: 'as the controller was started with it',
+    help: 'the value with which the controller was started',
   },
   'concurrent-service-endpoint-syncs': {
     kind: within('concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'as the controller was started with it',
+    help: 'the value with which the controller was started',
   },
   'mirroring-concurrent-service-endpoint-syncs': {
     kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'as the controller was started with it',
+    help: 'the value with which the controller was started',
   },
-  cores: { kind: integer(0, 4096), default: '0', help: 'cores that the process may use; 0 = as its metrics say' },
+  cores: {
+    kind: integer(0, 4096),
+    default: '0',
+    help: 'cores that the process may use; 0 = the number in its metrics',
+  },
 } as const;
 
 const OUTPUT = {
@@ -52,10 +56,10 @@ const OUTPUT = {
 export const ADVISE_FLAGS = {
   command: 'endpointd advise',
   description:
-    'Says what holds the endpoints controllers of a running kube-controller-manager or endpointd up, and which flag would help, by two looks at its metrics; or that they cannot tell.',
+    'Reads the metrics of a running kube-controller-manager or endpointd twice. Says what slows its endpoints controllers down and which flag would help, or that the metrics do not show it.',
   groups: [
     { title: 'Looks', flags: LOOKS },
-    { title: 'What the controller was started with', flags: SETTINGS },
+    { title: 'Flags with which the controller was started', flags: SETTINGS },
     { title: 'Output', flags: OUTPUT },
   ],
 } as const satisfies CommandFlags;
@@ -67,15 +71,15 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
   return parseFlags(ADVISE_FLAGS, args, print) as AdviseOptions;
 }
 
-/** What metrics cannot show, whatever they say. */
+/** What no metric shows. */
 const CAVEATS = [
-  'The batch period comes on top: no metric has it.',
-  'The queue of pods, which comes before, has no metrics in kube-controller-manager.',
-  'Time for tokens and of requests is that of all controllers of the process together.',
+  'No metric has the batch period: it comes on top.',
+  'kube-controller-manager has no metrics of the queue of pods, which comes before these queues.',
+  'The waits for tokens and the latencies of requests are those of all controllers of the process together.',
   'workqueue_retries_total counts every delayed add of kube-controller-manager, so it is not looked at.',
 ];
 
-/** Gives the exit status. */
+/** Returns the exit status. */
 export async function advise(args: readonly string[]): Promise<number> {
   const options = parseAdviseFlags(args, (said) => process.stdout.write(said));
   const { before, after, seconds } = await looksOf(options);
@@ -112,7 +116,7 @@ interface Looks {
 async function looksOf(options: AdviseOptions): Promise<Looks> {
   const { before, after, intervalMs } = options;
   if ((before === '') !== (after === '')) {
-    throw new UsageError('--before and --after belong together. Allowed: both, or neither.');
+    throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
   }
   if (before !== '') {
     const [first, second] = [await readLook(before), await readLook(after)];
@@ -122,7 +126,7 @@ async function looksOf(options: AdviseOptions): Promise<Looks> {
   try {
     const first = parseMetrics(await monitor.get('/metrics'));
     const firstAt = performance.now();
-    process.stderr.write(`looking again in ${intervalMs / 1000} s\n`);
+    process.stderr.write(`the second look is in ${intervalMs / 1000} s\n`);
     await sleep(intervalMs);
     const second = parseMetrics(await monitor.get('/metrics'));
     return { before: first, after: second, seconds: (performance.now() - firstAt) / 1000 };
@@ -153,13 +157,13 @@ function textOf(observation: Observation, advice: readonly Advice[]): string {
   ]);
   const lines = [
     `${program}, two looks ${seconds.toFixed(0)} s apart: ${cpu.toFixed(2)} of ${cores ?? 'an unknown number of'} cores${thread}.`,
-    `Writes of the process were answered in ${apiSeconds === null ? 'no time that is known' : `${(apiSeconds * 1000).toFixed(1)} ms`} on average, and waited ${throttled.toFixed(2)} s a second for tokens.`,
+    `Writes of the process were answered in ${apiSeconds === null ? 'an unknown time' : `${(apiSeconds * 1000).toFixed(1)} ms`} on average, and waited ${throttled.toFixed(2)} s a second for tokens.`,
     '',
     ...textTable(head, rows),
     '',
     ...advice.flatMap((one) => [`${one.queue}: ${wordsOf(one)}`, `  ${one.because}.`]),
     '',
-    'What these metrics cannot show:',
+    'Not in these metrics:',
     ...CAVEATS.map((caveat) => `- ${caveat}`),
   ];
   return `${lines.join('\n')}\n`;
@@ -174,7 +178,7 @@ function wordsOf({ verdict, flag }: Advice): string {
     case 'cpu':
       return 'the process is short of CPU. No flag helps.';
     case 'none':
-      return 'nothing holds it up that a flag would change.';
+      return 'no flag would make it faster.';
     case 'cannot tell':
       return 'cannot tell.';
   }

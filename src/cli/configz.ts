@@ -1,6 +1,6 @@
 /**
- * /configz: the configuration in the shape of kube-controller-manager's own, for tools that read it there. It has what
- * means something here and no more; /flagz has every flag.
+ * /configz: the configuration in the shape of kube-controller-manager's own, for tools that read it there. Fields
+ * without a meaning for endpointd are left out. /flagz has every flag.
  */
 import { goDuration } from '../lib/duration.ts';
 import type { RunOptions } from './flags/flags.ts';
@@ -11,7 +11,7 @@ export function configz({ controller, election, serving, kubeconfig, controllers
       kind: 'KubeControllerManagerConfiguration',
       apiVersion: 'kubecontrollermanager.config.k8s.io/v1alpha1',
       Generic: {
-        // As it is there: of the port without TLS that it had once.
+        // kube-controller-manager still writes this field, of a port without TLS that it has no more. It is always 0.
         Port: 0,
         Address: '0.0.0.0',
         MinResyncPeriod: goDuration(controller.minResyncPeriodMs),

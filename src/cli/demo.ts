@@ -1,6 +1,7 @@
 /**
- * `endpointd demo`: everything on embedded defaults. The API server runs on a thread of this process, the controller as a
- * process of its own; this thread makes the cluster and its changes, watches what comes of them, and judges.
+ * `endpointd demo`: everything on embedded defaults. The API server runs on a thread of this process, the controller in
+ * a process of its own. This thread makes the cluster and its changes, watches what the controller writes, and judges
+ * it.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -32,7 +33,7 @@ import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from '../testbed/service-view.ts';
 import { watchSlices } from '../testbed/slices-view.ts';
 
-/** What the controllers write, as the server tells it. */
+/** The controller's objects, as the server's watches tell them. */
 interface Views {
   readonly endpoints: EndpointsView;
   readonly slices: ServiceView;
@@ -43,7 +44,7 @@ const CONVERGE_MS_MAX = 60_000;
 const SETTLE_MS_MAX = 10_000;
 const SETTLE_POLL_MS = 250;
 
-/** Gives the exit status: 0 when every object is right at the end. */
+/** Returns the exit status: 0 = every object is right at the end. */
 export async function demo(args: readonly string[]): Promise<number> {
   const options = parseDemoFlags(args, (text) => process.stdout.write(text));
   const progress = createProgress(process.stdout, () => performance.now());
@@ -82,7 +83,7 @@ export async function demo(args: readonly string[]): Promise<number> {
       ['pod change to slice', latencyText(churned.slicesMs)],
       ['events', `${count(churned.changes)}, ${count(churned.changes / churned.seconds)} a second`],
       ['controller', `${cpuSeconds.toFixed(1)} s CPU, ${count(residentBytes / 1e6)} MB`],
-      ['all of it', `${((performance.now() - fromMs) / 1000).toFixed(0)} s`],
+      ['whole demo', `${((performance.now() - fromMs) / 1000).toFixed(0)} s`],
     ];
     process.stdout.write(`\n${lines.map(([name, value]) => `${name!.padEnd(26)}${value}\n`).join('')}`);
     process.stdout.write(wrong.length === 0 ? 'OK\n' : `WRONG ${wrong.length}:\n${wrongText(wrong)}\n`);
@@ -111,7 +112,7 @@ const DEMO_FLAGS = {
   seed: {
     kind: integer(0, 2 ** 32 - 1),
     default: '1',
-    help: 'the same seed makes the same cluster and the same changes',
+    help: 'the same seed gives the same cluster and the same changes',
   },
   shards: { kind: integer(0, 64), default: '2', help: 'worker threads that plan; 0 plans on the main thread' },
   'churn-seconds': { kind: integer(0, 3600), default: '15', help: 'how long the cluster changes' },
@@ -123,7 +124,7 @@ export type DemoOptions = OptionsOf<typeof DEMO_FLAGS>;
 const DEMO_COMMAND: CommandFlags = {
   command: 'endpointd demo',
   description:
-    'All three controllers on an embedded API server with a seeded cluster and churn, every object checked at the end.',
+    'Runs all three controllers on an embedded API server, with a seeded cluster and churn. Checks every object at the end.',
   groups: [{ title: '', flags: DEMO_FLAGS }],
 };
 
@@ -177,12 +178,12 @@ function writesOf({ endpoints, slices }: Views): readonly Writes[] {
 interface Churned {
   readonly changes: number;
   readonly seconds: number;
-  /** Until the Endpoints show it, and until the slices do. */
+  /** Milliseconds from each change of a pod until the Endpoints show it. `slicesMs`: until the slices do. */
   readonly endpointsMs: readonly number[];
   readonly slicesMs: readonly number[];
 }
 
-/** One request after the other, as valid changes must be, no faster than the rate. */
+/** Sends one request after the other, no faster than the rate: a change is valid only after the one before. */
 async function churn(
   client: ApiClient,
   { endpoints, slices }: Views,
@@ -216,7 +217,7 @@ async function churn(
 }
 
 interface Settled {
-  /** What is still wrong when the time is over. */
+  /** The objects that are still wrong when the time is over. */
   readonly wrong: readonly WrongObject[];
   readonly objects: ClusterObjects;
 }
@@ -233,7 +234,7 @@ async function settle(client: ApiClient, progress: Progress): Promise<Settled> {
       );
       return { wrong, objects };
     }
-    progress.show(`checking     ${count(wrong.length)} objects are not right yet`);
+    progress.show(`checking     ${count(wrong.length)} objects are still wrong`);
     await sleep(SETTLE_POLL_MS);
   }
 }

@@ -1,12 +1,12 @@
 /**
- * One line that follows what happens. It is rewritten in place on a terminal, and elsewhere printed again now and then.
+ * One line that tells of progress. On a terminal it is rewritten in place. Elsewhere it is printed again now and then.
  */
 export interface Progress {
-  /** What is going on now. */
+  /** Says what goes on now. */
   readonly show: (text: string) => void;
-  /** Takes the line away from a terminal. */
+  /** Removes the line from a terminal. */
   readonly clear: () => void;
-  /** Ends the line with what became of it. */
+  /** Replaces the line by its last text, and ends it. */
   readonly done: (text: string) => void;
 }
 

@@ -20,14 +20,17 @@ import { openTrace } from './live/trace-file.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 
-/** The loop ends a drain by itself after ten seconds; the rest is for threads, sockets and whatever else may hang. */
+/**
+ * How long a stop may take. The loop ends a drain after ten seconds; the rest is for threads, sockets and all that may
+ * hang.
+ */
 const STOP_MS_MAX = 15_000;
-/** How long the last lines wait for whoever reads the log. */
+/** How long the last lines wait for the reader of the log. */
 const FLUSH_MS_MAX = 1000;
 
 type Closer = () => void | Promise<void>;
 
-/** `endpointd run`: the controller until a signal stops it. Gives the exit status. */
+/** `endpointd run`: the controller, until a signal stops it. Returns the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const options = parseRunFlags(args, (text) => process.stdout.write(text));
   const metrics = createMetricStore();
@@ -78,31 +81,39 @@ export async function run(args: readonly string[]): Promise<number> {
   loop.start();
 
   const signal = await signals.first();
-  log.write({ level: 'info', v: 0, message: 'Stopping: planning nothing more, draining writes', fields: { signal } });
+  log.write({
+    level: 'info',
+    v: 0,
+    message: 'Stopping: nothing more is planned, writes are drained',
+    fields: { signal },
+  });
   const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => serving.close()]);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
   await trace?.finish();
   const flushed = await log.flush(FLUSH_MS_MAX);
   signals.off();
   const status = drained ? 0 : 1;
-  // Node's thread pool reads files and looks up names; both may hang.
+  // Node's thread pool reads files and resolves names. Both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
   return idle ? status : endNow(status);
 }
 
-/** The log, its counters, and its last lines however the process ends. */
+/** Opens the log. Its last lines are written however the process ends. */
 function startLog(options: RunOptions, metrics: MetricStore): Log {
   const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
   readMetric(metrics, 'endpointd_log_dropped_lines_total', {}, log.droppedLines);
   readMetric(metrics, 'endpointd_log_write_errors_total', {}, log.writeErrors);
-  // Before Node prints the trace.
+  // The log is flushed before Node prints the stack.
   process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
   process.once('exit', () => log.flushNow(0));
   return log;
 }
 
 interface StopSignals {
-  /** From now on the first signal is waited for; the next one ends the process at once, as each has until then. */
+  /**
+   * From the call on, the first signal resolves the promise, and the next one ends the process at once. Before the call
+   * each signal ends the process at once.
+   */
   readonly first: () => Promise<string>;
   readonly off: () => void;
 }
@@ -121,7 +132,7 @@ interface Stopped {
   closed: boolean;
 }
 
-/** Drains, then closes one after the other; tells how far it came in time. */
+/** Drains, then closes one thing after the other. Returns how far it has come in time. */
 async function stop(loop: Loop, drained: Promise<void>, closers: readonly Closer[]): Promise<Stopped> {
   const done: Stopped = { drained: false, closed: false };
   async function all(): Promise<void> {
@@ -138,10 +149,10 @@ async function stop(loop: Loop, drained: Promise<void>, closers: readonly Closer
   return done;
 }
 
-/** Who starts with kube-controller-manager's own command line is told once what of it does nothing. */
+/** Logs once which flags of a kube-controller-manager command line have no effect. */
 function logIgnored(log: Log, { ignoredFlags }: RunOptions): void {
   if (ignoredFlags.length === 0) return;
-  const message = 'Flags of kube-controller-manager without a meaning here are ignored';
+  const message = 'Flags of kube-controller-manager that have no meaning here are ignored';
   log.write({ level: 'warning', v: 0, message, fields: { flags: ignoredFlags.join(',') } });
 }
 
@@ -161,7 +172,7 @@ function logStart(log: Log, options: RunOptions, server: string, serving: Servin
   logIgnored(log, options);
 }
 
-/** As metrics and log lines name them. */
+/** Names of the enabled controllers, as in metrics and log lines. */
 function enabledNames({ controller }: RunOptions): ControllerName[] {
   return Object.values(DEFINITIONS)
     .filter(({ option }) => controller[option])

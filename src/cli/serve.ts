@@ -43,7 +43,7 @@ import { sendThrough } from '../testbed/send-through.ts';
 import { starting, UsageError } from './usage.ts';
 
 const EMPTY = 'none';
-/** IPv4 first: a Service that says nothing gets one address of that family. */
+/** IPv4 comes first: a Service that names no family gets one IPv4 address. */
 export const DUAL_STACK_RANGES: readonly string[] = ['10.96.0.0/12', 'fd00:10:96::/112'];
 const REQUESTS_AT_ONCE = 16;
 
@@ -61,7 +61,7 @@ const faultRules: Kind<readonly string[]> = {
   },
 };
 
-/** `endpointd serve`: the embedded API server until a signal stops it. Gives the exit status. */
+/** `endpointd serve`: the embedded API server, until a signal stops it. Returns the exit status. */
 export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
   const { port, bindAddress, kubeconfig, profile, seed, watchList, faultAdmin } = options;
@@ -86,7 +86,7 @@ export async function serve(args: readonly string[]): Promise<number> {
     { url, ...(tls === undefined ? {} : { ca: tls.cert }), ...(token === undefined ? {} : { token }) },
     REQUESTS_AT_ONCE,
   );
-  // Faults meet these requests as any other.
+  // Faults apply to these requests too, so they are sent again until they pass.
   const patient = { send: (request: ApiRequest) => sendThrough(client, request, new AbortController().signal) };
   const cluster = profile === null ? null : await fill(patient, profile, seed);
   await createNodes(patient, options.nodes);
@@ -114,7 +114,7 @@ function secureAccess(bindAddress: string): SecureAccess {
   return { tls, token: randomBytes(24).toString('base64url') };
 }
 
-/** Where a client on this machine finds a server that listens on all addresses. */
+/** The address at which a client on this machine finds a server that listens on all addresses. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
@@ -126,20 +126,24 @@ function isLoopback(address: string): boolean {
 const FAULT_EXAMPLE = 'verb=update,resource=endpoints,lose-reply=0.01,delay=exponential:50ms';
 
 const SERVE_FLAGS = {
-  port: { kind: integer(0, 65_535), default: '0', help: 'port to listen on; 0 is any free one' },
+  port: { kind: integer(0, 65_535), default: '0', help: 'port to listen on; 0 = any free port' },
   'bind-address': {
     kind: parsed('<ip>', address),
     default: '127.0.0.1',
-    help: 'address to listen on; any but loopback needs --secure',
+    help: 'address to listen on; an address other than loopback needs --secure',
   },
-  secure: { kind: bool, default: 'false', help: 'HTTPS and a bearer token, both made anew and in the kubeconfig' },
+  secure: {
+    kind: bool,
+    default: 'false',
+    help: 'HTTPS and a bearer token; each start makes new ones and writes them into the kubeconfig',
+  },
   kubeconfig: { kind: text('<path>'), default: 'endpointd.kubeconfig', help: 'where the kubeconfig is written' },
   profile: {
     kind: choice('<name>', [EMPTY, ...PROFILES.map(({ name }) => name)]),
     default: EMPTY,
-    help: 'cluster to fill it with',
+    help: 'cluster to fill the server with',
   },
-  seed: { kind: integer(0, 2 ** 32 - 1), default: '1', help: 'the same seed makes the same cluster' },
+  seed: { kind: integer(0, 2 ** 32 - 1), default: '1', help: 'the same seed gives the same cluster' },
   life: { kind: bool, default: 'true', help: 'schedule, start and end pods, as a cluster does' },
   'end-namespaces': {
     kind: bool,
@@ -151,8 +155,8 @@ const SERVE_FLAGS = {
     default: 'true',
     help: 'delete slices whose Service or Endpoints is gone, as kube-controller-manager does where it runs',
   },
-  'pod-step': { kind: duration(0), default: '300ms', help: 'what each step of a pod takes on average' },
-  nodes: { kind: integer(0, 5000), default: '3', help: 'nodes to create beside those of the profile' },
+  'pod-step': { kind: duration(0), default: '300ms', help: 'how long each step of a pod takes on average' },
+  nodes: { kind: integer(0, 5000), default: '3', help: "nodes to create in addition to the profile's" },
   'churn-rate': { kind: number(0, 10_000), default: '0', help: "changes of the profile's objects a second" },
   'dual-stack': { kind: bool, default: 'false', help: 'Services can have addresses of both families' },
   'watch-list': { kind: bool, default: 'true', help: 'offer WatchList streaming' },
@@ -162,7 +166,7 @@ const FAULT_FLAGS = {
   fault: {
     kind: faultRules,
     default: '',
-    help: `a rule such as ${FAULT_EXAMPLE}; the first that fits a request decides; repeatable`,
+    help: `a rule such as ${FAULT_EXAMPLE}; the first rule that fits a request decides; may be repeated`,
   },
   'fault-admin': {
     kind: bool,
@@ -173,7 +177,8 @@ const FAULT_FLAGS = {
 
 export const SERVE_COMMAND: CommandFlags = {
   command: 'endpointd serve',
-  description: 'The embedded API server alone, in memory; by default over plain HTTP on loopback.',
+  description:
+    'Runs the embedded API server alone. It keeps everything in memory, and serves plain HTTP on loopback by default.',
   groups: [
     { title: '', flags: SERVE_FLAGS },
     { title: 'Faults on demand', flags: FAULT_FLAGS },
@@ -191,18 +196,18 @@ export interface ServeOptions extends Omit<ServeFlags, 'profile'> {
 export function parseServeFlags(args: readonly string[], print: (text: string) => void): ServeOptions {
   const { profile, ...flags } = parseFlags(SERVE_COMMAND, args, print) as ServeFlags;
   if (flags.churnRate > 0 && profile === EMPTY) {
-    throw new UsageError('--churn-rate needs a --profile: only its objects are changed');
+    throw new UsageError('--churn-rate needs a --profile: only the objects of a profile are changed');
   }
   if (!flags.secure && !isLoopback(flags.bindAddress)) {
     throw new UsageError(
-      `--bind-address=${flags.bindAddress} needs --secure: whoever reaches it could change everything`,
+      `--bind-address=${flags.bindAddress} needs --secure: everybody who reaches the address could change everything`,
     );
   }
   return { ...flags, profile: profile === EMPTY ? null : findProfile(profile) };
 }
 
 function address(said: string): string {
-  if (isIP(said) === 0) throw new ValueError('It has to be an IP address.');
+  if (isIP(said) === 0) throw new ValueError('Allowed: an IP address.');
   return said;
 }
 
@@ -214,7 +219,7 @@ async function fill(client: Pick<ApiClient, 'send'>, profile: Profile, seed: num
   return cluster;
 }
 
-/** While the profile's pods change, that workload is their scheduler and kubelet as well. */
+/** With churn, the workload itself is the scheduler and kubelet of the profile's pods. */
 function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOptions): readonly ClusterLife[] {
   const { seed, podStepMs, churnRate } = options;
   const churns = cluster !== null && churnRate > 0;
@@ -229,7 +234,7 @@ function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOpt
   return lives;
 }
 
-/** Where a namespace's objects are: every namespaced resource that the embedded server has. */
+/** The collections in which a namespace has objects: every namespaced resource of the embedded server. */
 export function namespacedCollections(): readonly NamespacedCollection[] {
   return RESOURCES.filter(({ namespaced }) => namespaced).map(({ apiVersion, group, name }) => ({
     root: group === '' ? `/api/${apiVersion}` : `/apis/${apiVersion}`,

@@ -1,4 +1,4 @@
-/** How a command reaches the API server: with the credentials of `run`, and without a controller. */
+/** The API server for a command: with the credentials of `run`, and without a controller. */
 import process from 'node:process';
 import { createClock } from '../node/clock.ts';
 import { createCredentials, type Credentials, SERVICE_ACCOUNT_DIRECTORY } from '../node/credentials.ts';
@@ -32,7 +32,7 @@ export async function openServer(
 }
 
 /**
- * @param guard what stands before each transport, so that a command can do no more than it should
+ * @param guard stands before each transport, so that a command can only send the requests that it should
  * @throws CredentialsError
  */
 export async function serverOf(

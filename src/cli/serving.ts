@@ -1,4 +1,4 @@
-/** What `endpointd run` tells of itself, and on which ports. */
+/** The ports of `endpointd run`, and the pages that it serves. */
 import process from 'node:process';
 import { debugView } from '../controller/reports/debug-view.ts';
 import type { Loop } from '../controller/loop.ts';
@@ -33,18 +33,21 @@ export interface ServingConfig {
   readonly metrics: MetricStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Of the controllers: asked with where no other kubeconfig is given. */
+  /**
+   * The controllers' credentials. Questions to the API server are asked with them unless a kubeconfig of their own is
+   * given.
+   */
   readonly credentials: Credentials;
 }
 
 export interface Serving {
-  /** `host:port` of each; null = off. */
+  /** The `host:port` of each port; null = off. */
   readonly secure: string | null;
   readonly plain: string | null;
   readonly close: () => Promise<void>;
 }
 
-/** @throws StartError when a port is in use or a file cannot be used, or CredentialsError */
+/** @throws StartError if a port is in use or a file cannot be used, or CredentialsError */
 export async function startServing(config: ServingConfig): Promise<Serving> {
   const { serving } = config.options;
   const pages = createPages(config);
@@ -61,7 +64,7 @@ export async function startServing(config: ServingConfig): Promise<Serving> {
   };
 }
 
-/** For everybody on the port without TLS, and what lies below them. */
+/** Paths that everybody may read on the port without TLS, with the paths below them. */
 const OPEN = /^\/(?:metrics|healthz|livez|readyz)(?:\/|$)/;
 
 function startPlain(
@@ -119,7 +122,7 @@ async function startSecure(
   return await starting(`serve --secure-port=${port}${host === '' ? '' : ` --bind-address=${host}`}`, server);
 }
 
-/** Requests of their own: what others ask of endpointd never waits behind what endpointd asks, nor the other way round. */
+/** Questions have connections of their own, so that they and the controllers' requests never wait for each other. */
 async function askerOf(
   { log, clock, metrics, credentials: own }: ServingConfig,
   kubeconfig: string,
@@ -148,7 +151,7 @@ async function askerOf(
 
 function acceptErrors(log: Log, flag: string): (error: Error) => void {
   return ({ message: err }) => {
-    log.write({ level: 'warning', v: 0, message: 'Port accepts no connection', fields: { flag, err } });
+    log.write({ level: 'warning', v: 0, message: 'The port cannot accept connections', fields: { flag, err } });
   };
 }
 
@@ -172,20 +175,21 @@ function createPages(config: ServingConfig): FindPage {
   return (path) => (Object.hasOwn(pages, path) ? pages[path]! : (health(path) ?? profiles(path)));
 }
 
-/** First parts, as upstream lists them. */
+/** The first parts of all paths, as upstream lists them. */
 function pathsOf({ serving }: RunOptions): string[] {
   const profiles = serving.profiling ? PROFILE_PATHS : [];
   const all = ['/configz', '/debug/endpointd', '/flagz', '/healthz', '/livez', '/metrics', '/readyz', ...profiles];
   return [...new Set([...all, '/statusz'].map((path) => `/${path.split('/')[1]}`))].toSorted();
 }
 
-/** A URL may hold a password. */
+/** The texts of flags without the passwords that URLs may hold. */
 function withoutSecrets(texts: RunOptions['flagTexts']): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([name, said]) => [name, said.replace(/\/\/[^/@]*@/, '//...@')]));
 }
 
 function renderer({ metrics, clock }: ServingConfig): () => Promise<RenderedMetrics> {
-  // Loaded when somebody asks: it costs 60 ms of CPU and 19 MB that the first lists should not wait for.
+  // The registry is loaded when somebody asks for metrics: it costs 60 ms of CPU and 19 MB, for which the first lists
+  // should not wait.
   let registry: Promise<MetricsRegistry> | undefined;
   const load = async (): Promise<MetricsRegistry> =>
     (await import('../node/metrics-registry.ts')).createRegistry(metrics, () => clock.nowMs());
@@ -196,7 +200,7 @@ function renderer({ metrics, clock }: ServingConfig): () => Promise<RenderedMetr
   };
 }
 
-/** A process that answers is alive; only readiness depends on watches, for a restart would not bring them back. */
+/** A process that answers is alive. Watches only decide about readiness, because a restart would not repair them. */
 function checksOf(path: HealthPath, loop: Loop): HealthCheck[] {
   const ping = { name: 'ping', ok: true, message: '' };
   return [ping, ...(path === 'readyz' ? loop.readiness() : loop.liveness())];

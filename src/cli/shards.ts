@@ -6,7 +6,7 @@ import type { RunOptions } from './flags/flags.ts';
 
 export type ClosableShards = Shards & { close(): void | Promise<void> };
 
-/** Piscina and msgpackr are loaded before the loop starts; the threads themselves start beside the first lists. */
+/** Loads Piscina and msgpackr before the loop starts. The threads themselves start beside the first lists. */
 export async function shardsFactory(
   options: Pick<RunOptions, 'controller' | 'shards' | 'shardHeapLimitMb'>,
 ): Promise<(deliver: (event: Event) => void, metrics: MetricStore) => ClosableShards> {

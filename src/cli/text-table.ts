@@ -1,8 +1,8 @@
 import { printable } from '../lib/printable.ts';
 
 /**
- * Lines of cells in columns, as kubectl prints them. Characters that steer a terminal are shown as escapes, and an
- * empty cell is a dash.
+ * Lines of cells in columns, as kubectl prints them. Control characters are shown as escapes, and an empty cell as a
+ * dash.
  */
 export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const cells = [head, ...rows.map((row) => row.map((cell) => (cell === '' ? '-' : printable(cell))))];

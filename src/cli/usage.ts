@@ -1,19 +1,19 @@
-/** A flag, an argument or a command that cannot be taken; `message` is one line that says what is allowed. */
+/** A flag, an argument or a command is not allowed. `message` is one line that says what is. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** `--help` was asked for and printed. */
+/** `--help` was asked for, and its text is printed. */
 export class HelpShown extends Error {
   override readonly name = 'HelpShown';
 }
 
-/** What keeps a command from starting although its flags are right; `message` is one line. */
+/** A command cannot start although its flags are right. `message` is one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** @throws StartError that says what could not be done, and why */
+/** Awaits `work`. @throws StartError that says what could not be done, and why */
 export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -24,7 +24,7 @@ export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** How to mend what a system call refuses. */
+/** How to mend the reason for which a system call has failed. */
 const MENDS: Readonly<Record<string, string>> = {
   EADDRINUSE: '; another process listens there: end it (ss -ltnp names it), or take another port',
   EADDRNOTAVAIL: '; this machine has no such address',

@@ -25,13 +25,13 @@ import { starting } from './usage.ts';
 const LOOK_EVERY_MS = 200;
 const STATUS = { same: 0, different: 1, unknown: 2 } as const;
 
-/** `endpointd verify`: what a controller with these flags would write into a cluster. Gives the exit status. */
+/** `endpointd verify`: finds what a controller with these flags would write into a cluster. Returns the exit status. */
 export async function verify(args: readonly string[]): Promise<number> {
   const options = parseVerifyFlags(args, (text) => process.stdout.write(text));
   const off = onStopSignals((_signal, status) => endNow(status), endNow);
-  // Whoever reads the progress may go away: the report is what counts.
+  // The reader of the progress may go away. The report is still written.
   process.stderr.on('error', () => undefined);
-  // Node's own status for what nobody catches is that of a difference.
+  // Node's own status for an uncaught error is the status of a difference.
   process.on('uncaughtException', (error) => {
     process.stderr.write(`${error.stack}\n`, () => endNow(STATUS.unknown));
   });

@@ -4,13 +4,13 @@ import process from 'node:process';
 import { version } from '../node/version.ts';
 import { print } from './print.ts';
 
-/** `endpointd version`: what runs, and on what. */
+/** `endpointd version`: prints the versions of this program and of Node. */
 export function printVersion(): Promise<number> {
   print(`endpointd ${version()}\ncommit ${commit()}\nnode ${process.version}\n`);
   return Promise.resolve(0);
 }
 
-/** `npm run prepack` writes it beside what it compiles; a checkout asks git. */
+/** The commit, from a file that `npm run prepack` writes beside the compiled program. In a checkout, git tells it. */
 function commit(): string {
   try {
     return readFileSync(new URL('../../commit', import.meta.url), 'utf8').trim() || 'unknown';

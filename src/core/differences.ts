@@ -48,7 +48,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#109152'],
     rules: ['Address and family', 'What the API server validates', 'Defects: robustness'],
     defects: [],
-    shownBy: 'scenarios/hostile.test.ts: are left out and named in an event; the others of the service are written',
+    shownBy:
+      'scenarios/hostile.test.ts: invalid addresses are left out and named, and the others of the service written',
     sign: { problem: 'bad-address' },
   },
   {
@@ -81,7 +82,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     rules: ['Over capacity', 'Defects: cost'],
     defects: [],
     shownBy:
-      'core/endpoints/over-capacity.test.ts: never more than 1,000, never an empty subset, never fewer ready than fit',
+      'core/endpoints/over-capacity.test.ts: there are at most 1,000, no subset is empty, and ready addresses come first',
   },
   {
     id: 'truncated-no-op',
@@ -91,7 +92,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#127370'],
     rules: ['When nothing is written', 'Defects: cost'],
     defects: [],
-    shownBy: 'scenarios/hostile.test.ts: more pods than an object may hold: 1,000 are written, the rest is counted',
+    shownBy:
+      'scenarios/hostile.test.ts: of more pods than an object may hold 1,000 are written, and the rest is counted',
   },
   {
     id: 'etcd-restore',
@@ -101,7 +103,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['etcd, "Disaster recovery"'],
     rules: [],
     defects: [],
-    shownBy: 'scenarios/history.test.ts: is told once for each resource, with both versions, and counted',
+    shownBy: 'scenarios/history.test.ts: history that goes back is told once for each resource, with both versions',
   },
   {
     id: 'reserved-service-labels',
@@ -147,7 +149,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Trigger time', 'Defects: robustness'],
     defects: [],
-    shownBy: 'scenarios/annotations.test.ts: of a change whose write failed is told by the write that succeeds',
+    shownBy:
+      'scenarios/annotations.test.ts: the trigger time of a failed write is told by the next write that succeeds',
   },
   {
     id: 'pod-phase',
@@ -168,7 +171,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#89679', '#117193'],
     rules: ['Defects: stale or wrong', 'Defects: robustness'],
     defects: [],
-    shownBy: 'scenarios/fights.test.ts: as soon as it is right: repaired within a second, later half a minute at most',
+    shownBy: 'scenarios/fights.test.ts: the object is repaired within a second, later after half a minute at most',
     sign: { writtenByOther: true },
   },
   {
@@ -179,7 +182,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Defects: stale or wrong'],
     defects: [],
-    shownBy: 'scenarios/fights.test.ts: Endpoints are made again at once, then ever later, ten seconds at most',
+    shownBy: 'scenarios/fights.test.ts: deleted Endpoints are made again at once, then ever later, up to ten seconds',
   },
   {
     id: 'never-dropped',
@@ -209,7 +212,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#57794', '#78933', '#104062'],
     rules: ['The sweep at start', 'Defects: deleting too much'],
     defects: [],
-    shownBy: 'scenarios/ownership.test.ts: are deleted after the start if they are ours and have no Service',
+    shownBy: 'scenarios/ownership.test.ts: own Endpoints without a Service are deleted after the start',
   },
   {
     id: 'delete-calls',
@@ -219,7 +222,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Deletes', 'Defects: deleting too much'],
     defects: [],
-    shownBy: 'scenarios/races.test.ts: during any stage of their sync leave nothing behind, and cost no delete of ours',
+    shownBy: 'scenarios/races.test.ts: Services that go away during a sync leave nothing behind, and cost no delete',
   },
   {
     id: 'conflict-events',
@@ -250,7 +253,8 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#108020'],
     rules: ['Readiness'],
     defects: [],
-    shownBy: 'scenarios/annotations.test.ts: with the flag overrides publishNotReadyAddresses in both directions',
+    shownBy:
+      'scenarios/annotations.test.ts: with the flag the annotation overrides publishNotReadyAddresses, both ways',
   },
 ];
 
@@ -315,7 +319,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['The slice tracker'],
     defects: ['D39'],
-    shownBy: 'scenarios/fights.test.ts: as soon as it is right: repaired within a second, later half a minute at most',
+    shownBy: 'scenarios/fights.test.ts: the object is repaired within a second, later after half a minute at most',
   },
   {
     id: 'slices-gauges',
@@ -325,7 +329,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#126004', '#126005'],
     rules: ['Metrics'],
     defects: ['D6'],
-    shownBy: 'scenarios/metrics.test.ts: after a start say what there is, both families of a service together (D6)',
+    shownBy: 'scenarios/metrics.test.ts: metrics after a start count existing slices, both families together (D6)',
   },
   {
     id: 'slices-unknown-node',
@@ -504,7 +508,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Trigger time'],
     defects: [],
-    shownBy: 'scenarios/controllers.test.ts: of one controller does not depend on what the other writes, or fails to',
+    shownBy: 'scenarios/controllers.test.ts: the trigger time of one controller does not depend on writes of the other',
   },
   {
     id: 'slices-bad-host-or-node-name',
@@ -514,7 +518,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['What the API server validates', 'From a pod to an endpoint'],
     defects: [],
-    shownBy: 'core/slices/pod-endpoints.test.ts: a bad hostname or node name is left out, the endpoint stays',
+    shownBy: 'core/slices/pod-endpoints.test.ts: a bad hostname or node name is left out, and the endpoint stays',
   },
   {
     id: 'slices-empty-label',
@@ -548,7 +552,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['Assignment', 'Failure and switching off'],
     defects: [],
     shownBy:
-      'core/slices/upstream-differences.test.ts: hints that an endpoint without a zone makes impossible are taken away once',
+      'core/slices/upstream-differences.test.ts: hints that an endpoint without zone makes impossible are removed once',
   },
   {
     id: 'slices-hints-of-nodes',
@@ -558,7 +562,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment'],
     defects: [],
-    shownBy: 'core/slices/topology-hints.test.ts: hints for nodes do not stay beside those for zones',
+    shownBy: 'core/slices/topology-hints.test.ts: hints for nodes do not stay beside hints for zones',
     sign: { field: 'endpoints[*].hints.forNodes', is: 'extra' },
   },
   {
@@ -582,7 +586,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: ['#112143'],
     rules: [],
     defects: ['D5'],
-    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right within a second (D5, D39)',
+    shownBy:
+      'scenarios/mirroring.test.ts: a mirrored slice that others edit or delete is right within a second (D5, D39)',
   },
   {
     id: 'mirror-finalizer',
@@ -592,7 +597,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: ['#108779', '#109624'],
     rules: ['Mirroring: sync'],
     defects: ['D11'],
-    shownBy: 'scenarios/mirroring.test.ts: deletes while a finalizer holds it does not hold up the Endpoints (D11)',
+    shownBy: 'scenarios/mirroring.test.ts: a slice that a finalizer holds does not hold up the Endpoints (D11)',
   },
   {
     id: 'mirror-recycle',
@@ -602,7 +607,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: writing'],
     defects: ['D24'],
-    shownBy: 'scenarios/mirroring.test.ts: whose ports and families change all at once take over existing slices (D24)',
+    shownBy:
+      'scenarios/mirroring.test.ts: Endpoints that change ports and families at once reuse existing slices (D24)',
   },
   {
     id: 'mirror-reserved-labels',
@@ -612,8 +618,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: one group'],
     defects: ['D25'],
-    shownBy:
-      'scenarios/mirroring.test.ts: that carry the reserved labels themselves cost no write with every sync (D25)',
+    shownBy: 'scenarios/mirroring.test.ts: Endpoints with the reserved labels cost no write with every sync (D25)',
   },
   {
     id: 'mirror-delete-gone',
@@ -623,7 +628,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: ['#141304', '#141608'],
     rules: ['Mirroring: writing'],
     defects: ['D3'],
-    shownBy: 'scenarios/mirroring.test.ts: a delete of one that is gone already is a success: no event, no retry (D3)',
+    shownBy: 'scenarios/mirroring.test.ts: the delete of a slice that is gone is a success: no event, no retry (D3)',
   },
   {
     id: 'mirror-terminating-namespace',
@@ -633,7 +638,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: writing'],
     defects: ['D33'],
-    shownBy: 'scenarios/mirroring.test.ts: in a terminating namespace are skipped in silence (D33)',
+    shownBy: 'scenarios/mirroring.test.ts: writes in a terminating namespace are skipped in silence (D33)',
   },
   {
     id: 'mirror-never-dropped',
@@ -643,8 +648,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Retries', 'Events'],
     defects: ['D32'],
-    shownBy:
-      'scenarios/mirroring.test.ts: that are refused make the Endpoints stuck, hold up no other, are tried on (D32)',
+    shownBy: 'scenarios/mirroring.test.ts: refused writes make the Endpoints stuck, hold up no other, and go on (D32)',
   },
   {
     id: 'mirror-foreign-edits',
@@ -654,7 +658,8 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Mirroring: events'],
     defects: [],
-    shownBy: 'scenarios/mirroring.test.ts: edits or deletes is put right within a second (D5, D39)',
+    shownBy:
+      'scenarios/mirroring.test.ts: a mirrored slice that others edit or delete is right within a second (D5, D39)',
   },
   {
     id: 'mirror-bad-address',
@@ -809,7 +814,8 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D23',
     title: 'Mirroring copies annotations, but not those of kubectl (#98026, #98116)',
-    shownBy: 'scenarios/mirroring.test.ts: become a slice that names their makers, labels and annotations (D23)',
+    shownBy:
+      'scenarios/mirroring.test.ts: Endpoints become a slice that names their makers, labels and annotations (D23)',
   },
   {
     id: 'D27',
@@ -819,7 +825,7 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D37',
     title: 'Endpoints and slices end alike after rapid changes (#117193, #125638)',
-    shownBy: 'scenarios/controllers.test.ts: ends alike in both, however late answers and watches come (D37)',
+    shownBy: 'scenarios/controllers.test.ts: both outputs end alike, however late answers and watches come (D37)',
   },
   {
     id: 'D38',

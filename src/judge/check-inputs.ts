@@ -1,14 +1,14 @@
-/** Services, pods and nodes of a cluster as the oracles take them. */
+/** Services, pods and nodes of a cluster, in the form that the oracles take. */
 import { projectNode, projectPod, projectService } from '../kube/project.ts';
 import type { KubeObject, NodeRecord, PodRecord, ServiceRecord } from '../kube/types.ts';
 import { createInterner } from '../lib/interner.ts';
 
 export interface CheckInputs {
-  /** By `<namespace>/<name>`. */
+  /** Services by `<namespace>/<name>`. */
   readonly services: ReadonlyMap<string, ServiceRecord>;
-  /** By name. */
+  /** Nodes by name. */
   readonly nodes: ReadonlyMap<string, NodeRecord>;
-  /** Pods that the service may select: the oracle looks at each of them, so it is shown no more than it has to see. */
+  /** Pods that the Service may select. They are few, because the oracle looks at each of them. */
   readonly podsFor: (service: ServiceRecord) => readonly PodRecord[];
 }
 
@@ -42,7 +42,7 @@ export function readInputs(
   return {
     services: serviceRecords,
     nodes: nodeRecords,
-    // Whatever else the selector asks for, its first label every selected pod has; an empty selector is none.
+    // Every selected pod has the first label of the selector. An empty selector selects none.
     podsFor: ({ namespace, selector }) =>
       selector === null ? [] : (podsByLabel.get(`${namespace} ${selector[0]} ${selector[1]}`) ?? []),
   };

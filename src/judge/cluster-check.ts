@@ -1,6 +1,6 @@
 /**
- * Whether all that the three controllers write is right, judged by the slow oracles from what the server itself tells of a
- * cluster that has come to rest.
+ * Whether everything that the three controllers write is right. The slow oracles judge it by the server's own lists of
+ * a cluster that has come to rest.
  */
 import {
   MIRROR_MANAGED_BY_VALUE,
@@ -19,7 +19,7 @@ import { readInputs, type CheckInputs } from './check-inputs.ts';
 import { endpointsText, expectedOf } from './endpoints-check.ts';
 import type { Judges } from './judges.ts';
 
-/** All objects of each kind, as lists of the server have them. */
+/** All objects of each kind, from the server's lists. */
 export interface ClusterObjects {
   readonly services: readonly KubeObject[];
   readonly pods: readonly KubeObject[];
@@ -29,20 +29,20 @@ export interface ClusterObjects {
 }
 
 export interface CheckOptions {
-  /** Which controllers run: of the others nothing is judged. */
+  /** Whether the controller runs. The objects of a controller that does not run are not judged. */
   readonly endpointsController: boolean;
   readonly slicesController: boolean;
   readonly mirroringController: boolean;
-  /** `--max-endpoints-per-slice`; infinite where larger slices existed before. */
+  /** `--max-endpoints-per-slice`; Infinity where larger slices existed before. */
   readonly maxEndpointsPerSlice: number;
   readonly mirroring: MirrorOptions;
   readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /**
-   * A garbage collector runs: no slice outlives its Service. Without one they stay, since neither upstream nor we delete
-   * slices of a Service that is gone.
+   * Whether a garbage collector runs, so that no slice outlives its Service. Without one slices stay, since neither
+   * upstream nor endpointd deletes the slices of a deleted Service.
    */
   readonly garbageCollected: boolean;
-  /** Namespaces where anything may be: such as those being deleted. */
+  /** Namespaces in which nothing is judged, such as namespaces that are being deleted. */
   readonly except: ReadonlySet<string>;
 }
 
@@ -60,7 +60,7 @@ const CHECK_DEFAULTS: CheckOptions = {
 /** An object that is missing, wrong or left over. */
 export interface WrongObject {
   readonly kind: 'Endpoints' | 'EndpointSlice';
-  /** `<namespace>/<name>`; of what is missing in slices, that of the Service. */
+  /** `<namespace>/<name>` of the object. If an endpoint or a slice is missing, that of the Service. */
   readonly name: string;
   /** One line. */
   readonly reason: string;
@@ -77,7 +77,7 @@ export function wrongObjects(objects: ClusterObjects, options: Partial<CheckOpti
   return wrong.filter(({ name }) => !told.except.has(name.slice(0, name.indexOf('/'))));
 }
 
-/** For a message: the first few, one a line. */
+/** The first few wrong objects, one a line, for a message. */
 export function wrongText(wrong: readonly WrongObject[], shown = 5): string {
   const lines = wrong.slice(0, shown).map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`);
   return [...lines, ...(wrong.length > shown ? [`and ${wrong.length - shown} more`] : [])].join('\n');
@@ -98,10 +98,10 @@ function wrongEndpoints(inputs: CheckInputs, endpoints: readonly KubeObject[], o
   return wrong;
 }
 
-/** The object stays when a Service loses its selector, as upstream. */
+/** Endpoints whose Service is gone are left over. Those of a Service that has lost its selector stay, as upstream. */
 function leftOver({ services }: CheckInputs, object: KubeObject): string | null {
   const ours = object.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY_VALUE;
-  return ours && !services.has(keyOf(object)) ? 'is there without a Service' : null;
+  return ours && !services.has(keyOf(object)) ? 'has no Service' : null;
 }
 
 function difference(wanted: string, held: string): string | null {
@@ -113,16 +113,16 @@ function difference(wanted: string, held: string): string | null {
   return surplus === undefined ? 'has its parts in another order' : `should not have "${surplus}"`;
 }
 
-/** Says what is wrong with the slices of one service that carry one controller's label. */
+/** Finds the faults in all slices of one Service that have one controller's label. */
 type SlicesJudge = (slices: readonly EndpointSlice[]) => readonly Fault[];
 
-/** By service: those with a selector. */
+/** A judge for each Service with a selector, by the Service's key. */
 function selectorJudges(inputs: CheckInputs, options: CheckOptions): Map<string, SlicesJudge> {
   const { maxEndpointsPerSlice } = options;
   const shares = oracleShares(inputs.nodes.values());
   const judges = new Map<string, SlicesJudge>();
   for (const [key, service] of inputs.services) {
-    // Of a Service that is going nothing new is made, and what it has goes with it.
+    // Nothing new is made for a Service that is being deleted, and its slices go with it.
     if (service.deleting) continue;
     const expected = oracleSlices(service, { pods: inputs.podsFor(service), nodes: inputs.nodes }, options);
     if (expected !== null) judges.set(key, (slices) => judgeSlices(expected, slices, { maxEndpointsPerSlice, shares }));
@@ -130,7 +130,7 @@ function selectorJudges(inputs: CheckInputs, options: CheckOptions): Map<string,
   return judges;
 }
 
-/** By service: those whose Endpoints are mirrored. */
+/** A judge for each Service whose Endpoints are mirrored, by the Service's key. */
 function mirrorJudges(
   { services }: CheckInputs,
   endpoints: readonly KubeObject[],
@@ -147,10 +147,7 @@ function mirrorJudges(
   return judges;
 }
 
-/**
- * For each service that should have slices: whether they are right, given all slices that name the service. Of the objects'
- * own slices nothing is read.
- */
+/** For each Service that should have slices: whether all slices that name it are right. */
 export function slicesJudges(objects: Omit<ClusterObjects, 'slices'>, options: Partial<CheckOptions> = {}): Judges {
   const told = { ...CHECK_DEFAULTS, ...options };
   const inputs = readInputs(objects.services, objects.pods, objects.nodes);
@@ -170,7 +167,7 @@ function wrongSlices(inputs: CheckInputs, slices: readonly KubeObject[], options
   const faults = [...selectorJudges(inputs, options)].flatMap(([key, judge]) => judge(byService.get(key) ?? []));
   if (options.garbageCollected) {
     for (const key of inputs.services.keys()) byService.delete(key);
-    faults.push(...orphans(byService, 'is there without a Service'));
+    faults.push(...orphans(byService, 'has no Service'));
   }
   return faults.map(asWrong);
 }
@@ -190,14 +187,14 @@ function wrongMirrored(
   return faults.map(asWrong);
 }
 
-/** Those of one controller that are not being deleted, by `<namespace>/<service>`. */
+/** The slices of one controller that are not being deleted, by `<namespace>/<service>`. */
 function slicesByService(slices: readonly KubeObject[], managedBy: string): Map<string, EndpointSlice[]> {
   const byService = new Map<string, EndpointSlice[]>();
   for (const slice of slices) {
     const { namespace, labels = {}, deletionTimestamp } = slice.metadata;
     if (labels[SLICE_MANAGED_BY_LABEL] !== managedBy || deletionTimestamp !== undefined) continue;
     const service = labels[SERVICE_NAME_LABEL] ?? '';
-    // Nobody's: both controllers find their slices by this label.
+    // Both controllers find their slices by this label, so a slice without it belongs to neither.
     if (service === '') continue;
     const key = `${namespace}/${service}`;
     const found = byService.get(key) ?? [];

@@ -1,11 +1,11 @@
-/** Whether the Endpoints of a cluster are right, judged by the slow oracle from what the server itself tells. */
+/** Whether the Endpoints of a cluster are right. The slow oracle judges them by the server's own lists. */
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../kube/names.ts';
 import type { EndpointAddress, EndpointSubset, KubeObject } from '../kube/types.ts';
 import { oracleEndpoints } from './oracle.ts';
 import type { OracleOptions } from './oracle-rules.ts';
 import { readInputs, type CheckInputs } from './check-inputs.ts';
 
-/** What an Endpoints object must say, as one text; by `<namespace>/<name>`. */
+/** The contents of each right Endpoints object as one text, by `<namespace>/<name>`. */
 export type ExpectedEndpoints = ReadonlyMap<string, string>;
 
 export function expectedEndpoints(services: readonly KubeObject[], pods: readonly KubeObject[]): ExpectedEndpoints {
@@ -23,14 +23,14 @@ export function expectedOf({ services, podsFor }: CheckInputs, options?: OracleO
   return expected;
 }
 
-/** What an object says, in the form of `expectedEndpoints`. */
+/** The contents of an object as one text, in the form of `expectedEndpoints`. */
 export function endpointsText(object: KubeObject): string {
   const { labels, annotations } = object.metadata;
   const subsets = (object['subsets'] ?? []) as readonly EndpointSubset[];
   return contentText(subsets, labels ?? {}, annotations?.[OVER_CAPACITY_ANNOTATION] !== undefined);
 }
 
-/** Keys of objects that are missing, wrong, or this controller's without a Service. */
+/** Keys of objects that are missing or wrong, or that have this controller's label and no Service. */
 export function wrongEndpoints(expected: ExpectedEndpoints, objects: readonly KubeObject[]): string[] {
   const missing = new Set(expected.keys());
   const wrong: string[] = [];

@@ -1,13 +1,14 @@
 /**
- * Whether hints by CPU shares are within what docs/spec/endpointslice.md "When hints apply" allows, found the slow way.
+ * Whether hints by CPU shares are within the bounds of docs/spec/endpointslice.md "When hints apply", found the slow
+ * way.
  */
 import type { Endpoint, NodeRecord } from '../kube/types.ts';
 import { toMap } from './oracle-rules.ts';
 
-/** Share of the allocatable CPU by zone; null = no hints can be given. */
+/** The share of the allocatable CPU by zone; null = no hints can be given. */
 export type ZoneShares = ReadonlyMap<string, number> | null;
 
-/** As upstream writes it, so that the rounding is the same. */
+/** Computed as upstream computes it, so that the rounding is the same. */
 const WITHOUT_OVERLOAD = 1 / (1 + 0.2);
 
 export function oracleShares(nodes: Iterable<NodeRecord>): ZoneShares {
@@ -28,8 +29,8 @@ export function oracleShares(nodes: Iterable<NodeRecord>): ZoneShares {
 }
 
 /**
- * What is wrong with the hints of all ready endpoints of one service and address family; null = nothing. That there are
- * none is always right: what made them impossible may be over without having caused a sync.
+ * What is wrong with the hints of all ready endpoints of one Service and address family; null = nothing. It is always
+ * right that there are none: the obstacle to hints may have ended without a sync.
  */
 export function judgeCpuHints(ready: readonly Endpoint[], shares: ZoneShares): string | null {
   if (ready.every(({ hints }) => zonesOf(hints).length === 0 && nodesOf(hints).length === 0)) return null;
@@ -38,26 +39,26 @@ export function judgeCpuHints(ready: readonly Endpoint[], shares: ZoneShares): s
     const zones = zonesOf(hints);
     if (nodesOf(hints).length > 0) return `${addresses[0]}: hints for nodes, which topology-mode never gives`;
     if (zones.length !== 1) return `${addresses[0]}: ${zones.length} zone hints where others have one`;
-    if (zone === '') return `${addresses[0]}: has no zone, so that no endpoint may have a hint`;
+    if (zone === '') return `${addresses[0]}: has no zone, so no endpoint may have a hint`;
     counts.set(zones[0]!, (counts.get(zones[0]!) ?? 0) + 1);
   }
-  if (shares === null) return 'hints although there are no CPU shares to give them by';
+  if (shares === null) return 'hints although there are no CPU shares';
   if (!overloaded(counts, ready.length, shares)) return null;
   return outOfBounds(counts, ready, shares);
 }
 
 /**
- * What a Node event would ask (docs/spec/endpointslice.md "Overloaded services"): if not, the hints may be of an
- * earlier sync, by other shares.
+ * Whether an event of a Node would ask for a sync (docs/spec/endpointslice.md "Overloaded services"). If not, the hints
+ * may come from an earlier sync, with other shares.
  */
 function overloaded(counts: ReadonlyMap<string, number>, total: number, shares: ReadonlyMap<string, number>): boolean {
   return [...shares].some(([zone, share]) => (counts.get(zone) ?? 0) < Math.ceil(total * share * WITHOUT_OVERLOAD));
 }
 
 /**
- * What a sync can leave behind (docs/spec/endpointslice.md "Allocation", "Assignment"): a slice that stays as it was
- * keeps each zone at or below its maximum; all other endpoints are moved until no zone has half an endpoint too much,
- * or all together less than one for each receiver.
+ * The hints that no sync can leave (docs/spec/endpointslice.md "Allocation", "Assignment"). In an unchanged slice each
+ * zone has at most its maximum. All other endpoints are moved until no zone has half an endpoint too much, or until
+ * less than one endpoint for each receiver is left.
  */
 function outOfBounds(
   counts: ReadonlyMap<string, number>,
@@ -106,7 +107,7 @@ const DECIMAL: Readonly<Record<string, number>> = {
   E: 1e18,
 };
 
-/** Thousandths of a quantity, rounded up; NaN when it is none. */
+/** Thousandths of a quantity, rounded up; NaN = the text is no quantity. */
 function milliCpu(quantity: string): number {
   const parts = /^\+?([0-9]+\.?[0-9]*|\.[0-9]+)(.*)$/.exec(quantity);
   if (parts === null) return NaN;
@@ -116,7 +117,7 @@ function milliCpu(quantity: string): number {
   return roundUp(Number(digits) * 1000 * (power < 0 ? (DECIMAL[suffix!] ?? NaN) : 1024 ** (power + 1)));
 }
 
-/** Forgives what the decimal fraction loses as a double. */
+/** Rounds up. A tiny rest counts as none: decimal fractions lose it as doubles. */
 function roundUp(milli: number): number {
   const near = Math.round(milli);
   return Math.abs(milli - near) < 1e-6 ? near : Math.ceil(milli);

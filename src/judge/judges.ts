@@ -1,4 +1,7 @@
 import type { KubeObject } from '../kube/types.ts';
 
-/** What the objects of each service must be, by `<namespace>/<name>`; of other services they may be anything. */
+/**
+ * Whether the objects of each Service are right, by `<namespace>/<name>`. A Service without a judge may have any
+ * objects.
+ */
 export type Judges = ReadonlyMap<string, (objects: readonly KubeObject[]) => boolean>;

@@ -1,5 +1,5 @@
 /**
- * What the mirrored EndpointSlices of an Endpoints object have to be, and whether they are, found the slow way
+ * The mirrored EndpointSlices that an Endpoints object should have, and whether it has them, found the slow way
  * (docs/spec/endpointslice.md "Mirroring").
  */
 import type {
@@ -18,7 +18,7 @@ import { portsKey } from './slices-oracle.ts';
 export interface MirrorOptions {
   /** `--mirroring-max-endpoints-per-subset` */
   readonly endpointsPerSubsetMax: number;
-  /** What is above that is in further slices. */
+  /** Whether addresses above that number go into further slices. */
   readonly all: boolean;
 }
 
@@ -27,8 +27,8 @@ export interface ExpectedMirror {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /**
-   * By address family and `portsKey`, then by the endpoint's identity: what one slice holds. Each endpoint in the forms
-   * of which any is right: subsets with equal ports may say different things of it, and upstream takes one by a hash.
+   * Endpoints by address family and `portsKey`, then by identity: the contents of one slice. Each endpoint has several
+   * forms of which any is right: subsets with equal ports may differ about it, and upstream picks one by a hash.
    */
   readonly groups: ReadonlyMap<string, ReadonlyMap<string, readonly Endpoint[]>>;
 }
@@ -38,7 +38,7 @@ const NOT_MIRRORED = [
   'kubectl.kubernetes.io/last-applied-configuration',
 ];
 
-/** Null = nothing is mirrored, and what was is deleted. */
+/** null = nothing is mirrored, and mirrored slices are deleted. */
 export function oracleMirror(
   service: ServiceRecord | null,
   endpoints: Endpoints | null,
@@ -61,8 +61,9 @@ export function oracleMirror(
 }
 
 /**
- * `slices` are all that carry the mirroring controller's label and the service's name. Hints are not judged: nobody
- * gives any, and those of others stay (docs/spec/endpointslice.md "Identity and equality").
+ * Hints are not judged: no controller writes any, and hints of other writers stay (docs/spec/endpointslice.md "Identity
+ * and equality").
+ * @param slices all slices with the mirroring controller's label and the Service's name
  */
 export function judgeMirror(
   expected: ExpectedMirror,
@@ -123,7 +124,7 @@ function groupsOf(
 ): Map<string, Map<string, Endpoint[]>> {
   const groups = new Map<string, Map<string, Endpoint[]>>();
   for (const { ports, addresses } of canonicalSubsets(endpoints)) {
-    // Within a subset the last of what is one endpoint to a slice counts.
+    // Within a subset, the last of several addresses counts that make the same endpoint.
     const own = new Map<string, Map<string, Endpoint>>();
     let room = all ? Number.POSITIVE_INFINITY : endpointsPerSubsetMax;
     for (const { address, ready } of [...addresses.filter((a) => a.ready), ...addresses.filter((a) => !a.ready)]) {
@@ -161,8 +162,9 @@ interface CanonicalSubset {
 }
 
 /**
- * Ports with exactly the same addresses in the same states together; not ready wins (docs/spec/endpointslice.md
- * "Mirroring: content"). A port with appProtocol is another one in each subset: upstream compares a pointer.
+ * Groups ports that have exactly the same addresses in the same states. An address that is ready and not ready is not
+ * ready (docs/spec/endpointslice.md "Mirroring: content"). Upstream compares appProtocol by pointer, so a port with
+ * appProtocol is another port in each subset.
  */
 function canonicalSubsets({ subsets }: Endpoints): CanonicalSubset[] {
   const first = new Map<string, EndpointAddress>();

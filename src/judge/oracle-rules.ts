@@ -1,4 +1,6 @@
-/** Rules that the oracles of Endpoints, slices and mirrored slices have in common, written without a thought of speed. */
+/**
+ * Rules that the oracles of Endpoints, slices and mirrored slices share. They are written for clarity, not for speed.
+ */
 import type { IpFamily, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 
 export interface OracleOptions {
@@ -33,7 +35,7 @@ export function publishes(service: ServiceRecord, options: OracleOptions): boole
 }
 
 /**
- * Null when the text is no address. Leaves IPv6 to the URL standard, which prints RFC 5952 as well, but for IPv4 within
+ * null = the text is no address. IPv6 is parsed by the URL standard, which prints RFC 5952, except for IPv4 within
  * IPv6.
  */
 export function parse(text: string): { family: IpFamily; text: string } | null {
@@ -54,12 +56,12 @@ export function parse(text: string): { family: IpFamily; text: string } | null {
   return { family: 'IPv4', text: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}` };
 }
 
-/** The server takes no such address; `ip` is canonical. */
+/** Whether the server refuses the address for endpoints. @param ip in canonical form */
 export function forbidden(ip: string): boolean {
   return /^(0\.0\.0\.0$|127\.|169\.254\.|224\.0\.0\.|::1?$|fe[89ab].:|ff.2:)/.test(ip);
 }
 
-/** Null when the pod has no port of that name and protocol. */
+/** null = the pod has no port of this name and protocol. */
 export function targetNumber(servicePort: ServicePort, pod: PodRecord): number | null {
   const { targetPort, protocol } = servicePort;
   if (typeof targetPort === 'number') return targetPort;
@@ -68,13 +70,13 @@ export function targetNumber(servicePort: ServicePort, pod: PodRecord): number |
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 
-/** Empty when there is none or the server would reject it. */
+/** '' = the pod has no hostname, or the server would refuse it. */
 export function hostnameOf(service: ServiceRecord, pod: PodRecord): string {
   const fits = pod.subdomain === service.name && pod.namespace === service.namespace;
   return fits && pod.hostname.length <= 63 && new RegExp(`^${LABEL}$`).test(pod.hostname) ? pod.hostname : '';
 }
 
-/** Empty when there is none or the server would reject it. */
+/** '' = the pod has no node, or the server would refuse its name. */
 export function nodeNameOf(pod: PodRecord): string {
   const fits = pod.nodeName.length <= 253 && new RegExp(`^${LABEL}(\\.${LABEL})*$`).test(pod.nodeName);
   return fits ? pod.nodeName : '';

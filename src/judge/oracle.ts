@@ -1,7 +1,7 @@
 /**
- * What every Endpoints object has to say, found the slow way: by looking at everything each time. It shares no code
- * with the planning that it judges, on purpose; the rules are those of docs/spec/endpoints.md "One sync", "Labels" with
- * the differences that `core/differences.ts` lists.
+ * The contents that every Endpoints object should have, found the slow way: everything is looked at each time. On
+ * purpose it shares no code with the planning that it judges. The rules are those of docs/spec/endpoints.md "One sync",
+ * "Labels", with the differences that `core/differences.ts` lists.
  */
 import { podIPsOf } from '../kube/record.ts';
 import type {
@@ -37,8 +37,9 @@ export interface OracleEndpoints {
 }
 
 /**
- * `key` is `<namespace>/<name>`. Null = the controller writes no Endpoints: there is no such service, or it has no
- * selector, or it is of type ExternalName.
+ * @param key `<namespace>/<name>`
+ * @returns null = the controller writes no Endpoints: the Service does not exist, has no selector, or is of type
+ * ExternalName
  */
 export function oracleEndpoints(
   world: OracleWorld,
@@ -77,7 +78,7 @@ export function oracleEndpoints(
   };
 }
 
-/** One pod offers one port. */
+/** One port of one pod. */
 interface Fact {
   readonly port: EndpointPort | null;
   readonly address: EndpointAddress;
@@ -175,7 +176,7 @@ function byHash<T>(items: readonly T[], dump: (item: T) => string): T[] {
   return hashed.sort((a, b) => (a.hash < b.hash ? -1 : 1)).map(({ item }) => item);
 }
 
-/** FNV-1a of 128 bits, as its definition says it. */
+/** FNV-1a of 128 bits, by its definition. */
 function fnv(text: string): bigint {
   let hash = 0x6c62272e07bb014262b821756295c58dn;
   for (const byte of Buffer.from(text)) hash = BigInt.asUintN(128, (hash ^ BigInt(byte)) * 0x1000000000000000000013bn);

@@ -1,25 +1,25 @@
-/** Whether a Service's EndpointSlices hold what the oracle says: each endpoint once, and nothing else. */
+/** Whether a Service's EndpointSlices have the contents that the oracle wants: each endpoint once, and nothing else. */
 import type { Endpoint, EndpointSlice, OwnerReference } from '../kube/types.ts';
 import { judgeCpuHints, type ZoneShares } from './hints-oracle.ts';
 import { portsKey, type ExpectedFamily, type ExpectedSlices } from './slices-oracle.ts';
 
 export interface SlicesJudgeOptions {
-  /** `--max-endpoints-per-slice`; infinite where larger slices existed before. */
+  /** `--max-endpoints-per-slice`; Infinity where larger slices existed before. */
   readonly maxEndpointsPerSlice: number;
-  /** What hints by CPU are allotted by. */
+  /** The zones' shares, for hints by CPU. */
   readonly shares: ZoneShares;
 }
 
-/** Something that is not as it should be. */
+/** Something that is wrong. */
 export interface Fault {
-  /** `<namespace>/<name>` of the slice; of the Service where an endpoint or a whole slice is missing. */
+  /** `<namespace>/<name>` of the slice. If an endpoint or a whole slice is missing, that of the Service. */
   readonly object: string;
   /** One line. */
   readonly reason: string;
 }
 
 /**
- * `slices` are all that carry the controller's managed-by label and the service's name, but for those being deleted.
+ * @param slices all slices with the controller's managed-by label and the Service's name, except those being deleted
  */
 export function judgeSlices(
   expected: ExpectedSlices,
@@ -44,7 +44,7 @@ export function judgeSlices(
   return faults;
 }
 
-/** What stands around the endpoints. */
+/** Judges everything but the endpoints. */
 function judgeFrame(
   faults: Fault[],
   { service, labels }: ExpectedSlices,
@@ -63,7 +63,7 @@ function judgeFrame(
   }
 }
 
-/** One line, or null when they are the same. */
+/** One line about the first difference; null = there is none. */
 export function labelDifference(
   wanted: Readonly<Record<string, string>>,
   held: Readonly<Record<string, string>>,
@@ -76,7 +76,7 @@ export function labelDifference(
   return surplus === undefined ? null : `${what} ${surplus} should not be there`;
 }
 
-/** With the reference that makes the garbage collector and `kubectl` see the owner as the controller of the slice. */
+/** Whether the slice has the reference by which the garbage collector and `kubectl` know its controller. */
 export function ownedBy(
   references: readonly OwnerReference[] | undefined,
   kind: string,
@@ -123,7 +123,7 @@ function judgeFamily(
         group.delete(id);
         seen.add(`${ports} ${id}`);
         if (wanted !== held) faults.push(faultOf(slice, `${held} should be ${wanted}`));
-      } else if (seen.has(`${ports} ${id}`)) faults.push(faultOf(slice, `${held} is there twice`));
+      } else if (seen.has(`${ports} ${id}`)) faults.push(faultOf(slice, `${held} is listed twice`));
       else faults.push(faultOf(slice, `${held} should not be there`));
     }
   }
@@ -151,7 +151,7 @@ function judgeHints(
   }
   for (const slice of slices) {
     for (const endpoint of slice.endpoints ?? []) {
-      // Old hints of an endpoint that is not ready are left as they are while new ones are given.
+      // An endpoint that is not ready keeps its old hints when new ones are given.
       if (rule !== 'none' && !isReady(endpoint)) continue;
       const wanted = rule === 'none' ? '' : ownHints(endpoint, rule);
       const held = hintsText(endpoint.hints);
@@ -175,12 +175,12 @@ function hintsText(hints: Endpoint['hints']): string {
   return [...zones, ...nodes].join(', ');
 }
 
-/** What makes two endpoints the same one (docs/spec/endpointslice.md "Identity and equality"). */
+/** The key by which two endpoints are the same one (docs/spec/endpointslice.md "Identity and equality"). */
 export function identity({ addresses, hostname = '', targetRef }: Endpoint): string {
   return `${addresses.toSorted().join(',')} ${hostname} ${targetRef?.namespace ?? ''}/${targetRef?.name ?? ''}`;
 }
 
-/** All that an endpoint says but its hints; absent and false differ, absent and empty do not. */
+/** The contents of an endpoint without its hints. Absent and false differ; absent and empty do not. */
 export function contentText({ addresses, conditions, hostname, nodeName, zone, targetRef }: Endpoint): string {
   const { ready, serving, terminating } = conditions ?? {};
   const { kind = '', namespace = '', name = '', uid = '', apiVersion = '', fieldPath = '' } = targetRef ?? {};

@@ -1,6 +1,6 @@
 /**
- * What the EndpointSlices of a Service have to hold, found the slow way. It leaves open which endpoint stands in which
- * slice, because that depends on the past: `slices-judge.ts` compares a whole set of slices with this. Rules:
+ * The contents that the EndpointSlices of a Service should have, found the slow way. Which slice has which endpoint is
+ * left open, because that depends on the past: `slices-judge.ts` compares a whole set of slices with this. Rules:
  * docs/spec/endpointslice.md "Which pods count", "Traffic distribution", "New slices". It shares no code with the
  * planning that it judges.
  */
@@ -20,28 +20,28 @@ import {
 
 export interface SlicesWorld {
   readonly pods: readonly PodRecord[];
-  /** By name. */
+  /** Nodes by name. */
   readonly nodes: ReadonlyMap<string, NodeRecord>;
 }
 
 export interface ExpectedSlices {
   readonly service: ServiceRecord;
   readonly labels: Readonly<Record<string, string>>;
-  /** One for each wanted address family. */
+  /** One entry for each wanted address family. */
   readonly families: readonly ExpectedFamily[];
   readonly hints: HintsRule;
 }
 
 export interface ExpectedFamily {
   readonly family: IpFamily;
-  /** By `portsKey`. A group may be without endpoints: slices of it that are empty already are left alone. */
+  /** Endpoints by `portsKey`. A group may have none: existing empty slices with these ports are left alone. */
   readonly groups: ReadonlyMap<string, readonly Endpoint[]>;
 }
 
-/** `cpu` = by the zones' share of allocatable CPU; the others are values of spec.trafficDistribution. */
+/** `cpu` = by the zones' shares of allocatable CPU. The others are values of spec.trafficDistribution. */
 export type HintsRule = 'none' | 'cpu' | 'PreferClose' | 'PreferSameZone' | 'PreferSameNode';
 
-/** Null = the controller writes no slices: the service has no selector, or it is of type ExternalName. */
+/** null = the controller writes no slices: the Service has no selector, or is of type ExternalName. */
 export function oracleSlices(
   service: ServiceRecord,
   world: SlicesWorld,
@@ -62,7 +62,7 @@ export function oracleSlices(
   };
 }
 
-/** Equal for lists that hold the same ports, in whatever order. */
+/** The same text for lists of the same ports, in any order. */
 export function portsKey(ports: readonly SlicePort[]): string {
   const texts = ports.map(({ name = '', protocol = 'TCP', port = null, appProtocol = null }) =>
     JSON.stringify([name, protocol, port, appProtocol]),

@@ -8,7 +8,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Foreign text as text of HTML and SVG, in attributes too. */
+/** A text of others as text of HTML and SVG, also for attributes. */
 export function escape(text: string): string {
   return printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }

@@ -1,6 +1,6 @@
 /**
- * A report as one self-contained HTML page: plain data in, text out. It asks nobody for anything, and its policy
- * forbids it. It shows foreign text as text, and fits a phone, paper and dark screens.
+ * A report as one self-contained HTML page: plain data in, text out. The page loads nothing, and its policy forbids it
+ * to. Texts of others stay texts. The page fits phones, paper and dark screens.
  */
 import { escape } from './escape.ts';
 import { plotSvg, type Plot } from './plot.ts';
@@ -11,19 +11,22 @@ export type Tone = 'good' | 'bad' | 'unsure' | 'plain';
 export interface Page {
   readonly title: string;
   readonly headline: { readonly figure: string; readonly words: string; readonly tone: Tone };
-  /** What was asked, of whom, when, and what came out in figures. */
+  /** The question, the server, the time, and figures of the result. */
   readonly facts: readonly Fact[];
-  /** What a reader must know before believing the rest. */
+  /** Warnings that a reader needs before reading the rest. */
   readonly notices: readonly string[];
   readonly sections: readonly Section[];
-  /** For a page that is served and asks its own server for what is new. */
+  /** The script of a page that is served and asks its own server for news. */
   readonly live?: LiveScript;
 }
 
-/** Goes behind the script of the page: what it has replaced of the page is searched after `index();search()`. */
+/**
+ * A script behind the page's own script. After it has replaced parts of the page it calls `index();search()`, so that
+ * the search sees them.
+ */
 export interface LiveScript {
   readonly text: string;
-  /** Of the text, as the page's policy names it. */
+  /** The hash of the text, in the form of the page's policy. */
   readonly hash: string;
 }
 
@@ -35,9 +38,9 @@ export interface Fact {
 export interface Section {
   readonly title: string;
   readonly tone: Tone;
-  /** Under the title; '' = nothing. */
+  /** A text under the title; '' = none. */
   readonly note: string;
-  /** Each is found by the search on its own, and shown closed until somebody opens it. */
+  /** Each entry is searched on its own, and is closed until somebody opens it. */
   readonly entries?: readonly Entry[];
   readonly plots?: readonly Plot[];
   readonly table?: Table;
@@ -45,21 +48,21 @@ export interface Section {
 
 export interface Entry {
   readonly title: string;
-  /** Beside the title; '' = nothing. */
+  /** A text beside the title; '' = none. */
   readonly aside: string;
   readonly changes: readonly Change[];
 }
 
-/** `null` = there is nothing on that side. */
+/** null = the side has no value. */
 export interface Change {
   readonly field: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** Below; '' = nothing. */
+  /** A text below; '' = none. */
   readonly note: string;
 }
 
-/** Rows have as many cells as there are columns; each is found by the search on its own. */
+/** Each row has one cell for each column, and is searched on its own. */
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];

@@ -1,11 +1,11 @@
-/** Colours that are told apart on light and dark, by people who see red and green alike too. */
+/** Colours that differ on light and dark, also for people who cannot tell red from green. */
 const SERIES = ['#0969da', '#bc4c00', '#8250df', '#1a7f37', '#bf3989', '#7d6400'];
 const SERIES_DARK = ['#58a6ff', '#f0883e', '#bc8cff', '#3fb950', '#ff7bc0', '#d4a72c'];
 
-/** How many series have a colour of their own. */
+/** How many series can have a colour of their own. */
 export const SERIES_COLOURS = SERIES.length;
 
-/** In the style of a page; the plots of a page take its colours. */
+/** A part of a page's style. Plots on a page take its colours. */
 export const PLOT_STYLE = [
   '.plot text{font:12px system-ui,sans-serif;fill:currentColor}',
   '.plot .axis{stroke:currentColor;stroke-opacity:.5}',
@@ -20,5 +20,7 @@ export const PLOT_STYLE = [
   }),
 ].join('\n');
 
-/** In a picture that stands alone, on paper of its own: whoever shows it may be dark. */
+/**
+ * The style of a picture that stands alone. It has a light background of its own, because its surroundings may be dark.
+ */
 export const STANDALONE_STYLE = `svg{color-scheme:light;color:#1f2328}${PLOT_STYLE}`;

@@ -1,4 +1,4 @@
-/** Plots as inline SVG: lines, areas on top of each other, and bars. Plain data in, text out. */
+/** Plots as inline SVG: lines, stacked areas, bars and fields of cells. Plain data in, text out. */
 import { escape } from './escape.ts';
 import { SERIES_COLOURS, STANDALONE_STYLE } from './plot-style.ts';
 import { linearTicks, logTicks, tickText } from './ticks.ts';
@@ -7,11 +7,11 @@ export type Plot = LinePlot | BarPlot | HeatPlot;
 
 export interface Axis {
   readonly label: string;
-  /** On a logarithmic axis what is not above 0 stands at its lower end. */
+  /** On a logarithmic axis, values of 0 and less stand at the lower end. */
   readonly scale: 'linear' | 'log';
 }
 
-/** Points in the order of x. Those that are no finite numbers break a line. */
+/** Points in the order of x. A point that is no finite number breaks the line. */
 export interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
@@ -23,11 +23,11 @@ export interface LinePlot {
   readonly x: Axis;
   readonly y: Axis;
   readonly series: readonly Series[];
-  /** A value holds until the next point, as in a distribution. */
+  /** Whether a value holds until the next point, as in a distribution. */
   readonly stepped?: boolean;
-  /** Areas on top of each other; all series have the same x. */
+  /** Whether series are areas on top of each other. All series have the same x then. */
   readonly stacked?: boolean;
-  /** Upright lines with a name. */
+  /** Vertical lines with a name. */
   readonly notes?: readonly { readonly x: number; readonly name: string }[];
 }
 
@@ -44,17 +44,17 @@ export interface BarGroup {
   readonly name: string;
   /** NaN = no bar. */
   readonly values: readonly number[];
-  /** An interval around each value. */
+  /** The interval of each value. */
   readonly ranges?: readonly (readonly [low: number, high: number])[];
 }
 
-/** A field of cells, the darker the higher; colours go by orders of magnitude. */
+/** A field of cells. Higher values are darker, by orders of magnitude. */
 export interface HeatPlot {
   readonly kind: 'heat';
   readonly title: string;
   readonly x: { readonly label: string; readonly names: readonly string[] };
   readonly y: { readonly label: string; readonly names: readonly string[] };
-  /** By row, from the top: what each cell says, and its weight, which is not finite where nothing is known. */
+  /** Cells by row, from the top, each with its text and value. The value of an unknown cell is not finite. */
   readonly cells: readonly (readonly { readonly text: string; readonly value: number }[])[];
 }
 
@@ -63,7 +63,7 @@ const HEIGHT = 330;
 const BOX = { left: 64, right: WIDTH - 16, top: 40, bottom: HEIGHT - 48 };
 const LEGEND_CHARACTER = 7;
 
-/** @param standalone true = a picture of its own, with its style; else the page's style applies */
+/** @param standalone true = the plot is a picture with a style of its own; false = the page's style applies */
 export function plotSvg(plot: Plot, standalone = false): string {
   const style = standalone ? `<style>${STANDALONE_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>` : '';
   const space = standalone ? ' xmlns="http://www.w3.org/2000/svg"' : '';
@@ -85,7 +85,7 @@ function legend(names: readonly string[]): string {
     .join('');
 }
 
-/** Where values are on the paper. */
+/** The place of values on the paper. */
 interface Scale {
   readonly at: (value: number) => number;
   readonly ticks: readonly number[];
@@ -142,9 +142,9 @@ function heat({ x, y, cells }: HeatPlot): string {
   ].join('');
 }
 
-/** Below this all cells are alike. */
+/** All smaller values have the same colour. */
 const HEAT_MIN = 0.001;
-/** Of the colour: a text is read on all of them. */
+/** The opacity of the colour, so that texts stay readable. */
 const HEAT_FAINTEST = 0.1;
 const HEAT_FULLEST = 0.6;
 
@@ -181,7 +181,7 @@ function lines(plot: LinePlot): string {
   ].join('');
 }
 
-/** Each series on top of those before it. */
+/** Puts each series on top of those before it. */
 function stack(series: readonly Series[]): Series[] {
   const sums: number[] = [];
   return series.map(({ name, points }) => ({

@@ -1,8 +1,8 @@
 import { PLOT_STYLE } from './plot-style.ts';
 
 /**
- * What makes a page readable and searchable. The page's policy names both texts by their hashes, so whoever changes one
- * changes its hash (`test/page/page.test.ts` says to what).
+ * The style and the script that make a page readable and searchable. The page's policy names both by their hashes, so a
+ * change of one needs a change of its hash (`test/page/page.test.ts` prints it).
  */
 export const STYLE = `
 :root{color-scheme:light dark;--line:light-dark(#d0d7de,#3d444d);--dim:light-dark(#59636e,#9198a1);--good:light-dark(#1a7f37,#3fb950);--bad:light-dark(#cf222e,#ff7b72);--unsure:light-dark(#9a6700,#d29922);--minus:light-dark(#ffebe9,#4b1d1f);--plus:light-dark(#dafbe1,#12391f)}
@@ -38,7 +38,7 @@ ${PLOT_STYLE}
 `;
 export const STYLE_HASH = 'sha256-QQ4+k42+ARDxLBLOOU+zjlgjc0rW72vy4Le/5YveN9k=';
 
-/** Hides what does not contain all words of the search, and sections of which nothing is left. */
+/** Hides entries that lack a word of the search, and sections without visible entries. */
 export const SCRIPT = `
 const box=document.querySelector('#search'),shown=document.querySelector('#shown');
 let finds,sections;

@@ -1,6 +1,6 @@
 /**
- * A story as objects of a cluster and its changes as requests, so that it can happen on an API server. Each place is a pod
- * of its own that one Service selects; Services have one address family.
+ * A story as objects of a cluster, and its changes as requests, so that it can be played on an API server. Each place
+ * is a pod of its own that one Service selects. Services have one address family.
  */
 import type { KubeObject } from '../kube/types.ts';
 import type { Published, Story, StoryChange } from '../twin/story.ts';
@@ -8,20 +8,22 @@ import { create, patch, patchStatus, remove, type WorkloadRequest } from '../wor
 
 type State = 'absent' | 'pending' | 'unready' | 'ready' | 'terminating' | 'over';
 
-/** One request, after those before it of the same object. */
+/** One request. It follows the requests before it for the same object. */
 export interface Order {
   readonly request: WorkloadRequest;
-  /** What the objects of a service will show of it; null = nothing new. */
+  /**
+   * The state of an address that the Service's objects will show after the request; null = the request changes none.
+   */
   readonly shows: { readonly service: string; readonly address: string; readonly ready: boolean } | null;
-  /** Requests of one object keep their order. */
+  /** The key of the object. Requests of one object keep their order. */
   readonly object: string;
 }
 
 export interface StoryCluster {
   readonly story: Story;
-  /** Of each place. */
+  /** The pod of each place. */
   readonly pods: { state: State; generation: number }[];
-  /** Changes of annotations so far, so that each is one. */
+  /** The number of changes of annotations, so that each change is a new value. */
   touches: number;
 }
 
@@ -33,7 +35,10 @@ export function createStoryCluster(story: Story): StoryCluster {
   return { story, pods: story.places.map(() => ({ state: 'absent', generation: 0 })), touches: 0 };
 }
 
-/** What there is beside pods: namespaces, nodes, Services, and in each namespace a pod that no Service selects. */
+/**
+ * The requests for everything but pods of places: namespaces, nodes, Services, and in each namespace a pod that no
+ * Service selects.
+ */
 export function frameRequests({ story }: StoryCluster): WorkloadRequest[] {
   const namespaces = story.namespaces.map((_, i) => ({
     apiVersion: 'v1',
@@ -55,7 +60,7 @@ export function frameRequests({ story }: StoryCluster): WorkloadRequest[] {
   return [...namespaces, ...nodes, ...services, ...bystanders].map(create).concat(probeRequests());
 }
 
-/** The Service by which it is seen that a controller runs, and its pod. */
+/** The Service and pod by which one sees that a controller runs. */
 const PROBE = { namespace: 'probe', name: 'probe', address: '10.127.0.1' };
 
 function probeRequests(): WorkloadRequest[] {
@@ -77,7 +82,7 @@ export function probeOrder(ready: boolean): Order {
   };
 }
 
-/** What brings every pod to the start of the story, whatever has happened to it. */
+/** The requests that bring every pod to the start of the story, whatever its state is. */
 export function startOrders(cluster: StoryCluster): Order[] {
   return cluster.story.places.flatMap(({ start }, place) => {
     const pod = cluster.pods[place]!;
@@ -93,7 +98,7 @@ export function startOrders(cluster: StoryCluster): Order[] {
   });
 }
 
-/** What happens, in order. */
+/** The requests of one change, in order. */
 export function changeOrders(cluster: StoryCluster, { kind, namespace, places, service }: StoryChange): Order[] {
   const orders = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
   if (kind === 'service') {
@@ -108,12 +113,12 @@ function take(cluster: StoryCluster, place: number, wanted: Published): Order[] 
   const state = stateOf(wanted);
   if (pod.state === 'over') return [];
   if (state === null) return pod.state === 'absent' ? become(cluster, place, 'pending') : end(cluster, place);
-  // A terminating pod does not come back, and one that is gone does not end.
+  // A terminating pod does not come back, and a pod that is gone cannot terminate.
   if (pod.state === 'terminating' || (state === 'terminating' && pod.state === 'absent')) return [];
   return become(cluster, place, state);
 }
 
-/** Null = it is not published: not there, or without an address. */
+/** null = the place is not published: it has no pod, or the pod has no address. */
 function stateOf({ endpoints, slices, isReady }: Published): Exclude<State, 'absent' | 'over'> | null {
   if (slices === 0) return null;
   if (isReady) return 'ready';
@@ -145,7 +150,7 @@ function become(cluster: StoryCluster, place: number, state: Exclude<State, 'abs
   return [...orders, order(status, isReady === wasReady ? null : isReady)];
 }
 
-/** The pod goes at once; another one takes its place under another name. */
+/** Deletes the pod at once. The place's next pod has another name. */
 function end(cluster: StoryCluster, place: number): Order[] {
   const pod = cluster.pods[place]!;
   const { namespace, name, service, address } = namesOf(cluster, place);
@@ -156,7 +161,7 @@ function end(cluster: StoryCluster, place: number): Order[] {
   return [{ request: remove('Pod', namespace, name, 0), shows, object: `${namespace}/${name}` }];
 }
 
-/** An event of the object that publishes nothing. */
+/** Changes an annotation of the object, which publishes nothing. */
 function touch(cluster: StoryCluster, kind: 'Pod' | 'Service', namespace: string, name: string): Order {
   const metadata = { annotations: { 'replay.endpointd/touched': String(cluster.touches++) } };
   return { request: patch(kind, namespace, name, { metadata }), shows: null, object: `${namespace}/${name}` };

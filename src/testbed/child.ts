@@ -2,25 +2,25 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 
-/** A program that never outlives this process, however this one ends. */
+/** A program that ends when this process ends, however that happens. */
 export interface Child {
   readonly pid: number;
   readonly running: boolean;
-  /** By `kill`, so that its end is no surprise. */
+  /** Whether `kill` has ended it, so that its end is expected. */
   readonly killed: boolean;
-  /** Settles when it has ended, with its exit status; 128 and more = ended by a signal. */
+  /** Resolves with the exit status when it has ended; 128 and more = a signal has ended it. */
   readonly ended: Promise<number>;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** SIGSTOP: it stands still until `resume`. */
+  /** Sends SIGSTOP: the program stands still until `resume`. */
   pause(): void;
   resume(): void;
-  /** User and system time of all its threads so far, or until it ended. Linux only; elsewhere 0. */
+  /** User and system time of all its threads until now, or until its end. On Linux only; elsewhere 0. */
   cpuSeconds(): number;
 }
 
 /**
- * A shell between us and the program: it reads a pipe that only closes when this process is gone, and then kills.
- * It tells the program's own pid on descriptor 3.
+ * A shell between this process and the program. It reads a pipe that only closes when this process is gone, and kills
+ * the program then. It tells the program's pid on descriptor 3.
  */
 const GUARD = [
   'exec 4<&0',
@@ -28,7 +28,7 @@ const GUARD = [
   'program=$!',
   'echo $program >&3',
   'exec 3>&-',
-  // A signal to the whole process group must not end the guard before a program that takes its time over it.
+  // A signal to the whole process group must not end the guard, because the program may take longer to end.
   "{ trap '' TERM INT HUP; cat <&4 >/dev/null; kill -9 $program 2>/dev/null; } &",
   'wait $program',
 ].join('\n');
@@ -36,8 +36,8 @@ const GUARD = [
 const CLOCK_TICKS_PER_SECOND = 100;
 
 /**
- * Output goes to the file at `logPath`.
- * @param env beside that of this process
+ * Starts a program whose output goes to the file at `logPath`.
+ * @param env variables beside those of this process
  */
 export async function startChild(
   path: string,
@@ -67,7 +67,7 @@ export async function startChild(
     if (running) lastCpuSeconds = readCpuSeconds(pid) ?? lastCpuSeconds;
     return lastCpuSeconds;
   };
-  // Between the end of the program and that of the shell there is nobody to signal.
+  // After the program's end, and before the shell's, there is nothing to signal.
   const signal = (name: NodeJS.Signals): void => {
     try {
       if (running) process.kill(pid, name);
@@ -105,7 +105,7 @@ async function readPid(pipe: Readable): Promise<number> {
 
 function readCpuSeconds(pid: number): number | null {
   try {
-    // Fields 14 and 15, counted from behind the command, which may contain anything.
+    // Fields 14 and 15. They are counted from behind the command, which may contain any text.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;

@@ -1,6 +1,6 @@
 /**
- * Runs what a cluster has beside its API server: scheduler, kubelets, namespace controller, and a workload that changes
- * things. Works on any API server; nothing that one request meets ends it.
+ * Runs the parts of a cluster beside its API server: scheduler, kubelets, namespace controller, and a workload that
+ * changes objects. Works on any API server. A failed request ends none of them.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,16 +26,16 @@ import { followCollection } from './follow-collection.ts';
 import { sendThrough } from './send-through.ts';
 
 export interface ClusterLife {
-  /** Ends everything at once; what is under way may still happen. */
+  /** Ends everything at once. A request under way may still be carried out. */
   readonly stop: () => Promise<void>;
-  /** Rejected when it cannot go on; never resolves. */
+  /** Rejected when the life cannot go on. Never resolves. */
   readonly failed: Promise<never>;
 }
 
 const REQUESTS_AT_ONCE = 16;
 const NAMESPACE_PAUSE_MS = 200;
 
-/** Nodes for the scheduler to put pods on. */
+/** Creates nodes, on which the scheduler puts pods. */
 export async function createNodes(client: Pick<ApiClient, 'send'>, count: number): Promise<void> {
   for (let i = 1; i <= count; i++) {
     const name = `node-${i}`;
@@ -50,7 +50,7 @@ export async function createNodes(client: Pick<ApiClient, 'send'>, count: number
   }
 }
 
-/** Scheduler and kubelets, until `stop`. */
+/** Runs scheduler and kubelets until `stop`. */
 export function runKubelets(client: ApiClient, options: KubeletsOptions): ClusterLife {
   const kubelets = createKubelets(options);
   const stopping = new AbortController();
@@ -105,7 +105,7 @@ export function runKubelets(client: ApiClient, options: KubeletsOptions): Cluste
   return until(stopping, Promise.all(following), () => clearTimeout(timer));
 }
 
-/** Where a kind of content is: such as `/api/v1` and `pods`. */
+/** The place of one kind of objects, such as `/api/v1` and `pods`. */
 export interface NamespacedCollection {
   readonly root: string;
   readonly resource: string;
@@ -146,7 +146,7 @@ export function runNamespaceController(client: ApiClient, contents: readonly Nam
   return until(stopping, following);
 }
 
-/** Changes of a seeded stream, one after the other, no faster than `rate` a second, until `stop`. */
+/** Makes the changes of a seeded stream, one after the other and no faster than `rate` a second, until `stop`. */
 export function runChurn(client: ApiClient, churn: Churn, rate: number): ClusterLife {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -163,7 +163,7 @@ export function runChurn(client: ApiClient, churn: Churn, rate: number): Cluster
   return until(stopping, changing);
 }
 
-/** A life that goes on while `running` does. */
+/** A life that goes on until `running` ends. */
 export function until(
   stopping: AbortController,
   running: Promise<unknown>,
@@ -183,7 +183,7 @@ export function until(
 
 type Answered = Parameters<ApiClient['send']>[0];
 
-/** Null when it was refused or there was no answer. */
+/** null = the request was refused or has no answer. */
 async function answerOf(client: ApiClient, request: Answered): Promise<NamespaceAnswer> {
   try {
     return ((await client.send(request)) ?? {}) as NamespaceAnswer;

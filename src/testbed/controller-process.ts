@@ -1,4 +1,4 @@
-/** The controller as a process of its own, so that what it costs can be told from what surrounds it. */
+/** The controller as a process of its own, so that its cost can be told from its surroundings'. */
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -6,13 +6,13 @@ import { request } from 'undici';
 
 export interface ControllerProcess {
   readonly pid: number;
-  /** From its own metrics, so it works on every platform. */
+  /** Read from its own metrics, so it works on every platform. */
   readonly usage: () => Promise<ProcessUsage>;
-  /** The body of a page of its plain port, such as `/metrics`. */
+  /** The body of a page of its port without TLS, such as `/metrics`. */
   readonly get: (path: string) => Promise<string>;
-  /** SIGTERM; resolves with the exit status once it has gone. */
+  /** Sends SIGTERM. Resolves with the exit status. */
   readonly stop: () => Promise<number>;
-  /** Rejected when the process ends without having been stopped; never resolves. */
+  /** Rejected when the process ends without `stop`. Never resolves. */
   readonly failed: Promise<never>;
 }
 
@@ -22,13 +22,13 @@ export interface ProcessUsage {
 }
 
 const STDERR_CHARS_MAX = 4000;
-/** What the line about the start says of the plain port, as text and as JSON. */
+/** The address of the port without TLS in the log line about the start, as text and as JSON. */
 const SERVED_AT = /"?http"?[=:]"(127\.0\.0\.1:\d+)"/;
 
 /**
- * The flags with which the image and `bin` start Node. Where little is allocated, V8 lets the heap grow by a few
- * megabytes only and then marks all of it again: with the caches of a large cluster that costs more than the work
- * itself. So the heap may double, as that of a Go program does, from 96 MB on, and the young generation stays small.
+ * The flags with which the image and `bin` start Node. V8 lets the heap of a program that allocates little grow by a
+ * few megabytes only, and then marks all of it again. With the caches of a large cluster that costs more than the work
+ * itself. So the heap may double from 96 MB on, as a Go program's heap does, and the young generation stays small.
  * SIGUSR1 opens no debugger.
  */
 export const NODE_FLAGS: readonly string[] = [
@@ -38,13 +38,13 @@ export const NODE_FLAGS: readonly string[] = [
   '--disable-sigusr1',
 ];
 
-/** The program as it stands beside this file: its sources, or what was compiled from them. */
+/** The program beside this file: its sources, or the compiled files. */
 export const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-/** `flags` are those of `endpointd run`, without an address for metrics. */
+/** @param flags flags of `endpointd run`, without an address for metrics */
 export function startController(flags: readonly string[], mainUrl: URL = MAIN): ControllerProcess {
   const main = fileURLToPath(mainUrl);
-  // A Lease that a killed one holds would make the next one wait.
+  // A killed process would hold the Lease, and the next one would wait for it.
   const own = ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'];
   const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });

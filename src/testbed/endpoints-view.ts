@@ -6,7 +6,7 @@ import { watchServices, type ServiceView, type Viewed } from './service-view.ts'
 
 /** An independent watcher of all Endpoints. */
 export interface EndpointsView extends Omit<ServiceView, 'converged'> {
-  /** Resolves when every expected object is as it should be. Rejected when the watch breaks or at the time limit. */
+  /** Resolves when every expected object is right. Rejected when the watch breaks, or at the time limit. */
   readonly converged: (expected: ExpectedEndpoints, timeoutMs: number) => Promise<void>;
 }
 

@@ -4,8 +4,8 @@ import { podLabels, selectorOf } from '../workload/objects.ts';
 import type { ServiceView } from './service-view.ts';
 
 /**
- * Calls `onSeen` once for each service that selects the pod whose readiness the change turns, as soon as the service's
- * objects show it. The caller calls it before it sends the change, because the answer may be slower than the
+ * Calls `onSeen` once for each Service that selects the pod whose readiness the change turns, as soon as the Service's
+ * objects show the change. The caller calls this before it sends the change, because the answer may be slower than the
  * controller.
  */
 export function awaitFlip(
@@ -16,7 +16,7 @@ export function awaitFlip(
 ): void {
   const { pod } = change;
   if (change.kind !== 'readiness' || pod === null) return;
-  // Slices leave out the pods of a node that has gone.
+  // Slices leave out the pods of a node that is gone.
   if (cluster.nodes[pod.node]!.busy) return;
   for (const service of cluster.services) {
     if (service.publishNotReady || !selects(service, pod)) continue;

@@ -3,16 +3,16 @@ import type { ApiClient } from '../node/api-client.ts';
 import type { KubeObject } from '../kube/types.ts';
 
 export interface CollectionFollower {
-  /** New or changed; after a break in the watch also what has not. */
+  /** Called for new and changed objects. After a break of the watch also for unchanged ones. */
   readonly changed: (object: KubeObject) => void;
-  /** `namespace` is empty where the resource has none. */
+  /** `namespace` is '' where the resource has no namespaces. */
   readonly gone: (namespace: string, name: string) => void;
 }
 
 const PAGE = 500;
 const RETRY_MS = 200;
 
-/** Lists and watches a collection until the signal, however often either breaks. */
+/** Lists and watches a collection until the signal. A broken list or watch begins anew. */
 export async function followCollection(
   client: ApiClient,
   path: string,
@@ -53,7 +53,7 @@ export async function followCollection(
       signal.addEventListener('abort', stop);
       await watch.ended.finally(() => signal.removeEventListener('abort', stop));
     } catch {
-      // A list or a watch that breaks is begun again.
+      // A broken list or watch begins anew.
     }
     await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }

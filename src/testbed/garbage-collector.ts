@@ -5,7 +5,7 @@ import { until, type ClusterLife } from './cluster-life.ts';
 import { followCollection } from './follow-collection.ts';
 
 const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
-/** Kinds of owners that slices have, and where they are. */
+/** The kinds of the slices' owners, and their resources. */
 const OWNERS: Readonly<Record<string, string>> = { Service: 'services', Endpoints: 'endpoints' };
 const RETRY_MS = 200;
 
@@ -17,8 +17,8 @@ interface Dependent {
 }
 
 /**
- * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`. This is the one part of Kubernetes' garbage
- * collector that the cluster needs: neither its controllers nor upstream's delete slices of a Service that is gone.
+ * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`. The cluster needs this one part of
+ * Kubernetes' garbage collector: neither its controllers nor upstream's delete the slices of a deleted Service.
  */
 export function runGarbageCollector(client: ApiClient): ClusterLife {
   const stopping = new AbortController();
@@ -54,24 +54,24 @@ export function runGarbageCollector(client: ApiClient): ClusterLife {
   );
 }
 
-/** The owners that there are, and the slices that name them. */
+/** The existing owners, and the slices that name them. */
 interface Ownership {
-  /** By kind, namespace and name of the owner. */
+  /** Uids by kind, namespace and name of the owner. */
   readonly uids: Map<string, string>;
-  /** By namespace and name. */
+  /** Slices by namespace and name. */
   readonly dependents: Map<string, Dependent>;
-  /** Keys of dependents, by kind, namespace and name of the owner. */
+  /** Keys of slices by kind, namespace and name of the owner. */
   readonly byOwner: Map<string, Set<string>>;
 }
 
-/** Gives the keys of slices that this may leave without an owner. */
+/** Returns the keys of slices that may have no owner now. */
 function noteSlice(ownership: Ownership, { metadata }: KubeObject): Iterable<string> {
   const { namespace = '', name = '', uid = '', ownerReferences = [] } = metadata;
   const { uids, dependents, byOwner } = ownership;
   const key = `${namespace}/${name}`;
   forget(ownership, key);
   const owners = ownerReferences.filter(({ kind, apiVersion }) => Object.hasOwn(OWNERS, kind) && apiVersion === 'v1');
-  // Slices that somebody else owns too are left alone.
+  // A slice with other owners is left alone.
   if (owners.length === 0 || owners.length < ownerReferences.length) return [];
   dependents.set(key, { namespace, name, uid, owners });
   for (const owner of owners) {
@@ -83,7 +83,7 @@ function noteSlice(ownership: Ownership, { metadata }: KubeObject): Iterable<str
     : [];
 }
 
-/** Gives the keys of slices that this may leave without an owner. @param uid null = the owner is gone */
+/** Returns the keys of slices that may have no owner now. @param uid null = the owner is gone */
 function noteOwner({ uids, byOwner }: Ownership, key: string, uid: string | null): Iterable<string> {
   const before = uids.get(key);
   if (uid === null) uids.delete(key);
@@ -102,7 +102,7 @@ function forget({ dependents, byOwner }: Ownership, key: string): void {
   }
 }
 
-/** Looks at the suspects until there are none. */
+/** Goes through the suspects until there are none. */
 async function collect(
   client: ApiClient,
   { dependents }: Ownership,
@@ -114,7 +114,7 @@ async function collect(
     const dependent = dependents.get(key);
     if (dependent !== undefined && !(await settled(client, dependent))) {
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-      // Once more, behind the others.
+      // It is tried again after the others.
       suspects.delete(key);
       suspects.add(key);
     } else suspects.delete(key);
@@ -125,7 +125,7 @@ function ownerKey(kind: string, namespace: string, name: string): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** Asks the server itself about every owner, and deletes what has none. False = there was no answer. */
+/** Asks the server about every owner, and deletes a slice without owners. false = there was no answer. */
 async function settled(client: ApiClient, { namespace, name, uid, owners }: Dependent): Promise<boolean> {
   try {
     for (const owner of owners) {
@@ -138,7 +138,7 @@ async function settled(client: ApiClient, { namespace, name, uid, owners }: Depe
     await unlessMissing(client.send({ method: 'DELETE', path, body }));
     return true;
   } catch (error) {
-    // 409: another slice has the name by now.
+    // 409: another slice has this name now.
     return error instanceof ApiError && error.status === 409;
   }
 }

@@ -17,68 +17,71 @@ export interface KubeBinaries {
 }
 
 export interface ClusterOptions {
-  /** False starts kube-apiserver without the WatchList feature. Default true. */
+  /** false = kube-apiserver runs without the WatchList feature. Default true. */
   readonly watchList?: boolean;
-  /** True writes who wrote what and when to `auditLogPath`. Default false. */
+  /** true = each request is noted at `auditLogPath`: who, what, when. Default false. */
   readonly auditLog?: boolean;
-  /** Default 10.96.0.0/12; two make the cluster dual-stack. */
+  /** Default 10.96.0.0/12. Two ranges make the cluster dual-stack. */
   readonly serviceClusterIPRanges?: readonly string[];
-  /** What etcd takes at most in one request; default its own, 1.5 MiB. */
+  /** The most bytes that etcd accepts in one request. Default etcd's own, 1.5 MiB. */
   readonly etcdRequestBytesMax?: number;
-  /** True lets everybody but the administrator do only what RBAC and the admission of owner references allow. Default false. */
+  /** true = RBAC and the admission of owner references limit everybody but the administrator. Default false. */
   readonly rbac?: boolean;
-  /** True leaves priority and fairness on. Default false. */
+  /** true = priority and fairness is on. Default false. */
   readonly priorityAndFairness?: boolean;
   /** More flags of kube-apiserver. */
   readonly apiserverFlags?: readonly string[];
-  /** True lets etcd wait for the disk, as it does where data matter. Default false. */
+  /** true = etcd waits for the disk, as it does where data matter. Default false. */
   readonly fsync?: boolean;
-  /** A data directory of an etcd that has ended, to begin with a copy of. Default nothing. */
+  /** The data directory of an etcd that has ended. The cluster begins with a copy of it. Default none. */
   readonly etcdFrom?: string;
-  /** Such as 1.34: the server behaves as that release. Default its own. */
+  /** A release such as 1.34, whose behaviour the server has. Default the server's own. */
   readonly emulatedVersion?: string;
-  /** PEM: what kube-apiserver serves with. Its authority is in `cert`. Default a certificate that it makes itself. */
+  /**
+   * The PEM certificate and key with which kube-apiserver serves. `cert` includes the authority. Default a certificate
+   * that kube-apiserver makes.
+   */
   readonly serving?: { readonly cert: string; readonly key: string };
-  /** Another cluster, whose etcd it shares: it starts none of its own. Default its own. */
+  /** Another cluster, whose etcd this one uses. Default an etcd of its own. */
   readonly beside?: Pick<Cluster, 'etcdUrl'>;
 }
 
-/** What a cluster takes to run. */
+/** The programs that a cluster needs. */
 export type ServerBinaries = Pick<KubeBinaries, 'etcd' | 'kubeApiserver'>;
 
 /** A real etcd and kube-apiserver on loopback. There are no kubelets, no scheduler and no controllers. */
 export interface Cluster<B extends ServerBinaries = KubeBinaries> {
   readonly url: string;
-  /** Bearer token of an administrator. */
+  /** The bearer token of an administrator. */
   readonly token: string;
-  /** PEM file that the server's certificate can be checked with. */
+  /** The PEM file by which the server's certificate is verified. */
   readonly caFile: string;
   readonly kubeconfigPath: string;
-  /** Scratch space, and the logs of all programs. */
+  /** A temporary directory, with the logs of all programs. */
   readonly directory: string;
   readonly auditLogPath: string;
-  /** Where etcd, while it is stopped, can be given other data. */
+  /** The data directory of etcd. While etcd is stopped, its data can be replaced. */
   readonly etcdData: string;
-  /** Where etcd takes requests. */
+  /** The address at which etcd takes requests. */
   readonly etcdUrl: string;
-  /** By which etcd knows itself in its data. */
+  /** The address under which etcd's data name etcd itself. */
   readonly etcdPeerUrl: string;
   readonly binaries: B;
-  /** Rejected when a program of it ends without having been killed by this; never resolves. */
+  /** Rejected when one of its programs ends without being killed by this object. Never resolves. */
   readonly failed: Promise<never>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   killApiserver(): Promise<void>;
-  /** Starts it again on the same port and data, and waits until it is ready. */
+  /** Starts kube-apiserver again on the same port and data, and waits until it is ready. */
   startApiserver(): Promise<void>;
   killEtcd(): Promise<void>;
   startEtcd(): Promise<void>;
-  /** They stand still for so long, as programs do whose machine is out of breath. */
+  /** The program stands still for so long, as on an overloaded machine. So does etcd with the next one. */
   freezeApiserver(milliseconds: number): Promise<void>;
   freezeEtcd(milliseconds: number): Promise<void>;
   apiserverCpuSeconds(): number;
-  /** Of the programs that run now. */
+  /** The pids of the running programs. */
   pids(): { readonly apiserver: number; readonly etcd: number };
-  /** Ends everything, also what `startControllerManager` started, and removes the directory. */
+  /** Ends everything, with the programs that `startControllerManager` has started, and removes the directory. */
   stop(): Promise<void>;
 }
 
@@ -86,14 +89,17 @@ const TOKEN = 'endpointd-test-token';
 const READY_MS_MAX = 120_000;
 const READY_POLL_MS = 100;
 const ANSWER_MS_MAX = 5000;
-/** Ready says nothing about what it makes itself: of its namespaces `default` comes last, and then its Service. */
+/**
+ * The server says ready before it has made its own objects. Of its namespaces `default` comes last, and then its
+ * Service.
+ */
 const READY_PATHS: readonly string[] = [
   '/readyz',
   '/api/v1/namespaces/default',
   '/api/v1/namespaces/default/services/kubernetes',
 ];
 
-/** @throws Error when a program does not start, with the end of its log */
+/** @throws Error with the end of a program's log if the program does not start */
 export async function startKubeCluster<B extends ServerBinaries>(
   binaries: B,
   options: ClusterOptions = {},
@@ -166,7 +172,7 @@ interface Programs {
   readonly failed: Cluster['failed'];
 }
 
-/** Their logs are in the directory. */
+/** Starts programs whose logs are in the directory. */
 function programsIn(directory: string): Programs {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
@@ -193,19 +199,22 @@ const companions = new WeakMap<object, Child[]>();
 
 export interface ControllerManager {
   readonly pid: number;
-  /** Of its /metrics, for everybody. */
+  /** The address of its /metrics, which everybody may read. */
   readonly metricsUrl: string;
-  /** PEM file that its certificate can be checked with. */
+  /** The PEM file by which its certificate is verified. */
   readonly caFile: string;
   readonly logPath: string;
-  /** What it answers at /metrics. */
+  /** The text of its /metrics. */
   metricsText(): Promise<string>;
   cpuSeconds(): number;
-  /** Nothing waits in the queues of its controllers of endpoints and slices or is being worked on; delayed keys do not count. */
+  /**
+   * Whether nothing waits and nothing is worked on in the queues of its Endpoints and slices controllers. Delayed keys
+   * do not count.
+   */
   idle(): Promise<boolean>;
-  /** Settles when it has ended, with its exit status. */
+  /** Resolves with the exit status when it has ended. */
   readonly ended: Promise<number>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   stop(): Promise<void>;
 }
 
@@ -218,13 +227,13 @@ export interface ControllerManagerOptions {
   readonly flags?: readonly string[];
 }
 
-/** What it is run on: a cluster, or any other server that a kubeconfig names. */
+/** The server to run on: a cluster, or any other server that a kubeconfig names. */
 export interface ManagedCluster extends Pick<Cluster, 'kubeconfigPath' | 'directory'> {
   readonly binaries: Pick<KubeBinaries, 'kubeControllerManager'>;
 }
 
 /**
- * A real kube-controller-manager with only those controllers.
+ * Starts a real kube-controller-manager with these controllers only.
  * @param controllers canonical names, such as `endpoints-controller`
  */
 export async function startControllerManager(
@@ -266,7 +275,8 @@ export async function startControllerManager(
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);
       const metrics = parseMetrics(text);
-      // Every add ends as work that is done, whatever comes of it; its gauges are taken twice a second only.
+      // Each add ends as finished work, whatever its outcome. The gauges are no help: they are updated only twice a
+      // second.
       return (
         status === 200 &&
         sumOfQueues(metrics, 'workqueue_adds_total') === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count')
@@ -308,7 +318,7 @@ function apiserverFlags(directory: string, etcdUrl: string, port: number, option
     `--service-cluster-ip-range=${ranges.join(',')}`,
     '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
     '--allow-privileged=true',
-    // Tests load it harder than a fair share of its flow control would allow.
+    // Tests send more than a fair share of its flow control would allow.
     '--max-requests-inflight=2000',
     '--max-mutating-requests-inflight=2000',
     `--enable-priority-and-fairness=${options.priorityAndFairness === true}`,
@@ -354,7 +364,7 @@ async function writeKeys(directory: string, serving: ClusterOptions['serving']):
   await writeFile(join(directory, 'sa.pub'), publicKey);
 }
 
-/** Where kube-apiserver looks for what it serves with, now and then while it runs too. */
+/** Writes the certificate and key from which kube-apiserver serves. It reads them now and then, also while it runs. */
 export async function writeServing(
   directory: string,
   { cert, key }: Required<ClusterOptions>['serving'],
@@ -364,13 +374,13 @@ export async function writeServing(
   await writeFile(join(directory, 'apiserver.crt'), cert);
 }
 
-/** Of the queues of all three controllers, whichever run. */
+/** The sum over the queues of all three controllers. A controller that does not run adds nothing. */
 function sumOfQueues(metrics: Metrics, name: string): number {
   const own = samplesOf(metrics, name).filter(({ labels }) => labels['name']?.startsWith('endpoint'));
   return own.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Ports that were free a moment ago, all different. */
+/** Different ports, all free a moment ago. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -406,7 +416,7 @@ async function endOf(log: string): Promise<string> {
   return `its log ends:\n${text.slice(-2000)}`;
 }
 
-/** Status 0 = no answer. */
+/** Status 0 = there was no answer. */
 async function answerOf(url: string, caFile: string): Promise<{ readonly status: number; readonly text: string }> {
   const none = { status: 0, text: '' };
   const ca = await readFile(caFile).catch(() => null);

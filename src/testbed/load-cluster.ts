@@ -5,8 +5,8 @@ import { clusterObjects } from '../workload/objects.ts';
 import { createRequests } from '../workload/request.ts';
 
 /**
- * Creates every object of a seeded cluster, `concurrent` at a time; `onProgress` is called after each with how many stand.
- * Kinds follow one after the other, since namespaces must be there before what lives in them.
+ * Creates every object of a seeded cluster, `concurrent` at a time. Calls `onProgress` after each object with the
+ * number of objects that exist. One kind follows the other, because namespaces must exist before the objects in them.
  * @throws ApiError of the first request that was refused
  */
 export async function loadCluster(

@@ -3,7 +3,8 @@ import type { ApiClient } from '../node/api-client.ts';
 import type { ClusterObjects } from '../judge/cluster-check.ts';
 
 /**
- * What the three controllers read and write, each kind as it was at some moment. So it is read of a cluster at rest.
+ * Reads all objects that the three controllers read and write. Each kind is read at a time of its own, so the cluster
+ * should be at rest.
  */
 export async function readObjects(client: Pick<ApiClient, 'list'>): Promise<ClusterObjects> {
   const listOf = async (path: string): Promise<readonly KubeObject[]> => (await client.list(path)).items;

@@ -1,6 +1,6 @@
 /**
- * A story that happens on a test API server, with a controller that runs meanwhile: how long each change took until an object
- * showed it, by a watcher of its own, and what was written. In the shape of the queue model's ledger.
+ * Plays a story on a test API server with a running controller. Measures, by a watcher of its own, how long each change
+ * took until an object showed it, and what was written. The result is a ledger, as the queue model makes it.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,42 +28,42 @@ import { watchSlices } from './slices-view.ts';
 export interface ReplayServer {
   readonly client: ApiClient;
   readonly kubeconfigPath: string;
-  /** Rejected when it ends by itself, or when nothing more is to be played on it. */
+  /** Rejected when the server ends by itself, or when nothing more is to be played on it. */
   readonly failed: Promise<never>;
 }
 
 /** A controller as a process. */
 export interface TestController {
   readonly cpuSeconds: () => Promise<number>;
-  /** What it answers at /metrics. */
+  /** The text of its /metrics. */
   readonly metricsText: () => Promise<string>;
   readonly stop: () => Promise<unknown>;
-  /** Rejected when it ends by itself. */
+  /** Rejected when the controller ends by itself. */
   readonly failed: Promise<never>;
 }
 
 export interface Replayed {
   readonly ledger: Ledger;
-  /** By how much 99 of 100 changes were sent late at most, milliseconds. */
+  /** The milliseconds by which a change was sent late, 99th percentile. */
   readonly lateMs: number;
 }
 
 const REQUESTS_AT_ONCE = 32;
 const RIGHT_MS_MAX = 300_000;
 const STARTED_MS_MAX = 120_000;
-/** What has not been shown so long after the last change counts as shown then. */
+/** A change that is still not shown so long after the last change counts as shown then. */
 const SHOWN_MS_MAX = 30_000;
 const QUIET_MS = 1000;
 const POLL_MS = 50;
 
-/** Makes what there is beside pods. @throws Error when the server ends */
+/** Creates the objects beside the pods. @throws Error if the server ends */
 export async function frame(server: ReplayServer, cluster: StoryCluster): Promise<void> {
   await whileServed(server, async (signal) => {
     for (const request of frameRequests(cluster)) await sendThrough(server.client, request, signal);
   });
 }
 
-/** @throws Error when the server or the controller ends, or nothing becomes right */
+/** @throws Error if the server or the controller ends, or the objects do not become right */
 export async function replay(
   server: ReplayServer,
   cluster: StoryCluster,
@@ -86,7 +86,10 @@ export async function replay(
   }
 }
 
-/** Rejected as soon as the server has ended: the signal ends what would try to reach it again and again. */
+/**
+ * Rejected as soon as the server has ended. The signal then ends work that would try to reach the server again and
+ * again.
+ */
 async function whileServed<T>({ failed }: ReplayServer, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   try {
@@ -98,7 +101,7 @@ async function whileServed<T>({ failed }: ReplayServer, work: (signal: AbortSign
 
 interface State {
   readonly ledger: Ledger;
-  /** When the story began; Infinity = not yet. */
+  /** Monotonic ms at which the story has begun; Infinity = not yet. */
   fromMs: number;
   readonly cluster: StoryCluster;
 }
@@ -126,7 +129,7 @@ async function played(
   return { ledger: state.ledger, lateMs: percentile(lateMs, 0.99) };
 }
 
-/** Every pod as at the start, and what the controllers write made anew from nothing, so that all runs begin alike. */
+/** Brings every pod to its start, and makes all Endpoints and slices anew, so that all runs begin alike. */
 async function toOutset(server: ReplayServer, cluster: StoryCluster): Promise<void> {
   const { client, kubeconfigPath } = server;
   const objects = await whileServed(server, (signal) => startAnew(client, cluster, signal));
@@ -164,7 +167,7 @@ async function startAnew(
   return readObjects(client);
 }
 
-/** It has shown a change of its probe, and writes nothing more. */
+/** Waits until the controller has shown a change of the probe and writes nothing more. */
 async function isRunning(client: ApiClient, views: Views, signal: AbortSignal): Promise<void> {
   const show = (isReady: boolean): Promise<void> => showing(client, views, probeOrder(isReady), signal);
   await Promise.race([show(false).then(() => show(true)), late()]);
@@ -185,7 +188,7 @@ async function showing(client: ApiClient, views: Views, { request, shows }: Orde
   );
 }
 
-/** A change of readiness that nothing has shown yet. */
+/** A change of readiness that no object has shown yet. */
 interface Open {
   readonly output: Output;
   readonly sentMs: number;
@@ -225,7 +228,9 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   return { lateMs, open };
 }
 
-/** A change that undoes one that nothing has shown needs no write: neither is waited for. */
+/**
+ * Awaits a change. A change that undoes one which is not shown yet needs no write, so neither of the two is awaited.
+ */
 function expect(
   state: State,
   views: Views,

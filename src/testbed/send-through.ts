@@ -3,14 +3,15 @@ import { ApiError, type ApiClient, type ApiRequest } from '../node/api-client.ts
 
 const RETRY_MS = 100;
 /**
- * Answers of a kube-apiserver after which another try helps, although the status does not tell it. 403: it has just
- * started, and admission has not read the namespaces yet. 422: it could not ask etcd for a free address.
+ * Parts of answers of a kube-apiserver after which another try helps, although the status does not say so. 403: the
+ * server has just started, and admission has not read the namespaces yet. 422: the server could not ask etcd for a free
+ * address.
  */
 const PASSING = ['not yet ready to handle request', 'failed to allocate IP: rpc error'];
 
 /**
- * Sends until there is an answer, or the signal. What was done although the answer was lost shows at the next try: the
- * created object exists. An object that is gone needs no more changes.
+ * Sends until there is an answer, or the signal. If a request was carried out and its answer was lost, the next try
+ * shows it: the created object exists. An object that is gone needs no more changes.
  * @throws ApiError for an answer that no further try would change
  */
 export async function sendThrough(client: ApiClient, request: ApiRequest, signal: AbortSignal): Promise<void> {

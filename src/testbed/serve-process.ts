@@ -8,18 +8,18 @@ import { MAIN } from './controller-process.ts';
 
 const STARTED = /serving at (\S+) until/;
 
-/** `endpointd serve` as a process of its own, on any free port. */
+/** `endpointd serve` as a process of its own, on a free port. */
 export interface ServeProcess {
   readonly url: string;
   readonly kubeconfig: string;
   readonly pid: number;
-  /** Rejected when it ends without having been stopped; never resolves. */
+  /** Rejected when it ends without `stop`. Never resolves. */
   readonly failed: Promise<never>;
-  /** SIGTERM; gives the exit status. */
+  /** Sends SIGTERM. Resolves with the exit status. */
   stop(): Promise<number>;
 }
 
-/** @throws Error with what it said when it ends before it serves */
+/** @throws Error with its output if it ends before it serves */
 export async function startServe(flags: readonly string[] = []): Promise<ServeProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-serve-'));
   const kubeconfig = join(directory, 'kubeconfig');

@@ -1,32 +1,35 @@
 /**
- * An independent watcher of what the controllers write for each service: what the server holds, how often it was written,
- * and who waits for what.
+ * An independent watcher of the objects that controllers write for each Service. It knows the objects that the server
+ * holds, how often they were written, and who waits for which change.
  */
 import type { Judges } from '../judge/judges.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { ApiClient, OnWatchEvent } from '../node/api-client.ts';
 
-/** What one kind of object is to a view. */
+/** One kind of objects, as a view sees it. */
 export interface Viewed {
   readonly path: string;
-  /** For messages, in the plural. */
+  /** The plural of the kind's name, for messages. */
   readonly title: string;
-  /** `<namespace>/<name>` of the service that it is for; null = it is for none. */
+  /** `<namespace>/<name>` of the object's Service; null = the object has none. */
   readonly serviceOf: (object: KubeObject) => string | null;
-  /** Names the controller that has made the object. */
+  /** The label that names the controller which has made the object. */
   readonly managedByLabel: string;
-  /** Whether a client that reads all objects of a service would send traffic to the address. */
+  /** Whether a client that reads all objects of a Service would send traffic to the address. */
   readonly sendsTo: (objects: Iterable<KubeObject>, address: string) => boolean;
 }
 
 export interface ServiceView {
-  /** Creates, updates and deletes seen since the start, of objects with that value of the managed-by label or of all. */
+  /**
+   * How many creates, updates and deletes were seen since the start, of objects with this value of the managed-by
+   * label, or of all objects.
+   */
   readonly writes: (managedBy?: string) => number;
-  /** Resolves when every service is judged right. Rejected when the watch breaks or at the time limit. */
+  /** Resolves when every Service is judged right. Rejected when the watch breaks, or at the time limit. */
   readonly converged: (judges: Judges, timeoutMs: number) => Promise<void>;
-  /** Calls `onSeen` once an event of the service's objects shows the address among the ready ones, or no longer. */
+  /** Calls `onSeen` once an event of the Service's objects shows that the address is ready, or that it is not. */
   readonly expectAddress: (service: string, address: string, ready: boolean, onSeen: () => void) => void;
-  /** Expectations that nothing has met. */
+  /** How many expectations no event has met. */
   readonly waiting: () => number;
   readonly stop: () => void;
 }
@@ -43,19 +46,19 @@ interface Convergence {
   readonly done: () => void;
 }
 
-/** What the server holds, as told so far. */
+/** The objects that the server holds, as far as it has told. */
 interface State {
   readonly viewed: Viewed;
-  /** By service, then by name. */
+  /** Objects by Service, then by name. */
   readonly objects: Map<string, Map<string, KubeObject>>;
   readonly serviceByObject: Map<string, string>;
   readonly awaited: Map<string, Awaited[]>;
-  /** By the value of the managed-by label. */
+  /** Counts by the value of the managed-by label. */
   readonly writes: Map<string, number>;
   convergence: Convergence | null;
 }
 
-/** @param onEvent is called with each event of the watch, bookmarks aside, and before it with each object that is there */
+/** @param onEvent is called with each object of the list, and then with each event of the watch except bookmarks */
 export async function watchServices(
   client: Pick<ApiClient, 'list' | 'watch'>,
   viewed: Viewed,
@@ -83,7 +86,7 @@ export async function watchServices(
     take(state, object, type !== 'DELETED');
     meet(state, viewed.serviceOf(object));
   });
-  // Told by whoever waits; without a waiter a broken watch shows as a time limit.
+  // `converged` rejects when the watch breaks. If nobody waits for it, a broken watch shows as a time limit.
   const broken = watch.ended.then(() => new Promise<never>(() => undefined));
   broken.catch(() => undefined);
   return {
@@ -94,7 +97,7 @@ export async function watchServices(
     converged: (judges, timeoutMs) => converged(state, judges, timeoutMs, broken),
     expectAddress: (service, address, ready, onSeen) => {
       const expectations = awaited.get(service) ?? [];
-      // A newer state of the same address makes the older expectation void.
+      // A newer expectation of the same address replaces the older one.
       awaited.set(service, [...expectations.filter((other) => other.address !== address), { address, ready, onSeen }]);
     },
     waiting: () => [...awaited.values()].reduce((sum, expectations) => sum + expectations.length, 0),
@@ -122,7 +125,7 @@ function take(state: State, object: KubeObject, isThere: boolean): void {
   }
 }
 
-/** @param object null = the service has none of that name any more */
+/** @param object null = the Service has no object of this name any more */
 function place(state: State, service: string | undefined, name: string, object: KubeObject | null): void {
   if (service === undefined) return;
   const { objects, convergence } = state;
@@ -138,7 +141,7 @@ function place(state: State, service: string | undefined, name: string, object: 
   if (wrong.size === 0) done();
 }
 
-/** Tells whoever waits for what the service's objects show now. */
+/** Calls those who wait for what the Service's objects show now. */
 function meet(state: State, service: string | null): void {
   const { awaited, viewed } = state;
   const expectations = service === null ? undefined : awaited.get(service);
@@ -161,7 +164,7 @@ async function converged(state: State, judges: Judges, timeoutMs: number, broken
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const [first] = wrong;
-      reject(new Error(`${wrong.size} ${state.viewed.title} are not right after ${timeoutMs} ms, such as ${first}`));
+      reject(new Error(`${wrong.size} ${state.viewed.title} are still wrong after ${timeoutMs} ms, such as ${first}`));
     }, timeoutMs);
   });
   const done = new Promise<void>((resolve) => {

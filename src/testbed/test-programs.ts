@@ -1,4 +1,4 @@
-/** The API server and the controllers that settings are tried on: what comes with this program, or what a directory holds. */
+/** The API server and the controllers on which settings are tried: this program's, or those of a directory. */
 import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createApiClient } from '../node/api-client.ts';
@@ -7,7 +7,7 @@ import { type Cluster, type ServerBinaries, startControllerManager, startKubeClu
 import type { ReplayServer, TestController } from './replay.ts';
 import { startServe } from './serve-process.ts';
 
-/** Of KUBEBUILDER_ASSETS; null = it is not there. */
+/** The programs in KUBEBUILDER_ASSETS; null = it is not there. */
 export interface TestPrograms {
   readonly server: ServerBinaries | null;
   readonly kubeControllerManager: string | null;
@@ -15,14 +15,14 @@ export interface TestPrograms {
 
 export interface TestServer extends ReplayServer {
   readonly kind: 'embedded API server' | 'kube-apiserver';
-  /** Scratch space of a kube-apiserver; null = none. */
+  /** The real cluster, of a kube-apiserver; null = the server is the embedded one. */
   readonly cluster: Cluster<ServerBinaries> | null;
   readonly stop: () => Promise<void>;
 }
 
 const CONNECTIONS = 32;
 
-/** @param directory '' = none */
+/** @param directory '' = there is none */
 export async function findPrograms(directory: string): Promise<TestPrograms> {
   const find = async (name: string): Promise<string | null> => {
     const path = join(directory, name);
@@ -40,7 +40,10 @@ export async function findPrograms(directory: string): Promise<TestPrograms> {
   };
 }
 
-/** A kube-apiserver if there is one, else the embedded API server, in a process of its own. @param flags of the latter */
+/**
+ * Starts a kube-apiserver if there is one, else the embedded API server as a process of its own.
+ * @param flags flags of the embedded API server
+ */
 export async function startTestServer(
   { server }: Pick<TestPrograms, 'server'>,
   flags: readonly string[] = [],
@@ -71,7 +74,7 @@ export async function startTestServer(
   return { kind: 'kube-apiserver', client, kubeconfigPath, failed, cluster, stop };
 }
 
-/** @param flags those that are tried */
+/** @param flags the flags to try */
 export async function startEndpointd(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   flags: readonly string[],
@@ -86,7 +89,7 @@ export async function startEndpointd(
 
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
 
-/** @param flags those that are tried */
+/** @param flags the flags to try */
 export async function startKubeControllerManager(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   kubeControllerManager: string,

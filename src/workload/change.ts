@@ -32,9 +32,9 @@ export type ChurnMix = Readonly<Partial<Record<ChangeKind, number>>>;
 export interface Change {
   readonly kind: ChangeKind;
   readonly request: WorkloadRequest;
-  /** The pod, service or Endpoints that the request is about, `<namespace>/<name>`, or the node. */
+  /** The pod, Service or Endpoints of the request as `<namespace>/<name>`, or the node's name. */
   readonly object: string;
-  /** The pod as the request makes it; null = it is about something else. */
+  /** The pod after the request; null = the request is about something else. */
   readonly pod: PodModel | null;
 }
 
@@ -43,15 +43,15 @@ export interface Churn {
   readonly prng: Prng;
   readonly mix: readonly { readonly kind: ChangeKind; readonly weight: number }[];
   readonly weightTotal: number;
-  /** Changes whose last request is still to come, at most CHANGES_OPEN_MAX. */
+  /** Changes that have more requests to make, at most CHANGES_OPEN_MAX. */
   readonly open: Steps[];
   /** Deleted services, which may come back under their old name. */
   readonly deleted: ServiceModel[];
-  /** No scaling up from here on, so that a long run stays as large as it began. */
+  /** With so many pods nothing is scaled up, so that a long run stays as large as it began. */
   readonly podsMax: number;
   servicesMade: number;
   nowSeconds: number;
 }
 
-/** A change of several requests, told step by step. */
+/** A change of several requests, step by step. */
 export type Steps = Generator<Change, void, void>;

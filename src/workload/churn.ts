@@ -1,7 +1,7 @@
 /**
- * A seeded stream of changes to a cluster, drawn one request at a time from the cluster's model, so that each is valid when
- * those before it were applied in order. A change of several requests (a pod replaced, a rolling update) is told step by
- * step, with steps of other changes in between, as on a real cluster.
+ * A seeded stream of changes to a cluster. Requests are drawn one at a time from the cluster's model, so each is valid
+ * if those before it were applied in order. A change of several requests (a pod replaced, a rolling update) goes step
+ * by step. Steps of other changes come in between, as in a real cluster.
  */
 import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
 import { assert } from '../lib/assert.ts';
@@ -29,9 +29,9 @@ import { podObject, podStatus, readinessConditions, selectorOf, serviceObject, s
 import { create, patch, patchStatus, remove, withoutStatus, type WorkloadRequest } from './request.ts';
 
 export const CHURN_MIXES = {
-  /** Nothing but pods that become ready and cease to be. */
+  /** Only pods that become ready or unready. */
   flips: { readiness: 1 },
-  /** A busy day: mostly readiness, pods that come and go, now and then a roll-out, rarely an edit of a service. */
+  /** A busy day: mostly readiness, pods that come and go, sometimes a roll-out, rarely an edit of a Service. */
   steady: {
     readiness: 50,
     'pod-replace': 20,
@@ -54,7 +54,7 @@ export const CHURN_MIXES = {
     'endpoints-edit': 2,
     'endpoints-recreate': 0.5,
   },
-  /** Every kind equally often: for finding faults. */
+  /** Every kind equally often, to find faults. */
   everything: {
     readiness: 1,
     'pod-replace': 1,
@@ -84,11 +84,11 @@ export const CHURN_MIXES = {
 
 const CHANGES_OPEN_MAX = 32;
 const TERMINATION_GRACE_SECONDS = 30;
-/** Looks for something that no open change holds; more pods or services than this are hardly ever busy in a row. */
+/** The most tries to find a pod or Service that no open change holds. So many in a row are hardly ever all held. */
 const PICKS_MAX = 64;
 const SELECTORS: readonly SelectorKind[] = ['app', 'group', 'track'];
 
-/** @throws Error when no kind has a positive weight or one is negative. */
+/** @throws Error if no kind has a positive weight, or one has a negative weight */
 export function createChurn(cluster: Cluster, mix: ChurnMix, seed: number): Churn {
   const weights = (Object.entries(mix) as [ChangeKind, number][]).map(([kind, weight]) => ({ kind, weight }));
   for (const { kind, weight } of weights) {
@@ -110,8 +110,8 @@ export function createChurn(cluster: Cluster, mix: ChurnMix, seed: number): Chur
 }
 
 /**
- * The next request; `wallMs` (since the epoch) becomes the transition time of conditions. Null when the mix has nothing to
- * change in this cluster.
+ * The next request; null = the mix has nothing to change in this cluster.
+ * @param wallMs ms since the epoch; becomes the transition time of conditions
  */
 export function nextChange(churn: Churn, wallMs: number): Change | null {
   churn.nowSeconds = Math.floor(wallMs / 1000);
@@ -121,7 +121,7 @@ export function nextChange(churn: Churn, wallMs: number): Change | null {
   return change ?? stepOpen(churn) ?? start(churn);
 }
 
-/** A step of any open change; null when there is none. */
+/** A step of any open change; null = no change is open. */
 function stepOpen(churn: Churn): Change | null {
   const { open, prng } = churn;
   while (open.length > 0) {
@@ -134,7 +134,7 @@ function stepOpen(churn: Churn): Change | null {
   return null;
 }
 
-/** The first step of a new change; null when none can start now. */
+/** The first step of a new change; null = no change can start now. */
 function start(churn: Churn): Change | null {
   for (let tries = 0; tries < PICKS_MAX; tries++) {
     const story = beginChange(churn, pickKind(churn));
@@ -155,7 +155,7 @@ function pickKind({ mix, weightTotal, prng }: Churn): ChangeKind {
   return mix[mix.length - 1]!.kind;
 }
 
-/** Null when this kind of change finds nothing to work on. */
+/** null = this kind of change finds no object. */
 function beginChange(churn: Churn, kind: ChangeKind): Steps | null {
   switch (kind) {
     case 'readiness':
@@ -241,7 +241,7 @@ function pick<T>(prng: Prng, items: readonly T[], fits: (item: T) => boolean): T
   return null;
 }
 
-/** Turns and, some steps later, turns back: the share of ready pods stays what it is. */
+/** Turns the pod's readiness and, some steps later, turns it back. So the share of ready pods stays the same. */
 function* turnReadiness(churn: Churn, pod: PodModel): Steps {
   const { namespace } = pod.app;
   const before = pod.ready;
@@ -254,7 +254,10 @@ function* turnReadiness(churn: Churn, pod: PodModel): Steps {
   pod.busy = false;
 }
 
-/** The same name comes back with another uid and address, as in a stateful set or after a hasty `kubectl replace`. */
+/**
+ * Replaces a pod by one of the same name with another uid and address, as in a StatefulSet or after `kubectl replace
+ * --force`.
+ */
 function* recreate(churn: Churn, pod: PodModel): Steps {
   if (pod.app.busy) return;
   pod.app.busy = true;
@@ -269,7 +272,7 @@ function* recreateInPlace(churn: Churn, kind: ChangeKind, pod: PodModel): Steps 
   yield* startPod(churn, kind, fresh);
 }
 
-/** Takes a pod out of its service, or to the other track, or back. */
+/** Takes a pod out of its Service or puts it back, or moves it to the other track. */
 function* relabel({ prng }: Churn, pod: PodModel): Steps {
   if (nextInt(prng, 2) === 0) pod.track = pod.track === 'stable' ? 'canary' : 'stable';
   else pod.appLabel = pod.appLabel === pod.app.name ? `${pod.app.name}-debug` : pod.app.name;
@@ -285,7 +288,7 @@ function* replaceOne(churn: Churn, app: App): Steps {
   app.busy = false;
 }
 
-/** A pod under a new name becomes ready, then the old one is terminated and goes. */
+/** A pod with a new name becomes ready. Then the old pod terminates and goes. */
 function* replace(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   pod.busy = true;
   const fresh = addPod(churn.cluster, pod.app, false);
@@ -301,7 +304,7 @@ function* scaleUp(churn: Churn, app: App): Steps {
   app.busy = false;
 }
 
-/** From the end, so that a stateful app keeps its lowest ordinals; one pod always stays. */
+/** Removes pods from the end, so that a stateful app keeps its lowest ordinals. One pod always stays. */
 function* scaleDown(churn: Churn, app: App): Steps {
   app.busy = true;
   for (let less = scaleBy(churn, app); less > 0; less--) {
@@ -312,7 +315,7 @@ function* scaleDown(churn: Churn, app: App): Steps {
   app.busy = false;
 }
 
-/** Up to half of the app, at most ten pods. */
+/** At most half of the app, and at most ten pods. */
 function scaleBy({ prng }: Churn, app: App): number {
   return 1 + nextInt(prng, Math.min(10, Math.max(1, app.pods.length >>> 1)));
 }
@@ -327,7 +330,7 @@ function* rollingUpdate(churn: Churn, app: App): Steps {
   app.busy = false;
 }
 
-/** A pod that is not ready at first, then is. */
+/** A pod that starts without being ready, and becomes ready. */
 function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   const { cluster } = churn;
   const { namespace } = pod.app;
@@ -340,7 +343,7 @@ function* startPod(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   pod.busy = false;
 }
 
-/** Marked as terminating, no longer ready, gone. */
+/** A pod is marked as terminating, becomes unready, and goes. */
 function* stopPod(churn: Churn, kind: ChangeKind, pod: PodModel): Steps {
   const { namespace } = pod.app;
   pod.busy = true;
@@ -392,7 +395,7 @@ function* editTopology(_: Churn, service: ServiceModel): Steps {
   yield serviceChange('service-topology', service, { metadata: { annotations } });
 }
 
-/** A deleted service comes back under its name, or another one is put before an app that may have one. */
+/** A deleted Service comes back under its name, or an app gets one more Service. */
 function* createService(churn: Churn): Steps {
   const { cluster, deleted, prng } = churn;
   const returning = deleted.length > 0 ? deleted.splice(nextInt(prng, deleted.length), 1)[0]! : null;
@@ -421,7 +424,7 @@ function* deleteService(churn: Churn, service: ServiceModel): Steps {
   yield serviceDeletion('service-delete', churn.cluster, service);
 }
 
-/** With another uid and address: what it had before is not its own any more. */
+/** The Service gets another uid and address. Its old objects are not its own any more. */
 function* recreateService({ cluster }: Churn, service: ServiceModel): Steps {
   yield serviceDeletion('service-recreate', cluster, service);
   yield serviceCreation('service-recreate', cluster, service);

@@ -1,6 +1,6 @@
 /**
- * A seeded cluster as a small model: what a set of deployments, and the services before them, looks like. `objects.ts` draws the
- * API objects from it, `churn.ts` changes it. The same profile and seed give the same cluster everywhere.
+ * A seeded cluster as a small model: a set of deployments with Services. `objects.ts` makes the API objects from it,
+ * and `churn.ts` changes it. The same profile and seed give the same cluster everywhere.
  */
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { assert } from '../lib/assert.ts';
@@ -13,12 +13,12 @@ export interface Cluster {
   readonly namespaces: readonly string[];
   readonly nodes: readonly NodeModel[];
   readonly apps: App[];
-  /** Those with a selector. */
+  /** Services with a selector. */
   readonly services: ServiceModel[];
   readonly handMade: readonly HandMadeService[];
-  /** In no order; a pod's place is `pod.slot`. */
+  /** In no order. `pod.slot` is the index of a pod. */
   readonly pods: PodModel[];
-  /** Addresses of removed pods: some new pods take one over, as they do on real nodes. */
+  /** Addresses of removed pods. Some new pods take one of them, as on real nodes. */
   readonly freeAddresses: string[];
   addressesUsed: number;
   podsMade: number;
@@ -27,25 +27,25 @@ export interface Cluster {
 export interface NodeModel {
   readonly name: string;
   readonly index: number;
-  /** Empty = the node has no such label. */
+  /** '' = the node has no such label. */
   zone: string;
   ready: boolean;
   busy: boolean;
 }
 
-/** Pods of one template. */
+/** The pods of one template. */
 export interface App {
   readonly namespace: string;
   readonly name: string;
-  /** Label shared with a neighbour, so that one service can select both. */
+  /** A label value shared with a neighbour, so that one Service can select both apps. */
   readonly group: string;
-  /** Pods have stable names, a hostname and a subdomain. */
+  /** Whether pods have stable names, a hostname and a subdomain. */
   readonly stateful: boolean;
-  /** Counts rolling updates; the container port moves with it. */
+  /** How many rolling updates there were. The container port depends on it. */
   revision: number;
-  /** A change that adds or removes pods is under way. */
+  /** Whether a change that adds or removes pods is under way. */
   busy: boolean;
-  /** Of a stateful app in the order of their ordinals. */
+  /** Pods of a stateful app are in the order of their ordinals. */
   readonly pods: PodModel[];
 }
 
@@ -53,22 +53,22 @@ export interface PodModel {
   readonly app: App;
   readonly name: string;
   readonly revision: number;
-  /** Into the cluster's nodes. */
+  /** The index of the pod's node. */
   readonly node: number;
   readonly address: string;
-  /** Empty in a cluster of one family. */
+  /** '' = the cluster has one family. */
   readonly address6: string;
   ready: boolean;
-  /** Values of the labels that a change may turn. */
+  /** Values of the labels that a change may replace. */
   appLabel: string;
   track: string;
-  /** A change of several requests is under way, no other one may touch this pod. */
+  /** Whether a change of several requests is under way. No other change may touch the pod then. */
   busy: boolean;
   slot: number;
   appSlot: number;
 }
 
-/** Which labels a service selects by. */
+/** The labels by which a Service selects. */
 export type SelectorKind = 'app' | 'group' | 'track';
 
 export interface ServiceModel {
@@ -78,18 +78,18 @@ export interface ServiceModel {
   readonly headless: boolean;
   selector: SelectorKind;
   namedPort: boolean;
-  /** A second port, for metrics. */
+  /** Whether there is a second port, for metrics. */
   metricsPort: boolean;
   publishNotReady: boolean;
-  /** Addresses of both families, where the server has them. */
+  /** Whether it asks for addresses of both families, where the server has both. */
   readonly dualStack: boolean;
-  /** Empty = absent. */
+  /** '' = absent. */
   trafficDistribution: string;
-  /** Hints by CPU shares. */
+  /** Whether it asks for hints by CPU shares. */
   topologyAuto: boolean;
-  /** Empty = absent. */
+  /** '' = absent. */
   appProtocol: string;
-  /** Value of a label that is copied to the Endpoints; empty = the label is absent. */
+  /** The value of a label that is copied to the Endpoints; '' = the label is absent. */
   owner: string;
   slot: number;
 }
@@ -101,13 +101,13 @@ const ADDRESSES_MAX = 1 << 21;
 
 export function makeCluster(profile: Profile, seed: number): Cluster {
   const prng = createPrng(seed);
-  // Draws of their own: what was added later does not change what was there.
+  // Traits have a generator of their own, so that a new trait does not change the other draws of a profile.
   const traits = createPrng(seed ^ 0x7261_6974);
   const namespaces = names(profile.name, profile.namespaces, 3);
   const cluster: Cluster = {
     profile,
     prng,
-    // Named after the profile, so that clusters of several profiles fit into one server.
+    // Namespaces have the profile's name in theirs, so that clusters of several profiles fit into one server.
     namespaces,
     nodes: names(`${profile.name}-node`, profile.nodes, 4).map((name, index) => nodeModel(profile, name, index)),
     apps: [],
@@ -180,7 +180,7 @@ function serviceTraits(profile: Profile, prng: Prng): ServiceTraits {
   };
 }
 
-/** Puts one more pod of the app's current template into the model. */
+/** Adds a pod of the app's current template to the model. */
 export function addPod(cluster: Cluster, app: App, ready: boolean): PodModel {
   const made = cluster.podsMade++;
   const name = app.stateful ? `${app.name}-${app.pods.length}` : `${app.name}-${suffix(made)}`;
@@ -190,7 +190,7 @@ export function addPod(cluster: Cluster, app: App, ready: boolean): PodModel {
   return pod;
 }
 
-/** Puts a pod of the same name in the place of `pod`: another uid, node and address. */
+/** Replaces a pod by one of the same name, with another uid, node and address. */
 export function recreatePod(cluster: Cluster, pod: PodModel, ready: boolean): PodModel {
   const fresh = makePod(cluster, pod.app, pod.name, ready, pod.slot, pod.appSlot);
   cluster.pods[pod.slot] = fresh;
@@ -258,21 +258,21 @@ function takeAddress(cluster: Cluster): string {
   }
   const used = cluster.addressesUsed++;
   assert(used < ADDRESSES_MAX, `at most ${ADDRESSES_MAX} pod addresses`);
-  // 10.64.0.0/11: clear of the service network 10.96.0.0/12 that test clusters use.
+  // 10.64.0.0/11 does not overlap with the service network 10.96.0.0/12 of test clusters.
   return `10.${64 + (used >>> 16)}.${(used >>> 8) & 255}.${used & 255}`;
 }
 
-/** The IPv6 address that goes with it, outside of fd00:10:96::/112, where test clusters have their services. */
+/** The pod's IPv6 address. It is outside of fd00:10:96::/112, where test clusters have their Services. */
 function secondAddress(address: string): string {
   const [, b, c, d] = address.split('.').map(Number);
   return `fd00:10:64:${b!.toString(16)}::${(c! * 256 + d! + 1).toString(16)}`;
 }
 
-/** Five letters that look like the server's own suffixes but are unique. */
+/** Five letters that look like the server's own suffixes and are unique. */
 function suffix(made: number): string {
   const letters = 'bcdfghjklmnpqrstvwxz';
   let text = '';
-  // Steps of a number without common factors with 20^5 visit every suffix once, neighbours far apart.
+  // The factor has no common divisor with 20^5, so every suffix comes once, and neighbours are far apart.
   let rest = (made * 1_234_577) % 3_200_000;
   for (let i = 0; i < 5; i++) {
     text += letters[rest % letters.length]!;

@@ -1,6 +1,6 @@
 /**
- * What the namespace controller does with a namespace that is being deleted, as a conversation: requests come out, their
- * answers go in. It ends when the namespace is finalized.
+ * The namespace controller's work on a namespace that is being deleted, as a conversation: it yields requests and takes
+ * their answers. It ends when the namespace is finalized.
  */
 
 export interface NamespaceRequest {
@@ -9,7 +9,7 @@ export interface NamespaceRequest {
   readonly body: object | null;
 }
 
-/** The parsed body of a 2xx answer; null for any other and for none. */
+/** The parsed body of a 2xx answer; null = another answer, or none. */
 export type NamespaceAnswer = {
   readonly items?: readonly unknown[] | null;
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -17,8 +17,8 @@ export type NamespaceAnswer = {
 } | null;
 
 /**
- * @param collections path of every kind of content, below the namespace: `/api/v1/namespaces/<name>/pods`
- * @yields the next request, or null for a pause: something has not gone yet
+ * @param collections paths of the collections with contents, such as `/api/v1/namespaces/<name>/pods`
+ * @yields the next request; null = a pause, because some object is not gone yet
  */
 export function* endNamespace(
   name: string,
@@ -39,7 +39,7 @@ export function* endNamespace(
 function* finalize(name: string): Generator<NamespaceRequest, boolean, NamespaceAnswer> {
   const path = `/api/v1/namespaces/${name}`;
   const namespace = yield { method: 'GET', path, body: null };
-  // Somebody else was faster, or there is no answer: then the next round sees.
+  // Another client was faster, or there is no answer. The next round will see.
   if (namespace === null) return false;
   const { spec, ...rest } = namespace;
   const finalizers = (spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');

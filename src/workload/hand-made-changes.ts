@@ -1,4 +1,4 @@
-/** What somebody does to the Endpoints of Services without a selector, told step by step. */
+/** What somebody does to the Endpoints of Services without a selector, step by step. */
 import { nextInt } from '../lib/prng.ts';
 import type { Change, Churn, Steps } from './change.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from './hand-made.ts';
 import { create, patch, remove, type WorkloadRequest } from './request.ts';
 
-/** Addresses, ports, labels and annotations, one of them at a time. */
+/** Changes addresses, ports, labels and annotations, one at a time. */
 export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps {
   const { namespace, name, addresses } = service;
   switch (nextInt(prng, 6)) {
@@ -34,7 +34,7 @@ export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps
       addAddress(service, nextInt(prng, 2) === 0);
       break;
     case 4:
-      // Down to none at all, whose slices go.
+      // The last address may go too, and with it all slices.
       if (addresses.length > 0) addresses.splice(nextInt(prng, addresses.length), 1);
       else addAddress(service, true);
       break;
@@ -45,7 +45,7 @@ export function* editEndpoints({ prng }: Churn, service: HandMadeService): Steps
   yield endpointsChange(service, patch('Endpoints', namespace, name, { subsets: handMadeSubsets(service) }));
 }
 
-/** Deleted and made again, with another uid. */
+/** Deletes the Endpoints and creates them again, with another uid. */
 export function* recreateEndpoints(_: Churn, service: HandMadeService): Steps {
   const { namespace, name } = service;
   service.busy = true;

@@ -1,9 +1,9 @@
-/** Services without a selector, and their Endpoints as somebody keeps them by hand. */
+/** Services without a selector, and Endpoints that somebody makes for them by hand. */
 import type { EndpointPort, EndpointSubset, KubeObject } from '../kube/types.ts';
 
 /**
- * One subset, or two, each with half of the addresses: with a port each, with the same ports, or the second with one of
- * the first's. Of the ports that both have one has an appProtocol, which controllers tell apart by pointer.
+ * One subset, or two with half of the addresses each. Two subsets have a port each, the same ports, or one port in
+ * common. One of the common ports has an appProtocol: controllers compare it by pointer.
  */
 export const HAND_MADE_LAYOUTS = ['one subset', 'a port each', 'same ports', 'one shared port'] as const;
 export type HandMadeLayout = (typeof HAND_MADE_LAYOUTS)[number];
@@ -11,12 +11,12 @@ export type HandMadeLayout = (typeof HAND_MADE_LAYOUTS)[number];
 export interface HandMadeService {
   readonly namespace: string;
   readonly name: string;
-  /** Of both families. */
+  /** Addresses of both families. */
   readonly addresses: { readonly ip: string; ready: boolean }[];
   layout: HandMadeLayout;
-  /** Value of a label and of an annotation of the Endpoints; empty = absent. */
+  /** The value of a label and of an annotation of the Endpoints; '' = absent. */
   owner: string;
-  /** The Endpoints say that they are not to be mirrored. */
+  /** Whether the Endpoints ask not to be mirrored. */
   skipMirror: boolean;
   busy: boolean;
 }
@@ -24,7 +24,7 @@ export interface HandMadeService {
 const HTTP: EndpointPort = { name: 'http', port: 8080, protocol: 'TCP' };
 const HTTPS: EndpointPort = { name: 'https', port: 8443, protocol: 'TCP' };
 const GRPC: EndpointPort = { name: 'grpc', port: 9090, protocol: 'TCP', appProtocol: 'kubernetes.io/h2c' };
-/** Of the first subset and of the second; null = there is none. */
+/** The ports of the first and of the second subset; null = there is no second one. */
 const PORTS: Readonly<Record<HandMadeLayout, readonly [EndpointPort[], EndpointPort[] | null]>> = {
   'one subset': [[HTTP], null],
   'a port each': [[HTTP], [HTTPS]],
@@ -38,7 +38,7 @@ const PORTS: Readonly<Record<HandMadeLayout, readonly [EndpointPort[], EndpointP
 const ADDRESSES = 4;
 const ADDRESSES_MAX = 250;
 
-/** `count` in each namespace. */
+/** Makes `count` Services in each namespace. */
 export function makeHandMade(namespaces: readonly string[], count: number): HandMadeService[] {
   return namespaces.flatMap((namespace) =>
     Array.from({ length: count }, (_, index) => {
@@ -57,11 +57,11 @@ export function makeHandMade(namespaces: readonly string[], count: number): Hand
   );
 }
 
-/** False when it has as many as it may. */
+/** Returns false if the Service has the most addresses that it may have. */
 export function addAddress({ addresses }: HandMadeService, ready: boolean): boolean {
   const used = new Set(addresses.map(({ ip }) => ip));
   for (let at = 1; at <= ADDRESSES_MAX; at++) {
-    // Documentation networks: no pod has such an address.
+    // The addresses are of documentation networks, so no pod has them.
     const ip = at % 3 === 0 ? `2001:db8::${at.toString(16)}` : `198.51.100.${at}`;
     if (used.has(ip)) continue;
     addresses.push({ ip, ready });

@@ -1,7 +1,7 @@
 import { parseTime } from '../kube/time.ts';
 import type { KubeObject } from '../kube/types.ts';
 
-/** What the scheduler and the kubelets read of a pod; strings are empty where the pod has none. */
+/** The fields of a pod that the scheduler and the kubelets read. A text is '' if the pod has none. */
 export interface PodView {
   readonly namespace: string;
   readonly name: string;
@@ -10,14 +10,14 @@ export interface PodView {
   readonly phase: string;
   readonly podIP: string;
   readonly startTime: string;
-  /** Condition Ready. */
+  /** Whether the condition Ready is true. */
   readonly ready: boolean;
-  /** When its grace period is over, since the epoch; null = it is not being deleted. */
+  /** The end of its grace period in seconds since the epoch; null = it is not being deleted. */
   readonly deletionSeconds: number | null;
   readonly graceSeconds: number;
-  /** For the default scheduler, and no gate holds it back. */
+  /** Whether it is for the default scheduler and no scheduling gate holds it back. */
   readonly schedulable: boolean;
-  /** Every readiness gate is met. */
+  /** Whether every readiness gate is met. */
   readonly gatesOpen: boolean;
   readonly hostNetwork: boolean;
   readonly hasReadinessProbe: boolean;
@@ -86,7 +86,7 @@ interface NodeFields {
   readonly status?: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] };
 }
 
-/** A node that tells no address gets one from a documentation network. */
+/** The address of a node that has none. It is of a documentation network. */
 const ADDRESS_UNKNOWN = '192.0.2.1';
 
 export function readNode(object: KubeObject): NodeView {
@@ -100,7 +100,7 @@ export function readNode(object: KubeObject): NodeView {
   };
 }
 
-/** Nothing has changed that decides which pods it takes. */
+/** Whether both nodes take the same pods. */
 export function sameNode(a: NodeView, b: NodeView): boolean {
   const labels = Object.entries(a.labels);
   return (

@@ -1,7 +1,8 @@
 /**
- * What a scheduler, the kubelets of every node and the collector of orphaned pods do to pods, without running any: events
- * of nodes and pods go in, requests come out when they are due. Everything follows from the last state seen of a pod, so
- * that a lost event, request or reply only delays it. All times are wall-clock milliseconds, since grace periods are.
+ * What a scheduler, the kubelets of all nodes and the collector of orphaned pods do to pods, without running any of
+ * them. Events of nodes and pods go in, and requests come out when they are due. Each request depends only on the pod's
+ * last known state, so a lost event, request or reply only delays it. All times are wall-clock milliseconds, because
+ * grace periods are.
  */
 import { createHeap, heapFirst, heapPlace, heapRemove, type Heap } from '../lib/heap.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
@@ -13,13 +14,16 @@ import { STRATEGIC_MERGE_PATCH, type WorkloadRequest } from './request.ts';
 
 export interface KubeletsOptions {
   readonly seed: number;
-  /** What each step of a pod takes on average: to be scheduled, started, made ready, ended. Each takes half to one and a half of it. */
+  /**
+   * The mean time of each step of a pod: scheduled, started, made ready, ended. Each step takes 0.5 to 1.5 times as
+   * long.
+   */
   readonly stepMs: number;
-  /** Pods of these namespaces are run by somebody else; only those that outstay their grace period are ended. */
+  /** Namespaces whose pods somebody else runs. Only pods that outstay their grace period are ended there. */
   readonly leftAlone: ReadonlySet<string>;
 }
 
-/** One request to make now; its outcome goes to `settle`. */
+/** A request to send now. The caller tells its outcome to `settle`. */
 export interface KubeletRequest {
   /** `<namespace>/<name>` of the pod. */
   readonly pod: string;
@@ -32,16 +36,16 @@ export type Step = 'bind' | 'start' | 'ready' | 'stop' | 'end';
 interface PodEntry {
   readonly key: string;
   view: PodView;
-  /** What is to be done at `dueMs`, or is being done. */
+  /** The step that is due at `dueMs`, or whose request is under way. */
   step: Step | null;
   dueMs: number;
-  /** Settles who of two that are due at the same time comes first. */
+  /** Of pods that are due at the same time, the one with the lower order comes first. */
   readonly order: number;
-  /** A request is under way. */
+  /** Whether a request is under way. */
   busy: boolean;
-  /** It has changed since the request went out. */
+  /** Whether it has changed since the request was sent. */
   changed: boolean;
-  /** It was ready once: from then on its readiness is its own affair, or that of whoever patches it. */
+  /** Whether it was ready once. From then on its readiness is left to whoever patches it. */
   wasReady: boolean;
   failures: number;
   heapIndex: number;
@@ -53,7 +57,7 @@ export interface Kubelets {
   readonly nodes: Map<string, NodeView>;
   readonly pods: Map<string, PodEntry>;
   readonly due: Heap<PodEntry>;
-  /** Given out or seen on a pod. */
+  /** Addresses that were given, or seen on a pod. */
   readonly addresses: Set<string>;
   addressesMade: number;
   orders: number;
@@ -76,7 +80,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
   };
 }
 
-/** A node as it is now; its kubelet runs as long as it is there. */
+/** Takes the state of a node. The node's kubelet runs as long as the node exists. */
 export function observeNode(kubelets: Kubelets, nowMs: number, object: KubeObject): void {
   const view = readNode(object);
   const known = kubelets.nodes.get(view.name);
@@ -88,12 +92,12 @@ export function forgetNode(kubelets: Kubelets, nowMs: number, name: string): voi
   if (kubelets.nodes.delete(name)) replanIdle(kubelets, nowMs);
 }
 
-/** Pods that waited for a node, or have lost theirs. */
+/** Plans all idle pods again: some have waited for a node, or have lost theirs. */
 function replanIdle(kubelets: Kubelets, nowMs: number): void {
   for (const entry of kubelets.pods.values()) if (!entry.busy) plan(kubelets, entry, nowMs);
 }
 
-/** A pod as it is now. */
+/** Takes the state of a pod. */
 export function observePod(kubelets: Kubelets, nowMs: number, object: KubeObject): void {
   const view = readPod(object);
   const key = `${view.namespace}/${view.name}`;
@@ -128,12 +132,12 @@ export function forgetPod(kubelets: Kubelets, namespace: string, name: string): 
   heapRemove(kubelets.due, entry);
 }
 
-/** When `takeDue` has something next; Infinity = not before the next event. */
+/** When `takeDue` next has a request; Infinity = not before the next event. */
 export function nextDueMs({ due }: Kubelets): number {
   return heapFirst(due)?.dueMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** The next request that is due, or null. */
+/** The next request that is due; null = there is none. */
 export function takeDue(kubelets: Kubelets, nowMs: number): KubeletRequest | null {
   for (;;) {
     const entry = heapFirst(kubelets.due);
@@ -147,7 +151,7 @@ export function takeDue(kubelets: Kubelets, nowMs: number): KubeletRequest | nul
   }
 }
 
-/** A request that `takeDue` gave has been answered; one without an answer counts as failed. */
+/** Takes the outcome of a request from `takeDue`. A request without an answer has failed. */
 export function settle(kubelets: Kubelets, nowMs: number, { pod, step }: KubeletRequest, done: boolean): void {
   const entry = kubelets.pods.get(pod);
   if (entry === undefined || !entry.busy) return;
@@ -156,7 +160,7 @@ export function settle(kubelets: Kubelets, nowMs: number, { pod, step }: Kubelet
     entry.failures = 0;
     if (step === 'ready') entry.wasReady = true;
     entry.step = null;
-    // The event of what was written is still to come if there was none so far.
+    // If no event has come yet, the event of this write will plan the pod.
     if (entry.changed) plan(kubelets, entry, nowMs);
     return;
   }
@@ -183,16 +187,17 @@ function stepMs({ options, prng }: Kubelets, { view, step }: PodEntry, nowMs: nu
   const ms = options.stepMs * (0.5 + nextFloat(prng));
   if (step !== 'stop' && step !== 'end') return ms;
   const leftMs = view.deletionSeconds! * 1000 - nowMs;
-  // Whoever runs the pod has its whole grace period; a kubelet is done when the containers are, or the period is over.
+  // In a namespace that is left alone a pod has its whole grace period. A kubelet ends a pod when its containers have
+  // ended, or the period is over.
   return options.leftAlone.has(view.namespace) ? Math.max(ms, leftMs + 1000) : Math.max(0, Math.min(ms, leftMs));
 }
 
-/** What is next for a pod, from what is known of it alone. */
+/** The pod's next step, from its last known state. */
 function stepOf(kubelets: Kubelets, { view, wasReady }: PodEntry): Step | null {
   const ended = view.phase === 'Succeeded' || view.phase === 'Failed';
   const hasKubelet = kubelets.nodes.has(view.nodeName);
   if (view.deletionSeconds !== null) {
-    // Nothing but finalizers holds it.
+    // Only finalizers hold it.
     if (view.graceSeconds === 0) return null;
     const leftAlone = kubelets.options.leftAlone.has(view.namespace);
     return ended || !hasKubelet || leftAlone ? 'end' : 'stop';
@@ -246,7 +251,7 @@ function canSchedule({ nodes }: Kubelets, view: PodView): boolean {
   return false;
 }
 
-/** Any node that fits, each as likely as the others as long as most fit. */
+/** A node that fits, drawn evenly as long as most nodes fit. */
 function pickNode({ nodes, prng }: Kubelets, view: PodView): string | null {
   const all = [...nodes.values()];
   for (let tries = 0; tries < NODE_TRIES && all.length > 0; tries++) {
@@ -260,7 +265,7 @@ function fits({ unschedulable, labels }: NodeView, { nodeSelector }: PodView): b
   return !unschedulable && nodeSelector.every(([key, value]) => labels[key] === value);
 }
 
-/** The containers run. Without a readiness probe that makes them ready as well. */
+/** The status with running containers. Without a readiness probe the containers are ready too. */
 function startedStatus(kubelets: Kubelets, view: PodView, seconds: number): object {
   const node = kubelets.nodes.get(view.nodeName)!;
   const podIP = view.podIP !== '' ? view.podIP : view.hostNetwork ? node.address : takeAddress(kubelets);
@@ -291,7 +296,7 @@ function readyStatus(view: PodView, seconds: number): object {
   };
 }
 
-/** All containers have ended by themselves when told to. */
+/** The status after all containers have ended by themselves. */
 function stoppedStatus(view: PodView, seconds: number): object {
   const finishedAt = formatTime(seconds);
   const startedAt = view.startTime === '' ? finishedAt : view.startTime;
@@ -326,7 +331,7 @@ function condition(type: string, value: boolean, seconds: number): object {
 
 const ADDRESSES_MAX = 2 ** 23;
 
-/** 10.128.0.0/9: clear of the seeded clusters and of the usual service network. */
+/** Addresses of 10.128.0.0/9, which overlaps neither with seeded clusters nor with the usual service network. */
 function takeAddress(kubelets: Kubelets): string {
   for (;;) {
     const made = (kubelets.addressesMade = (kubelets.addressesMade + 1) % ADDRESSES_MAX);

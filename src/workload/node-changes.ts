@@ -1,11 +1,11 @@
-/** Nodes that move to another zone, cease to be ready, or go and come back, told step by step. */
+/** Nodes that move to another zone, become unready, or go and come back, step by step. */
 import { nextInt } from '../lib/prng.ts';
 import type { Change, Churn, Steps } from './change.ts';
 import { zoneName, type NodeModel } from './cluster.ts';
 import { nodeConditions, nodeObject } from './objects.ts';
 import { create, patch, patchStatus, remove, type WorkloadRequest } from './request.ts';
 
-/** To another zone or out of all, and later back: hints by CPU shares need nodes that all have one. */
+/** Moves a node to another zone or out of all, and later back. Hints by CPU shares need a zone on every node. */
 export function* moveNode({ cluster, prng }: Churn, node: NodeModel): Steps {
   const before = node.zone;
   const other = zoneName(nextInt(prng, cluster.profile.zones));
@@ -18,7 +18,10 @@ export function* moveNode({ cluster, prng }: Churn, node: NodeModel): Steps {
   node.busy = false;
 }
 
-/** Its pods stay what they are: nothing in a workload is a node lifecycle controller. */
+/**
+ * Turns a node's readiness, and turns it back. Its pods stay as they are, because a workload has no node lifecycle
+ * controller.
+ */
 export function* turnNode(churn: Churn, node: NodeModel): Steps {
   node.busy = true;
   for (const ready of [!node.ready, node.ready]) {
@@ -29,7 +32,7 @@ export function* turnNode(churn: Churn, node: NodeModel): Steps {
   node.busy = false;
 }
 
-/** Meanwhile its pods are on a node that nobody knows, and others may be put there. */
+/** Deletes a node and creates it again. In between its pods name an unknown node, and new pods may get it too. */
 export function* replaceNode(_: Churn, node: NodeModel): Steps {
   node.busy = true;
   yield nodeChange('node-replace', node, remove('Node', undefined, node.name, 0));

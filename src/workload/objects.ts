@@ -1,17 +1,23 @@
-/** The API objects of a seeded cluster, as a client sends them: what the server fills in (uid, versions, times) is absent. */
+/**
+ * The API objects of a seeded cluster, as a client sends them. Fields that the server sets (uid, versions, times) are
+ * absent.
+ */
 import { TOPOLOGY_MODE_ANNOTATION } from '../kube/names.ts';
 import type { KubeObject, ObjectMeta } from '../kube/types.ts';
 import { formatTime } from '../kube/time.ts';
 import type { App, Cluster, NodeModel, PodModel, ServiceModel } from './cluster.ts';
 import { handMadeEndpointsObject, handMadeServiceObject } from './hand-made.ts';
 
-/** When everything in a new cluster is said to have happened: 2026-01-01T00:00:00Z, in seconds since the epoch. */
+/** The time of everything in a new cluster: 2026-01-01T00:00:00Z, in seconds since the epoch. */
 export const CLUSTER_EPOCH_SECONDS = 1_767_225_600;
 
 const METRICS_PORT = 9090;
 const ENVIRONMENT_SIZE = 20;
 
-/** Namespaces, nodes, services, pods and hand-made Endpoints, in an order in which they can be created. Drawn one at a time. */
+/**
+ * Namespaces, nodes, Services, pods and hand-made Endpoints, in an order in which they can be created. They are made
+ * one at a time.
+ */
 export function* clusterObjects(cluster: Cluster): Generator<KubeObject, void, void> {
   for (const name of cluster.namespaces) yield namespaceObject(name);
   for (const node of cluster.nodes) yield nodeObject(node);
@@ -96,7 +102,7 @@ export function servicePorts(service: ServiceModel): Record<string, unknown>[] {
   return [http, { name: 'metrics', protocol: 'TCP', port: METRICS_PORT, targetPort: 'metrics' }];
 }
 
-/** Pods of an odd and an even revision listen on different ports: half-way through an update a named port has two values. */
+/** Pods of odd and even revisions have different ports. So a named port has two numbers half-way through an update. */
 function containerPortOf(template: Pick<App, 'revision'>): number {
   return 8080 + (template.revision % 2);
 }
@@ -174,7 +180,7 @@ export function podStatus(cluster: Cluster, pod: PodModel, seconds: number): Rec
   return status;
 }
 
-/** The conditions that turn together when a pod becomes ready or stops being so. */
+/** The conditions that change together when a pod becomes ready or unready. */
 export function readinessConditions(ready: boolean, seconds: number): Record<string, unknown>[] {
   return [condition('ContainersReady', ready, seconds), condition('Ready', ready, seconds)];
 }
@@ -187,7 +193,7 @@ function nodeAddress(index: number): string {
   return `192.168.${(index >>> 8) & 255}.${index & 255}`;
 }
 
-/** What a production container carries besides name, image and ports. */
+/** The fields of a production container besides name, image and ports. */
 function padding(pod: PodModel): Record<string, unknown> {
   const { app } = pod;
   const env = Array.from({ length: ENVIRONMENT_SIZE }, (_, i) => ({

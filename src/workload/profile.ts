@@ -1,36 +1,44 @@
-/** How large a seeded cluster is and what it is made of. Shares are in [0, 1], of the services unless said otherwise. */
+/**
+ * How large a seeded cluster is, and what it consists of. Shares are from 0 to 1, of the Services unless said
+ * otherwise.
+ */
 export interface Profile {
   readonly name: string;
   readonly nodes: number;
   readonly namespaces: number;
   readonly servicesPerNamespace: number;
-  /** How many pods a service has, and how often: `weight` is relative to the sum of all weights. */
+  /** The numbers of pods that Services have. `weight` is relative to the sum of all weights. */
   readonly sizes: readonly ServiceSize[];
-  /** Headless, with stable pod names, hostnames and a subdomain. */
+  /** Headless Services, with stable pod names, hostnames and a subdomain. */
   readonly headlessShare: number;
-  /** The target port is the name of a container port. */
+  /** Services whose target port is the name of a container port. */
   readonly namedPortShare: number;
   readonly publishNotReadyShare: number;
-  /** The selector takes in the pods of a neighbouring service too. */
+  /** Services whose selector also selects the pods of a neighbour. */
   readonly overlapShare: number;
-  /** Of the pods. */
+  /** The share of the pods that are not ready. */
   readonly notReadyShare: number;
-  /** Asks for addresses of both families, where the server has them. Where this is not 0, all pods have both. */
+  /**
+   * Services that ask for addresses of both families, where the server has both. If it is not 0, all pods have both.
+   */
   readonly dualStackShare: number;
-  /** With a value of trafficDistribution. */
+  /** Services with a value of trafficDistribution. */
   readonly trafficShare: number;
-  /** With hints by CPU shares (`topology-mode: Auto`). */
+  /** Services with hints by CPU shares (`topology-mode: Auto`). */
   readonly topologyShare: number;
-  /** With an appProtocol. */
+  /** Services with an appProtocol. */
   readonly appProtocolShare: number;
-  /** Half-way through a roll-out: a named port with two numbers. */
+  /** Apps half-way through a roll-out: a named port has two numbers. */
   readonly halfUpdatedShare: number;
-  /** So many more: without a selector, with Endpoints made by hand. */
+  /** Services without a selector and with Endpoints made by hand. They come in addition to the others. */
   readonly handMadeShare: number;
   readonly zones: number;
-  /** The last so many nodes have no zone. */
+  /** How many nodes, the last ones, have no zone. */
   readonly zonelessNodes: number;
-  /** Pads pods to production size: as stored about 7.7 kB of JSON, with 20 environment variables and managedFields. */
+  /**
+   * Whether pods are padded to production size: about 7.7 kB of JSON as stored, with 20 environment variables and
+   * managedFields.
+   */
   readonly realistic: boolean;
 }
 
@@ -39,7 +47,7 @@ export interface ServiceSize {
   readonly weight: number;
 }
 
-/** Nothing but ready pods behind plain services: what the measured baselines use. */
+/** Only ready pods behind plain Services. The measured baselines use it. */
 const PLAIN = {
   headlessShare: 0,
   namedPortShare: 0,
@@ -99,7 +107,7 @@ export const PROFILES: readonly Profile[] = [
     ],
     ...MIXED,
   },
-  // As small, in two zones and with nodes that are in none, as where machines of several kinds have grown together.
+  // As small, in two zones, with some nodes in none, as in clusters that have grown from machines of several kinds.
   {
     name: 'patchy',
     nodes: 12,
@@ -125,7 +133,7 @@ export const PROFILES: readonly Profile[] = [
     ],
     ...MIXED,
   },
-  // Groups of 250, 30 and 5 pods that hold a quarter, a quarter and half of all pods, as in upstream's load test.
+  // Groups of 250, 30 and 5 pods have a quarter, a quarter and half of all pods, as in upstream's load test.
   {
     name: 'load',
     nodes: 1000,
@@ -163,7 +171,7 @@ export const PROFILES: readonly Profile[] = [
     sizes: [{ pods: 5000, weight: 1 }],
     ...PLAIN,
   },
-  // The same groups, 100,020 pods.
+  // The same groups, with 100,020 pods.
   {
     name: 'large',
     nodes: 3000,
@@ -178,7 +186,7 @@ export const PROFILES: readonly Profile[] = [
   },
 ];
 
-/** @throws Error that names the profiles there are. */
+/** @throws Error that names all profiles */
 export function findProfile(name: string): Profile {
   const profile = PROFILES.find((candidate) => candidate.name === name);
   if (profile === undefined) {
@@ -188,9 +196,9 @@ export function findProfile(name: string): Profile {
 }
 
 /**
- * Pods of each service, `count` of them in no particular order: every size as often as its weight says, so that two
+ * The numbers of pods of `count` Services, in no particular order. Each size comes as often as its weight says, so two
  * seeds differ in order but not in the number of pods.
- * @throws Error when there are no sizes or a weight is not positive.
+ * @throws Error if there are no sizes, or a weight is not positive
  */
 export function sizesOf(profile: Profile, count: number): number[] {
   const total = profile.sizes.reduce((sum, size) => sum + size.weight, 0);

@@ -1,4 +1,4 @@
-/** What a workload asks of the API server, as data: the caller encodes the body and sends it. */
+/** A request of a workload to the API server, as data. The caller encodes the body and sends it. */
 import { JSON_TYPE } from '../kube/media-type.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { Cluster } from './cluster.ts';
@@ -6,18 +6,18 @@ import { clusterObjects } from './objects.ts';
 
 export interface WorkloadRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
-  /** From the server's root, already encoded. */
+  /** The encoded path from the server's root. */
   readonly path: string;
-  /** JSON or one of the patch types. */
+  /** The type of JSON or of a patch. */
   readonly contentType: string;
-  /** To be sent as JSON: the whole object, the patch, or DeleteOptions. */
+  /** The whole object, the patch, or DeleteOptions. It is sent as JSON. */
   readonly body: object;
 }
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
-/** Of the objects a workload has: kind to resource. */
+/** The resource of each kind that a workload has. */
 const RESOURCES = {
   Namespace: 'namespaces',
   Node: 'nodes',
@@ -30,14 +30,14 @@ const RESOURCES = {
 type Kind = keyof typeof RESOURCES;
 
 /**
- * Everything a fresh server must be sent to hold the cluster, in order, drawn one at a time. A pod takes two requests: like
- * a real server, a create drops its status.
+ * All requests that fill a fresh server with the cluster, in order, made one at a time. A pod takes two requests,
+ * because a create drops its status, as on a real server.
  */
 export function* clusterRequests(cluster: Cluster): Generator<WorkloadRequest, void, void> {
   for (const object of clusterObjects(cluster)) yield* createRequests(object);
 }
 
-/** One request, or two for a pod: the object, then its status. */
+/** One request, or two for a pod: one with the object, one with its status. */
 export function createRequests(object: KubeObject): readonly WorkloadRequest[] {
   const { kind, metadata } = object;
   if (kind !== 'Pod') return [create(object)];
@@ -45,7 +45,7 @@ export function createRequests(object: KubeObject): readonly WorkloadRequest[] {
   return [create(withoutStatus(object)), patchStatus(kind, metadata.namespace, metadata.name!, status)];
 }
 
-/** As a create sends it: a real server would drop the status anyway. */
+/** The object as a create sends it: a real server would drop the status. */
 export function withoutStatus(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object;
   return rest;
@@ -56,13 +56,13 @@ export function create(object: KubeObject): WorkloadRequest {
   return { method: 'POST', path, contentType: JSON_TYPE, body: object };
 }
 
-/** Replaces what `status` names; conditions are merged by type. */
+/** Replaces the fields that `status` has. Conditions are merged by type. */
 export function patchStatus(kind: Kind, namespace: string | undefined, name: string, status: object): WorkloadRequest {
   const path = `${collectionPath(kind, namespace)}/${name}/status`;
   return { method: 'PATCH', path, contentType: STRATEGIC_MERGE_PATCH, body: { status } };
 }
 
-/** A merge patch: null removes a field, a list is replaced. */
+/** A merge patch: null removes a field, and a list is replaced. */
 export function patch(kind: Kind, namespace: string | undefined, name: string, change: object): WorkloadRequest {
   return {
     method: 'PATCH',
@@ -72,7 +72,7 @@ export function patch(kind: Kind, namespace: string | undefined, name: string, c
   };
 }
 
-/** A pod stays for `graceSeconds` > 0 as terminating, until it is deleted again with 0. */
+/** Deletes an object. With `graceSeconds` > 0 a pod stays as terminating until it is deleted again with 0. */
 export function remove(kind: Kind, namespace: string | undefined, name: string, graceSeconds: number): WorkloadRequest {
   return {
     method: 'DELETE',

@@ -41,7 +41,7 @@ function adviceOf(grown: Grown): Advice {
 }
 
 describe('advice from two looks at the metrics', () => {
-  it('is QPS where a sync is mostly a wait for its token', () => {
+  it('the advice is QPS if a sync mostly waits for its token', () => {
     const { verdict, flag, because } = adviceOf({
       syncs: 2000,
       workSeconds: 498,
@@ -57,7 +57,7 @@ describe('advice from two looks at the metrics', () => {
     );
   });
 
-  it('is more syncs where all workers are busy with the API server', () => {
+  it('the advice is more syncs if all workers are busy with the API server', () => {
     const { verdict, flag } = adviceOf({
       syncs: 5000,
       workSeconds: 495,
@@ -68,7 +68,7 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
-  it('is no flag where all cores are busy, whatever else is long', () => {
+  it('the advice is no flag if all cores are busy, whatever else is slow', () => {
     const { verdict, flag } = adviceOf({
       syncs: 2000,
       workSeconds: 498,
@@ -80,7 +80,7 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['cpu', '']);
   });
 
-  it('is no flag where nothing waits, with the bound of what one could take off', () => {
+  it('the advice is no flag if nothing waits, with a bound on what one could save', () => {
     const { verdict, because } = adviceOf({
       syncs: 1000,
       workSeconds: 12,
@@ -90,23 +90,23 @@ describe('advice from two looks at the metrics', () => {
       cpuSeconds: 30,
     });
     assert.equal(verdict, 'none');
-    assert.match(because, /no flag takes off more than 0\.7 ms$/);
+    assert.match(because, /no flag saves more than 0\.7 ms$/);
   });
 
-  it('is that it cannot tell where too little happened', () => {
+  it('the advice is that it cannot tell if there were too few syncs', () => {
     assert.match(
       adviceOf({ syncs: 19, workSeconds: 19 }).because,
       /^there were 19 syncs in 100 s; at least 20 are needed$/,
     );
   });
 
-  it('is that it cannot tell where pods may wait in the queue without metrics', () => {
+  it('the advice cannot tell whether pods wait in the queue without metrics', () => {
     const { verdict, because } = adviceOf({ syncs: 1000, workSeconds: 12, apiSeconds: 10, cpuSeconds: 400 });
     assert.equal(verdict, 'cannot tell');
     assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
   });
 
-  it('does not take the tokens of other controllers for its own', () => {
+  it('the advice leaves out the token waits of other controllers', () => {
     const { verdict } = adviceOf({
       syncs: 5000,
       workSeconds: 495,
@@ -118,7 +118,7 @@ describe('advice from two looks at the metrics', () => {
     assert.equal(verdict, 'syncs');
   });
 
-  it('of endpointd names its main thread, which no flag makes two', () => {
+  it('the advice for endpointd names its main thread if that is full', () => {
     const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 93\n';
     const { verdict, because } = adviceOf({
       syncs: 5000,
@@ -132,10 +132,10 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /the main thread worked 93 % of the time/);
   });
 
-  it('is refused for metrics of something else, and for those of two processes', () => {
+  it('metrics of another program, and of two processes, are refused', () => {
     const other = parseMetrics('process_cpu_seconds_total 5\nworkqueue_depth{name="deployment"} 1\n');
     const refused = observe(other, other, 10, SETTINGS);
-    assert.match(refused.ok ? '' : refused.why, /^these are the metrics of something else/);
+    assert.match(refused.ok ? '' : refused.why, /^these are the metrics of another program/);
     const why = (first: string, second: string): string => {
       const observed = observe(parseMetrics(first), parseMetrics(second), 10, SETTINGS);
       return observed.ok ? '' : observed.why;
@@ -146,7 +146,7 @@ describe('advice from two looks at the metrics', () => {
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
   });
 
-  it('is right on random scenarios of each kind, or says that it cannot tell', () => {
+  it('the advice on random scenarios is right, or says that it cannot tell', () => {
     const grades = Array.from({ length: 10 }, (_, i) => grade(3001 + i));
     const seen = grades.filter(({ right }) => !right).map(({ scenario: { seed, kind } }) => `${seed} ${kind}`);
     assert.deepEqual(grades.filter(({ wrong }) => wrong).length, 0);

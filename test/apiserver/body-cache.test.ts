@@ -7,7 +7,7 @@ function none(): Bodies {
 }
 
 describe('the cache of encoded bodies', () => {
-  it('never holds more than its bytes and one body, and always the youngest', () => {
+  it('the cache never holds more than its bytes and one body, and always the youngest', () => {
     const cache = createBodyCache(1000);
     const all: Bodies[] = [];
     for (let i = 0; i < 100; i++) {
@@ -20,7 +20,7 @@ describe('the cache of encoded bodies', () => {
     }
   });
 
-  it('holds everything that fits', () => {
+  it('the cache holds everything that fits', () => {
     const cache = createBodyCache(1000);
     const all = Array.from({ length: 10 }, none);
     for (const bodies of all) keepBody(cache, bodies, 'metadataJson', new Uint8Array(40));

@@ -57,30 +57,30 @@ describe('a listed difference from the real API server', () => {
   after(() => stop());
 
   for (const { why, request, real, embedded, example } of ANSWER_DIFFERENCES) {
-    test(`states both answers from end to end: ${why}`, () => {
+    test(`the entry states both answers from end to end: ${why}`, () => {
       assert.match(request.source, /^\^/);
       for (const { source } of [real, embedded]) assert.match(source, /^\^.*\$$/);
     });
 
-    test(`has an example that the embedded server answers so: ${why}`, async () => {
+    test(`the entry has an example that the embedded server answers so: ${why}`, async () => {
       const last = example.at(-1)!;
       assert.match(requestLine(last), request);
       assert.match((await answers(client, example)).at(-1)!, embedded);
     });
 
-    test(`is excused by no other answer: ${why}`, () => {
+    test(`no other answer excuses the difference: ${why}`, () => {
       for (const answer of ORDINARY_ANSWERS) {
         assert.doesNotMatch(answer, real);
         assert.doesNotMatch(answer, embedded);
       }
     });
 
-    test(`is about no ordinary request: ${why}`, () => {
+    test(`no ordinary request meets the difference: ${why}`, () => {
       for (const step of ORDINARY_REQUESTS) assert.doesNotMatch(requestLine(step), request);
     });
   }
 
-  test('is found only when the request and both answers are those of the entry', () => {
+  test("a difference is found only if the request and both answers are the entry's", () => {
     const log = get('pods/a/log');
     const [real, embedded] = [
       '404\n  NotFound: pods "a" not found',

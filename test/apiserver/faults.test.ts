@@ -8,13 +8,13 @@ import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 const PUT: FaultTarget = { verb: 'update', resource: 'endpoints', userAgent: 'endpointd/1.0' };
 
 describe('a fault rule', () => {
-  it('reads what it writes', () => {
+  it('a fault rule that is written as text reads as the same rule', () => {
     const text =
       'verb=update|patch,resource=endpoints,user-agent=endpointd,lose-reply=0.25,lag=0.5,delay=uniform:10ms-2s';
     assert.equal(formatFaultRule(parseFaultRule(text)), text);
   });
 
-  it('with a delay alone delays everything', () => {
+  it('a rule with a delay alone delays every request', () => {
     assert.equal(formatFaultRule(parseFaultRule('delay=exponential:50ms')), 'lag=1,delay=exponential:50ms');
   });
 
@@ -28,19 +28,19 @@ describe('a fault rule', () => {
     ['', /"" is not one of/],
   ];
   for (const [text, why] of refused) {
-    it(`${JSON.stringify(text)} is refused`, () => {
+    it(`the rule ${JSON.stringify(text)} is refused`, () => {
       assert.throws(() => parseFaultRule(text), why);
     });
   }
 
-  it('decides when it is the first that fits', () => {
+  it('the first rule that fits a request decides', () => {
     const rules = ['verb=get,gone=1', 'resource=pods,gone=1', 'user-agent=endpointd,too-many=1', 'server-error=1'];
     const found = ruleFor(rules.map(parseFaultRule), PUT);
     assert.equal(formatFaultRule(found!), 'user-agent=endpointd,too-many=1');
     assert.equal(ruleFor(rules.slice(0, 2).map(parseFaultRule), PUT), null);
   });
 
-  it('draws as often as its chances say', () => {
+  it('a rule draws faults as often as its chances say', () => {
     const prng = createPrng(1);
     const rule = parseFaultRule('lose-reply=0.1,too-many=0.2,gone=1');
     const counts: Record<string, number> = {};
@@ -53,7 +53,7 @@ describe('a fault rule', () => {
     assert.ok(Math.abs(counts['loseReply']! - 800) < 120, String(counts['loseReply']));
   });
 
-  it('delays within its distribution', () => {
+  it("a rule's delays are of its distribution", () => {
     const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(chance, (at) => {

@@ -16,7 +16,7 @@ function problemOf(text: string): string {
   }
 }
 
-test('where a text stops being JSON', () => {
+test('the error names the place where a text stops being JSON', () => {
   const problems: Readonly<Record<string, string>> = {
     '': 'unexpected end of JSON input',
     '{"a":[1,': 'unexpected end of JSON input',
@@ -33,11 +33,11 @@ test('where a text stops being JSON', () => {
   for (const [text, problem] of Object.entries(problems)) assert.equal(problemOf(text), problem, text);
 });
 
-test('nests as deep as it likes', () => {
+test('JSON may be nested to any depth', () => {
   assert.equal(problemOf('['.repeat(100_000)), 'unexpected end of JSON input');
 });
 
-test('finds a problem of its own wherever there is one', () => {
+test('the scanner finds a problem wherever JSON.parse finds one', () => {
   const piece = fc.constantFrom(
     '{',
     '}',

@@ -16,7 +16,7 @@ function linesOf(server: ApiServer, name: string): string[] {
   return lines.filter((line) => line.startsWith(`${name}{`)).map((line) => line.slice(name.length));
 }
 
-test('a new server holds what a new cluster has', () => {
+test('a new server holds the objects of a new cluster', () => {
   const server = createApiServer({ random: () => 0.5 });
   assert.deepEqual(linesOf(server, 'apiserver_resource_objects'), [
     '{group="",resource="namespaces"} 4',
@@ -31,7 +31,7 @@ test('a new server holds what a new cluster has', () => {
   assert.deepEqual(linesOf(server, 'apiserver_longrunning_requests'), []);
 });
 
-test('requests are counted by what they were about', () => {
+test('requests are counted by resource, verb and status', () => {
   const server = createApiServer({ random: () => 0.5 });
   send(server, 'POST', PATH, { metadata: { name: 'a' } });
   send(server, 'POST', PATH, { metadata: { name: 'a' } });

@@ -21,16 +21,16 @@ function typeOf(container: object, accept: string): string {
 
 const WITH_PROBE = { readinessProbe: { httpGet: { port: 80 } } };
 
-test('a pod that fits the tables goes in protobuf', () => {
+test('a pod whose fields the tables have goes in protobuf', () => {
   assert.equal(typeOf({}, `${PROTOBUF},application/json`), PROTOBUF);
 });
 
-test('a pod with a probe goes in JSON to who takes it', () => {
+test('a pod with a probe goes in JSON to clients that accept it', () => {
   assert.equal(typeOf(WITH_PROBE, `${PROTOBUF},application/json`), 'application/json');
   assert.equal(typeOf(WITH_PROBE, PROTOBUF), PROTOBUF);
 });
 
-test('its metadata have no such parts', () => {
+test('the metadata of a pod with a probe go in protobuf', () => {
   const as = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
   assert.equal(typeOf(WITH_PROBE, `${PROTOBUF};${as},application/json`), PROTOBUF);
 });

@@ -6,7 +6,7 @@ import { parseQuantity, QuantityError } from '../../src/apiserver/quantity.ts';
 
 const SEED = 20_261_121;
 
-test('the shortest number without a fraction', () => {
+test('a quantity is written as the shortest number without a fraction', () => {
   const texts: Readonly<Record<string, string>> = {
     '0.5': '500m',
     '1500m': '1500m',
@@ -21,18 +21,18 @@ test('the shortest number without a fraction', () => {
   for (const [given, text] of Object.entries(texts)) assert.equal(parseQuantity(given).text, text, given);
 });
 
-test('what is less than a thousandth counts as one', () => {
+test('an amount below a thousandth counts as a thousandth', () => {
   for (const text of ['1n', '1u', '0.00001', '1e-9']) assert.equal(parseQuantity(text).milli, 1n, text);
   assert.equal(parseQuantity('-1n').milli, -1n);
 });
 
-test('hostile texts cost nothing', () => {
+test('hostile texts of quantities cost nothing', () => {
   for (const text of ['1e999999999', `1${'0'.repeat(1_000_000)}`, '1e-999999999']) {
     assert.throws(() => parseQuantity(text), QuantityError, text.slice(0, 20));
   }
 });
 
-test('what is written reads as the same amount, and is written so again', () => {
+test('a written quantity reads as the same amount and is written the same again', () => {
   const text = fc
     .tuple(
       fc.constantFrom('', '-', '+'),

@@ -88,7 +88,7 @@ function replay(server: ApiServer, world: World, query: string, accept: string):
   reply.watch.close();
 }
 
-test('the list of any version and the watch from it give the list of now', () => {
+test('a list of any version, with the watch from it, gives the list of now', () => {
   fc.assert(
     fc.property(
       fc.array(action, { minLength: 1, maxLength: 30 }),

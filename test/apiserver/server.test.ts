@@ -95,7 +95,7 @@ describe('history', () => {
     assert.deepEqual(taken(watch), ['ADDED b']);
   });
 
-  test('a page from before a compaction gets 410 with a token that goes on without it', () => {
+  test('an old page gets 410 after a compaction, with a token that goes on without it', () => {
     const world = createWorld();
     for (const name of ['a', 'b', 'c']) create(world, name);
     const first = world.call('GET', `${PATH}?limit=1`).body;
@@ -120,7 +120,7 @@ describe('history', () => {
     );
   });
 
-  test('is bounded by number and by bytes', () => {
+  test('history is bounded by number and by bytes', () => {
     for (const config of [{ historyEventsMax: 5 }, { historyBytesMax: 3000 }]) {
       const world = createWorld(config);
       const version = create(world, 'a');
@@ -131,7 +131,7 @@ describe('history', () => {
     }
   });
 
-  test('of one resource is not pushed out by another', () => {
+  test('the history of one resource does not push out that of another', () => {
     const world = createWorld({ historyEventsMax: 3 });
     const version = create(world, 'a');
     create(world, 'b');
@@ -141,7 +141,7 @@ describe('history', () => {
 });
 
 describe('watches in time', () => {
-  test('bookmarks come every minute and 2 s before the end', () => {
+  test('bookmarks come every minute, and 2 s before the end', () => {
     const world = createWorld();
     const version = create(world, 'a');
     const watch = world.watch(`resourceVersion=${version}&allowWatchBookmarks=true&timeoutSeconds=100`);
@@ -155,7 +155,7 @@ describe('watches in time', () => {
     assert.deepEqual(seen, ['60: BOOKMARK', '98: BOOKMARK', '100: ended']);
   });
 
-  test('a watch from a version that is still to come hears nothing before it', () => {
+  test('a watch from a future version gets nothing before that version', () => {
     const world = createWorld();
     const version = create(world, 'a');
     const watch = world.watch(`resourceVersion=${version + 3}&allowWatchBookmarks=true&timeoutSeconds=600`);
@@ -180,7 +180,7 @@ describe('watches in time', () => {
     assert.ok(minutes >= 30 && minutes < 60, String(minutes));
   });
 
-  test('a watcher that takes nothing is closed without a word when too much waits', () => {
+  test('a watcher that takes nothing is closed without an error when too much waits', () => {
     const world = createWorld({ watchOutboxEventsMax: 3 });
     const watch = world.watch(`resourceVersion=${create(world, 'a')}`);
     let calls = 0;
@@ -191,7 +191,7 @@ describe('watches in time', () => {
     assert.deepEqual([watch.ended, calls, taken(watch)], [true, 4, []]);
   });
 
-  test('what was there at the start does not count as waiting', () => {
+  test('initial objects do not count as waiting', () => {
     const world = createWorld({ watchOutboxEventsMax: 2 });
     for (let i = 0; i < 9; i++) create(world, `b${i}`);
     const watch = world.watch('');
@@ -199,7 +199,7 @@ describe('watches in time', () => {
     assert.equal(taken(watch).length, 11);
   });
 
-  test('take gives about as much as was asked for', () => {
+  test('take returns about as many bytes as are asked for', () => {
     const world = createWorld();
     for (let i = 0; i < 9; i++) create(world, `b${i}`);
     const watch = world.watch('');
@@ -208,7 +208,7 @@ describe('watches in time', () => {
     assert.equal(taken(watch).length, 8);
   });
 
-  test('closing all of them ends them after what they hold', () => {
+  test('watches that are closed end after the frames that they hold', () => {
     const world = createWorld();
     const watch = world.watch(`resourceVersion=${create(world, 'a')}`);
     create(world, 'b');
@@ -218,7 +218,7 @@ describe('watches in time', () => {
     assert.equal(tick(world.server, world.nowMs), Number.POSITIVE_INFINITY);
   });
 
-  test('a client that has gone is forgotten', () => {
+  test('a client that is gone is forgotten', () => {
     const world = createWorld();
     const watch = world.watch('');
     watch.close();
@@ -255,7 +255,7 @@ describe('the server as a function', () => {
     assert.equal(run(), run());
   });
 
-  test('a patch leaves the versions before it as they were', () => {
+  test('a patch leaves older versions as they were', () => {
     const world = createWorld();
     const version = create(world, 'a');
     const subsets = [{ addresses: [{ ip: '1.2.3.4' }] }];
@@ -264,7 +264,7 @@ describe('the server as a function', () => {
     assert.deepEqual([body.items[0].metadata.labels, body.items[0].subsets], [undefined, undefined]);
   });
 
-  test('two families of addresses when two ranges are given', () => {
+  test('a server with two ranges has addresses of two families', () => {
     const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:10:96::/112'] });
     const spec = { ipFamilyPolicy: 'RequireDualStack', ports: [{ port: 80 }] };
     const { status, body } = world.call('POST', '/api/v1/namespaces/default/services', {

@@ -7,7 +7,7 @@ import { weighServerInChild } from '../../bench/apiserver/memory.ts';
 
 const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
 
-test('the bench of the API server leaves the same objects however many watch', async () => {
+test('the bench of the API server leaves the same objects with any number of watchers', async () => {
   const env = { ...process.env, BENCH_SIZE: 'tiny' };
   const { stdout } = await promisify(execFile)(process.execPath, [RUN, 'apiserver', '--embedded-only'], { env });
   const rows = stdout.split('\n').filter((line) => line.startsWith('embedded: '));

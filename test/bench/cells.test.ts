@@ -37,7 +37,7 @@ function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1)
   };
 }
 
-test('held out are eight settings of three workloads, calibrated four of one', () => {
+test('eight settings of three workloads are held out, four of one are calibrated', () => {
   const held = heldOutCells();
   assert.deepEqual([held.length, new Set(held.map(({ name }) => name)).size], [24, 24]);
   const own = calibrationCells();
@@ -47,7 +47,7 @@ test('held out are eight settings of three workloads, calibrated four of one', (
   assert.notDeepEqual(shuffledCells(held, 1), held);
 });
 
-test('a model that is right reaches every mark, one that is half off does not', () => {
+test('a right model reaches every mark, and one that is half off reaches none', () => {
   const cells = heldOutCells();
   const marks = (factor: number): boolean[] =>
     marksOf(
@@ -67,7 +67,7 @@ test('a run of other times is another measurement', () => {
   assert.deepEqual(runsOf({ version: 1, runs: [preview, shorter, elsewhere, run] }, WORLD, TIMES), [run]);
 });
 
-test('fewer than 80 % of the held-out cells give no verdict, and the page says so', () => {
+test('with fewer than 80 % of the held-out cells the page says there is no verdict', () => {
   const results = heldOutCells().map((plan) => resultOf(plan, [runOf(plan, TRUTH)], WORLD, TRUTH, 21));
   const page = (count: number): string =>
     cellsPage([
@@ -94,7 +94,7 @@ test('a cell whose runs differ by more than 30 % is not repeatable', () => {
   assert.deepEqual([of(1.2), of(1.4)], ['', 'not repeatable']);
 });
 
-test('a run whose driver was kept waiting has no say beside one that was not', () => {
+test('a run with a delayed driver does not count beside one without', () => {
   const [plan] = heldOutCells();
   const late = { ...runOf(plan!, TRUTH, 0, 3), latenessMs: { p50: 1, p99: 200 } };
   const of = (...runs: CellRun[]): readonly [string, number] => {

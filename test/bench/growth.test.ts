@@ -32,7 +32,7 @@ describe('the cluster of the bench of growth', () => {
     { pods: 60, podsPerService: 5, nodes: 7 },
     { pods: 1200, podsPerService: 1200, nodes: 1 },
   ] satisfies Shape[]) {
-    it(`holds what the controllers would write: ${shape.podsPerService} pods a service`, () => {
+    it(`the cluster holds what controllers would write: ${shape.podsPerService} pods a service`, () => {
       const services = range(serviceCount(shape), serviceAt);
       const wrong = wrongObjects({
         services,
@@ -58,7 +58,7 @@ describe('the cluster of the bench of growth', () => {
 });
 
 describe('the bench of growth, tiny', () => {
-  it('on a replayed cluster each flip has two writes, and all ends right', async () => {
+  it('each flip on a replayed cluster has two writes, and all ends right', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
     const [json, page] = [join(directory, 'growth.json'), join(directory, 'growth.html')];
     try {
@@ -105,7 +105,7 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [false]);
   });
 
-  it('what objects cost by their bytes does not count, what comes on top does', () => {
+  it('bytes of objects do not count against flatness, other costs do', () => {
     const bytes = [2e3, 2e4, 2e5, 2e5, 2e5];
     const costs = [1.02, 1.2, 3, 3, 3];
     assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [true]);
@@ -113,17 +113,17 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [false]);
   });
 
-  it('bytes that hardly differ explain nothing', () => {
+  it('byte counts that hardly differ explain no cost', () => {
     assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [false]);
   });
 
-  it('a run that ended wrong has no say', () => {
+  it('a run that ended wrong does not count', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
   });
 });
 
 describe('the flags of the bench of growth', () => {
-  it('points of more pods than are allowed are left out, and told', () => {
+  it('points with more pods than allowed are left out, and reported', () => {
     const { points, leftOut } = pointsOf(['pods'], 10_000, false);
     assert.deepEqual(
       points.map(({ at }) => at),
@@ -135,7 +135,7 @@ describe('the flags of the bench of growth', () => {
     );
   });
 
-  it('what is not allowed is told with what is', () => {
+  it('an error about a flag says what is allowed', () => {
     assert.throws(() => parseGrowthFlags(['zones'], true), /nothing called zones grows: there are pods, size/);
     assert.throws(() => parseGrowthFlags(['--flips=many'], true), /--flips: a number was expected, not "many"/);
     assert.throws(() => parseGrowthFlags(['--for=long'], true), /--for: a duration such as 10m was expected/);

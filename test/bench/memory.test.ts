@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { weighInChild } from '../../bench/memory/run.ts';
 
-test('the endpoints controller alone: one namespace, one unit a service, no nodes', async () => {
+test('the endpoints controller alone has one namespace, a unit a service, no nodes', async () => {
   const { pods, services, nodes, queued, empty, withServices, withNodes, withPods } = await weighInChild(
     'endpoints-controller',
     1,
@@ -12,7 +12,7 @@ test('the endpoints controller alone: one namespace, one unit a service, no node
   assert.ok(empty < withServices && withNodes < withPods);
 });
 
-test('all three controllers: a unit more for the slices of each service, and nodes', async () => {
+test("three controllers have one unit more for each service's slices, and nodes", async () => {
   const { services, nodes, queued, withServices, withNodes, withPods } = await weighInChild('*', 1);
   assert.deepEqual([services, nodes, queued], [142, 3000, 284]);
   assert.ok(withServices < withNodes && withNodes < withPods);

@@ -50,7 +50,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     });
   }
 
-  it('journal runs once without the journal, and twice with it', () => {
+  it('the scenario journal runs once without the journal, and twice with it', () => {
     const runs = results.runs.filter(({ scenario }) => scenario === 'journal');
     assert.deepEqual(
       runs.map(({ peer, wrong }) => [peer, wrong]),
@@ -62,7 +62,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     );
   });
 
-  it('a start where all is right writes nothing', () => {
+  it('a start writes nothing if everything is right', () => {
     const restart = results.runs.find(({ scenario }) => scenario === 'restart');
     assert.equal(restart?.figures['writes'], 0);
   });
@@ -76,14 +76,14 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     }
   });
 
-  it('the time of a change is split by stages, which together take no longer', () => {
+  it('the stages of a change together take no longer than the change', () => {
     const churn = results.runs.find(({ scenario, peer }) => scenario === 'churn' && peer === ENDPOINTD)!;
     const stages = Object.keys(STAGES).map((stage) => churn.figures[`stage${stage}P50`]);
     assert.ok(stages.every((ms) => ms! >= 0 && ms! <= churn.figures['slicesMax']! + 1));
     assert.ok(churn.course.seconds.length > 0 && churn.course.max[0]! >= churn.course.p50[0]!);
   });
 
-  it('failover tells how long addresses were wrong, after each of two restarts', () => {
+  it('failover tells how long addresses were wrong after each of two restarts', () => {
     const { figures } = results.runs.find(({ scenario }) => scenario === 'failover')!;
     for (const what of ['controller', 'server']) {
       assert.ok(figures[`${what}WrongSeconds`]! > 0);
@@ -92,13 +92,13 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     }
   });
 
-  it('a table is printed, and a page written', () => {
+  it('the bench prints a table and writes a page', () => {
     assert.match(told, /\nchurn: 50 pods a second.*\n +endpointd \(1\) +echo floor \(1\)\n/);
     assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
   });
 });
 
-it('a huge service flips pods of its Endpoints, which order addresses as texts', () => {
+it('a huge service flips the pods of its Endpoints, which sort addresses as texts', () => {
   const pods = Array.from({ length: 1100 }, (_, i) => ({ address: `10.0.${Math.floor(i / 256)}.${i % 256}` }));
   const held = new Set(heldByEndpoints(pods).map(({ address }) => address));
   assert.equal(held.size, 1000);
@@ -107,7 +107,7 @@ it('a huge service flips pods of its Endpoints, which order addresses as texts',
 });
 
 describe('the flags of the bench of the peers', () => {
-  it('--help tells all of them, --list all scenarios', async () => {
+  it('--help lists all flags, and --list lists all scenarios', async () => {
     const { status, out } = await bench('peers', '--help');
     assert.equal(status, 0);
     assert.match(out, /--pairs=N .*\n +--for=DURATION /);
@@ -121,14 +121,14 @@ describe('the flags of the bench of the peers', () => {
     );
   });
 
-  it('what is not allowed is told with what is', () => {
+  it('an error about a flag of the peers says what is allowed', () => {
     assert.throws(() => parsePeersFlags(['--pairs=many'], true), /--pairs: a number was expected, not "many"/);
     assert.throws(() => parsePeersFlags(['--size=vast'], true), /--size: one of tiny, small, full was expected/);
     assert.throws(() => parsePeersFlags(['--for=long'], true), /--for: a duration such as 12m was expected/);
     assert.throws(() => parsePeersFlags(['--spare'], true), /Unknown option '--spare'/);
   });
 
-  it('sizes, rates and flags of both peers are taken', () => {
+  it('the bench takes sizes, rates and flags of both peers', () => {
     const { settings, pairs, forMs, scenarios } = parsePeersFlags(
       ['churn', '--pairs=3', '--for=12m', '--rate=100', '--qps=20', '--endpointd-flag=--shards=1', '--fsync'],
       false,

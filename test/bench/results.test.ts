@@ -45,7 +45,7 @@ function results(...runs: RunRecord[]): Results {
 }
 
 describe('results of the peers', () => {
-  it('a difference beyond the noise of both peers counts, with marks reached or not', () => {
+  it('a difference beyond the noise of both peers counts, whatever the marks', () => {
     const all = results(
       run(MANAGER, 0, 10),
       run(ENDPOINTD, 0, 4),
@@ -71,7 +71,7 @@ describe('results of the peers', () => {
     );
   });
 
-  it('a run that ended wrong is told, and has no say in a figure', () => {
+  it('a run that ended wrong is listed, and counts in no figure', () => {
     const all = results(
       run(MANAGER, 0, 10),
       run(ENDPOINTD, 0, 0.1, ['2 objects are wrong at the end']),
@@ -83,13 +83,13 @@ describe('results of the peers', () => {
     assert.match(comparisonText(churn!), /WRONG: endpointd, round 1: 2 objects/);
   });
 
-  it('one run of each says nothing of the noise, so nothing counts', () => {
+  it('one run of each peer shows no noise, so no difference counts', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), {});
     assert.ok(Number.isNaN(churn!.rows[0]!.noise));
     assert.equal(churn!.rows[0]!.counts, false);
   });
 
-  it('CPU of less than five ticks, and what is made from it, counts for nothing', () => {
+  it('CPU of less than five ticks, and figures made from it, do not count', () => {
     const counts = (cpu: number): unknown => {
       const runs = [0, 1].flatMap((round) => [run(MANAGER, round, 10), run(ENDPOINTD, round, cpu)]);
       const [churn] = compareAll(results(...runs), {});
@@ -99,19 +99,19 @@ describe('results of the peers', () => {
     assert.deepEqual(counts(0.04), { controllerCpu: false, cpuAChange: false, slicesP50: true });
   });
 
-  it('a mark of a share is not reached by what is not above 0', () => {
+  it('a mark of a share needs a figure above 0', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, -1)), MARKS);
     assert.equal(churn!.marks[0]!.verdict, 'not measured');
   });
 
-  it('a mark whose floor was not measured is no mark that was reached', () => {
+  it('a mark is not reached if its floor was not measured', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');
   });
 });
 
 describe('growth in the document of results', () => {
-  it('is a table of each axis with its verdict, and tells what was not run', () => {
+  it('each axis of growth is a table with its verdict, and names points not run', () => {
     const run = (at: number): GrowthRun => ({
       axis: 'pods',
       at,
@@ -155,7 +155,7 @@ describe('a limited time', () => {
     { name: 'long', pairSeconds: 100 },
   ];
 
-  it('has room for what would end in it, by the last pair of its kind or by a guess', () => {
+  it('a limited time has room for a pair that would end in it', () => {
     let nowMs = 0;
     const budget = createBudget(130_000, true, () => nowMs);
     assert.ok(budget.has(long));
@@ -168,14 +168,14 @@ describe('a limited time', () => {
     assert.ok(budget.has(short));
   });
 
-  it('takes a machine that was slow so far to be slow for all', () => {
+  it('a machine that was slow so far counts as slow for all pairs', () => {
     let nowMs = 0;
     const budget = createBudget(200_000, true, () => nowMs);
     budget.took(short, (nowMs = 40_000));
     assert.equal(budget.has(long), false);
   });
 
-  it('what it had no room for is told as not run', () => {
+  it('a pair without room is listed as not run', () => {
     const left = {
       ...results(run(MANAGER, 0, 10)),
       scenarios: [

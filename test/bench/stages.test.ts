@@ -44,19 +44,19 @@ function entry(seenMs: number, more: Partial<JournalEntry> = {}): JournalEntry {
 const ORIGIN_MS = 1_000_000;
 
 describe('stages of a change', () => {
-  it('begin with the acknowledgement by the client and end at the watcher', () => {
+  it("stages begin at the client's acknowledgement and end at the watcher", () => {
     // Acknowledged at 10,100, seen at 10,105, answered at 10,115, shown at 10,117, all by the clock of the bench.
     const samples = stageSamples([change(10_100, 10_117)], [entry(105)], ORIGIN_MS);
     assert.deepEqual(samples, { In: [5], Queue: [3], BatchWait: [1], Plan: [2], Throttle: [0], Write: [4], Out: [2] });
     assert.equal(stageFigures(samples)['stageWriteP99'], 4);
   });
 
-  it('of two syncs of a service, that which ended next to the event counts', () => {
+  it('of two syncs of a service, the one that ended nearest to the event counts', () => {
     const journal = [entry(105), entry(205, { writeMs: 9 }), entry(305)];
     assert.deepEqual(stageSamples([change(10_200, 10_216)], journal, ORIGIN_MS).Write, [9]);
   });
 
-  it('a change that is not in the journal, or was never seen, has none', () => {
+  it('a change has no stages if the journal lacks it or nobody has seen it', () => {
     const changes = [change(10_100, 10_117, 'a/other'), change(10_100, Number.NaN), change(10_100, null)];
     assert.deepEqual(stageSamples(changes, [entry(105)], ORIGIN_MS).In, []);
     assert.deepEqual(stageFigures(stageSamples(changes, [entry(105)], ORIGIN_MS)), {});
@@ -64,7 +64,7 @@ describe('stages of a change', () => {
     assert.deepEqual(stageSamples([change(10_500, 10_510)], [entry(105)], ORIGIN_MS).In, []);
   });
 
-  it('means are of what was counted since the measure began', () => {
+  it('means are of counts since the measure began', () => {
     const text = (sum: number, count: number): string =>
       `workqueue_queue_duration_seconds_sum{name="endpoint"} ${sum}\nworkqueue_queue_duration_seconds_count{name="endpoint"} ${count}\n`;
     const figures = meanFigures(parseMetrics(text(5, 10)), parseMetrics(text(5.5, 110)));
@@ -73,12 +73,12 @@ describe('stages of a change', () => {
 });
 
 describe('a disturbance', () => {
-  it('is over with the last late change, and counts wrong addresses and their seconds', () => {
+  it('a disturbance ends with the last late change, and counts wrong addresses', () => {
     const changes = [change(0, 5), change(100, 2100), change(1100, 2100), change(2200, 2210), change(2300, null)];
     assert.deepEqual(disturbanceOf(changes, 50), { rightMs: 2050, wrongMost: 2, wrongSeconds: 3.01 });
   });
 
-  it('that holds up nothing takes no time', () => {
+  it('a disturbance that delays nothing takes no time', () => {
     assert.equal(disturbanceOf([change(100, 105), change(200, 210)], 50).rightMs, 0);
   });
 });

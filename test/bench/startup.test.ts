@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench } from './run-bench.ts';
 
-test('the bench of a start tells what Node takes of it, and holds it to the marks', async () => {
+test("the bench of a start shows Node's part, and compares the start with the marks", async () => {
   const { status, out } = await bench('startup');
   assert.equal(status, 0, out);
   const figures = (title: string): number[] =>

@@ -9,7 +9,7 @@ describe('statistics of repeated runs', () => {
     assert.ok(Number.isNaN(median([])));
   });
 
-  it('a ratio of medians comes with an interval, always the same one', () => {
+  it('a ratio of medians has an interval, the same one each time', () => {
     const ours = [10, 11, 9, 10.5, 9.5];
     const theirs = [20, 22, 19, 21, 60];
     const ratio = ratioOfMedians(ours, theirs);
@@ -24,7 +24,7 @@ describe('statistics of repeated runs', () => {
     assert.deepEqual(ratioOfMedians([1], [2]), { value: 0.5, low: Number.NaN, high: Number.NaN });
   });
 
-  it('what is not above 0 has no ratio, and counts for nothing', () => {
+  it('figures of 0 and less have no ratio, and do not count', () => {
     for (const [ours, theirs] of [
       [-0.2, 4],
       [0, 4],
@@ -40,7 +40,7 @@ describe('statistics of repeated runs', () => {
     assert.deepEqual([value, low, high], [0.5, Number.NaN, Number.NaN], 'some resamples have no ratio');
   });
 
-  it('a difference counts beyond what runs of the same thing differ by', () => {
+  it('a difference counts if it exceeds that of runs of the same program', () => {
     const noise = spread([10, 12, 11]);
     assert.equal(noise, 1.2);
     assert.ok(!isBeyondNoise(ratioOfMedians([9], [10]), noise));

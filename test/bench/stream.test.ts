@@ -55,7 +55,7 @@ describe('what a watcher makes of the stream', () => {
     assert.deepEqual([seen.writes, seen.bytes, seen.gaps], [2, 250, []]);
   });
 
-  it('what is seen before the answer has come took no time', () => {
+  it('a change that is seen before its answer has taken no time', () => {
     const early = { ...change(10), slicesMs: 9 };
     assert.deepEqual(samplesOf([early]).slices, [0]);
   });
@@ -91,7 +91,7 @@ describe('what a watcher makes of the stream', () => {
     assert.deepEqual(samplesOf(both).slices, []);
   });
 
-  it('figures are of what happened between two readings, the trigger times too', () => {
+  it('figures and trigger times are those between two readings', () => {
     const seen = stream();
     const trigger = (ms: number) => ({
       'endpoints.kubernetes.io/last-change-trigger-time': new Date(1_000_000 + ms).toISOString(),

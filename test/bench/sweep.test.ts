@@ -9,7 +9,7 @@ import { parseSweepFlags } from '../../bench/sweep/run.ts';
 import { bench } from './run-bench.ts';
 
 describe('a sweep, tiny', () => {
-  it('keeps each run, goes on where it ended, and shows all of them', async () => {
+  it('a sweep keeps each run, continues where it ended, and shows all runs', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
     const [data, json, page] = ['data.jsonl', 'sweep.json', 'sweep.html'].map((name) => join(directory, name));
     const sweep = (batch: string) =>
@@ -61,7 +61,7 @@ function run(more: Partial<SweepRun>): SweepRun {
 }
 
 describe('what a sweep keeps', () => {
-  it('is every setting once, in an order that the seed decides', () => {
+  it('a sweep has every setting once, in an order drawn by the seed', () => {
     const grid = { syncs: [1, 5], batch: ['0s', '1s'], qps: [20, 200] };
     const [cells, again, others] = [cellsOf(grid, 1), cellsOf(grid, 1), cellsOf(grid, 2)];
     assert.equal(new Set(cells.map((cell) => JSON.stringify(cell))).size, 8);
@@ -69,14 +69,14 @@ describe('what a sweep keeps', () => {
     assert.notDeepEqual(cells, others);
   });
 
-  it('is not measured again, unless it was wrong or is of another program', () => {
+  it('a kept run is repeated only if it was wrong or of another program', () => {
     const done = doneKeys([run({}), run({ qps: 20, wrong: ['late'] })]);
     assert.ok(done.has(keyText(run({}))));
     assert.ok(!done.has(keyText(run({ qps: 20 }))));
     assert.ok(!done.has(keyText(run({ program: 'abd' }))));
   });
 
-  it('is read up to a line that was cut off', () => {
+  it('kept runs are read up to a line that is cut off', () => {
     const text = `${JSON.stringify(run({}))}\n{"scenario":"rea\n${JSON.stringify(run({ qps: 20 }))}\n`;
     assert.deepEqual(
       parseRuns(text).map(({ qps }) => qps),
@@ -84,7 +84,7 @@ describe('what a sweep keeps', () => {
     );
   });
 
-  it('has a frontier of what nothing beats in both figures', () => {
+  it('the frontier has the runs that no other run beats in both figures', () => {
     const points: [number, number][] = [
       [3, 1],
       [1, 9],
@@ -115,14 +115,14 @@ describe('the report of a sweep', () => {
     notRun: [{ syncs: 50, batch: '1s', qps: 20 }],
   };
 
-  it('tells what ended wrong, and what was not run', () => {
+  it('the report lists wrong runs, and cells that were not run', () => {
     const text = sweepText(sweep);
     assert.match(text, /WRONG: kube-controller-manager, 5 syncs, batch period 0s, 200 requests.*: 3 objects are wrong/);
     assert.match(text, /not run, no time was left for it: 50 syncs, batch period 1s, 20 requests a second/);
     assert.match(sweepPage(sweep), /Not run: 50 syncs/);
   });
 
-  it('says which flags are not allowed', () => {
+  it('an error about a flag of the sweep says what is allowed', () => {
     assert.throws(() => parseSweepFlags(['--syncs=few'], true), /--syncs: numbers such as 1,5,50 were expected/);
     assert.throws(() => parseSweepFlags(['--batch-period=long'], true), /--batch-period: durations such as 0s,100ms/);
     assert.throws(() => parseSweepFlags(['nothing'], true), /no scenario is called nothing/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench } from './run-bench.ts';
 
-test('the bench of writers, tiny: each way is measured, each PUT has its answer', async () => {
+test('the bench of writers measures each way, and each PUT has its answer', async () => {
   const { status, out } = await bench('writer');
   assert.equal(status, 0, out);
   const ways = ['transport', 'own writer', 'http2', 'sockets'].flatMap((way) => [`${way}, plain`, `${way}, TLS`]);

@@ -46,7 +46,7 @@ describe('endpointd advise', () => {
   const before = file('before', metrics(1000));
   const later = file('after', metrics(3000));
 
-  it('says of two files which flag helps, and on what that rests', async () => {
+  it('advise on two files says which flag helps, and why', async () => {
     const { status, stdout } = await advise([`--before=${before}`, `--after=${later}`, '--interval=100s']);
     assert.equal(status, 0);
     assert.match(stdout, /^kube-controller-manager, two looks 100 s apart: 0\.00 of 4 cores\.\n/);
@@ -54,10 +54,10 @@ describe('endpointd advise', () => {
       stdout,
       /\nendpoint: its writes wait for tokens\. Raise --kube-api-qps, and its burst\.\n {2}a sync takes 250 ms/,
     );
-    assert.match(stdout, /\nWhat these metrics cannot show:\n- The batch period comes on top/);
+    assert.match(stdout, /\nNot in these metrics:\n- No metric has the batch period/);
   });
 
-  it('looks twice at a server, and gives JSON', async () => {
+  it("advise reads a server's metrics twice, and prints JSON", async () => {
     let looks = 0;
     const server = createServer((request, response) => {
       assert.equal(request.headers.authorization, 'Bearer secret');
@@ -82,20 +82,20 @@ describe('endpointd advise', () => {
     );
   });
 
-  it('refuses with one line what it cannot take', async () => {
+  it('advise refuses wrong arguments with one line', async () => {
     const other = file('other', 'up 1\n');
     const cases = [
       [
         [`--before=${other}`, `--after=${other}`],
         1,
-        /^endpointd advise: cannot advise: these are the metrics of something else/,
+        /^endpointd advise: cannot advise: these are the metrics of another program/,
       ],
       [
         [`--before=${later}`, `--after=${before}`],
         1,
         /: sums have fallen in a process that went on: the looks are in the wrong order$/m,
       ],
-      [[`--before=${before}`], 2, /: --before and --after belong together\. Allowed: both, or neither\.\n$/],
+      [[`--before=${before}`], 2, /: --before and --after need each other\. Allowed: both, or neither\.\n$/],
       [[`--before=${before}`, '--after=/none'], 1, /: cannot read \/none: ENOENT/],
       [['--source=http://127.0.0.1:1'], 1, /: no answer from http:\/\/127\.0\.0\.1:1/],
     ] as const;

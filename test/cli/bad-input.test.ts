@@ -112,7 +112,7 @@ async function expectFound(
 ): Promise<void> {
   using found = look(flags);
   const line = await found.line(1);
-  assert.match(line, /^warning: The API server cannot be used as it should: /);
+  assert.match(line, /^warning: The API server cannot be used as needed: /);
   assert.match(line, what);
   assert.ok(!line.includes('sesame') && !line.includes('\n'), line);
   const [server] = found.checks();
@@ -127,7 +127,7 @@ function tlsKubeconfig(server: StubServer, authority: string, more: object = {},
 const NOW = String.raw`it is \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ here`;
 
 describe('a look at the API server', () => {
-  it('finds nothing where all is right, however often it looks', async () => {
+  it('a look at the API server finds nothing if all is right, each time', async () => {
     let [looks, answered] = [0, (): void => undefined];
     const all = new Promise<void>((resolve) => (answered = resolve));
     await using server = await startStub((request) => {
@@ -145,43 +145,45 @@ describe('a look at the API server', () => {
     ]);
   });
 
-  it('finds that nobody listens, by the kubeconfig and by --master', async () => {
+  it('a look finds that nothing listens, by kubeconfig and by --master', async () => {
     writeKubeconfig({ server: 'https://127.0.0.1:1' });
-    await expectFound(/Nobody listens at https:\/\/127\.0\.0\.1:1: .* mend "server" in kubeconfig \/.*kubeconfig\.$/);
-    await expectFound(/Nobody listens at http:\/\/127\.0\.0\.1:1: .* mend --master\.$/, true, [
+    await expectFound(/Nothing listens at https:\/\/127\.0\.0\.1:1: .* mend "server" in kubeconfig \/.*kubeconfig\.$/);
+    await expectFound(/Nothing listens at http:\/\/127\.0\.0\.1:1: .* mend --master\.$/, true, [
       '--master=http://127.0.0.1:1',
     ]);
   });
 
-  it('finds a name that does not resolve', async () => {
+  it('a look finds a name that does not resolve', async () => {
     writeKubeconfig({ server: 'https://no-such-host.invalid' });
     await expectFound(/The name no-such-host\.invalid has no address \(.*\): mend "server" in .*, or the DNS/);
   });
 
-  it("finds a server's certificate that has expired, with its time", async () => {
+  it('a look finds an expired server certificate, with its time', async () => {
     const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 10 * DAY_MS, days: 5 });
     await using server = await startStub(apiServer(), tls);
     tlsKubeconfig(server, tls.cert);
     await expectFound(
-      new RegExp(String.raw`certificate of https://127.* has expired at \d{4}-.*Z \(${NOW}\): renew it there, or set`),
+      new RegExp(
+        String.raw`certificate of https://127.* has expired at \d{4}-.*Z \(${NOW}\): renew it on the server, or set`,
+      ),
     );
   });
 
-  it('finds a certificate that is not valid yet: the clocks differ', async () => {
+  it('a look finds a certificate that is not valid yet: the clocks differ', async () => {
     const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() + 2 * DAY_MS, days: 5 });
     await using server = await startStub(apiServer(), tls);
     tlsKubeconfig(server, tls.cert);
     await expectFound(new RegExp(String.raw`is not valid before \d{4}-.*Z \(${NOW}\): set the clocks`));
   });
 
-  it('finds a certificate of another authority, and names both', async () => {
+  it('a look finds a certificate of another authority, and names both', async () => {
     const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 5 });
     await using server = await startStub(apiServer(), tls);
     tlsKubeconfig(server, PKI.ca);
     await expectFound(/signed by "endpointd", which "certificate-authority" in kubeconfig .* does not hold/);
   });
 
-  it('finds a certificate for another name', async () => {
+  it('a look finds a certificate for another name', async () => {
     await using server = await startStub(apiServer(), { cert: PKI.serverCert, key: PKI.serverKey });
     tlsKubeconfig(server, PKI.ca);
     await expectFound(/is not for 127\.0\.0\.1, but for DNS:kubernetes\.test: mend "server" .*"tls-server-name"/);
@@ -189,7 +191,7 @@ describe('a look at the API server', () => {
     await expectFound(/is not for other\.test, but for DNS:kubernetes\.test/);
   });
 
-  it('finds the own client certificate expired, before the server says 401', async () => {
+  it('a look finds the own expired client certificate before the server says 401', async () => {
     const { cert, key } = selfSigned({ hosts: ['me'], nowMs: Date.now() - 10 * DAY_MS, days: 5 });
     await using server = await startStub(apiServer());
     const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
@@ -199,7 +201,7 @@ describe('a look at the API server', () => {
     );
   });
 
-  it('finds https where plain HTTP is spoken, and plain HTTP where TLS is', async () => {
+  it('a look finds https where plain HTTP is spoken, and plain HTTP where TLS is', async () => {
     await using server = await startStub(apiServer());
     writeKubeconfig({ server: server.url.replace('http:', 'https:') });
     await expectFound(/https:\/\/127\.0\.0\.1:\d+ does not speak TLS: mend "server" in/);
@@ -214,7 +216,7 @@ describe('a look at the API server', () => {
     );
   });
 
-  it('finds a server that is no kube-apiserver, and shows its answer to the log alone', async () => {
+  it('a look finds a server of another kind, and only the log has its answer', async () => {
     const page = { status: 200, body: '<html>\n<title>Sign in</title>', headers: { 'content-type': 'text/html' } };
     await using server = await startStub(() => page);
     writeKubeconfig({ server: `${server.url}/prefix` });
@@ -226,22 +228,24 @@ describe('a look at the API server', () => {
     );
   });
 
-  it('finds a server without discovery.k8s.io/v1, where slices are to be written', async () => {
+  it('a look finds a server without discovery.k8s.io/v1, which slices need', async () => {
     const none = refusal(404, 'NotFound', 'the server could not find the requested resource');
     await using server = await startStub(apiServer({ '/apis/discovery.k8s.io/v1': none }));
     writeKubeconfig({ server: server.url });
-    await expectFound(/has no discovery\.k8s\.io\/v1, which is there from Kubernetes 1\.21 on: run --controllers=/);
+    await expectFound(/has no discovery\.k8s\.io\/v1, which exists from Kubernetes 1\.21 on: run --controllers=/);
   });
 
-  it('finds credentials that the server refuses, and that there are none', async () => {
+  it('a look finds credentials that the server refuses, and absent ones', async () => {
     await using server = await startStub(() => refusal(401, 'Unauthorized', 'Unauthorized'));
     writeKubeconfig({ server: server.url });
-    await expectFound(/refuses the credentials \(401\): it does not know the token or certificate of the user in/);
+    await expectFound(
+      /refuses the credentials \(401\): it does not know, or no longer knows, the token or certificate of the user in/,
+    );
     writeKubeconfig({ server: server.url }, {});
     await expectFound(/\(401\): the user in kubeconfig .* has no credentials: give it a token/);
   });
 
-  it('says to give --kubeconfig where --master alone is not enough', async () => {
+  it('a look says to give --kubeconfig where --master alone is not enough', async () => {
     const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 5 });
     await using secure = await startStub(apiServer(), tls);
     const authority =
@@ -252,14 +256,14 @@ describe('a look at the API server', () => {
     await expectFound(user, true, [`--master=${server.url}`]);
   });
 
-  it('finds a clock that is wrong by the Date of the answer, and goes on', async () => {
+  it("a look finds a wrong clock by the answer's Date, and goes on", async () => {
     const headers = { date: new Date(Date.now() + 3_600_000).toUTCString() };
     await using server = await startStub((request) => ({ ...apiServer()(request), headers }));
     writeKubeconfig({ server: server.url });
     await expectFound(/The clock of this machine is 3\d\d\d s behind that of the API server: set the clocks/, false);
   });
 
-  it('finds a proxy that does not let it through, without its password', async () => {
+  it('a look finds a proxy that blocks the way, and hides its password', async () => {
     const proxy = createServer((_request, response) => response.writeHead(403).end());
     proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -269,7 +273,7 @@ describe('a look at the API server', () => {
     proxy.close();
   });
 
-  it('finds a kubeconfig that has become unreadable, and keeps the last credentials', async () => {
+  it('a look finds an unreadable kubeconfig, and keeps the last credentials', async () => {
     await using server = await startStub(apiServer());
     writeKubeconfig({ server: server.url });
     using found = look();
@@ -279,7 +283,7 @@ describe('a look at the API server', () => {
     assert.deepEqual(found.checks()[0], shown);
   });
 
-  it('tells what a command printed to the log, and not to everybody', async () => {
+  it('only the log has the output of a command', async () => {
     const exec = {
       apiVersion: 'client.authentication.k8s.io/v1',
       command: 'sh',
@@ -291,7 +295,7 @@ describe('a look at the API server', () => {
     assert.equal(found.checks()[0]!.message, 'credentials cannot be read: see the log');
   });
 
-  it('says when it is over', async () => {
+  it('a look says when a problem is over', async () => {
     let status = 401;
     await using server = await startStub((request) =>
       status === 401 ? refusal(401, 'Unauthorized', 'Unauthorized') : apiServer()(request),
@@ -300,7 +304,7 @@ describe('a look at the API server', () => {
     using found = look();
     await found.line(1);
     status = 200;
-    assert.equal(await found.line(2), 'info: The API server can be used as it should');
+    assert.equal(await found.line(2), 'info: The API server can be used as needed');
     assert.deepEqual(found.checks()[0], { name: 'server', ok: true, message: '' });
   });
 });
@@ -318,14 +322,14 @@ describe('a TLS alert of the server', () => {
   }
 
   for (const alert of ['SSLV3_ALERT_BAD_CERTIFICATE', 'TLSV1_ALERT_UNKNOWN_CA', 'TLSV1_ALERT_ACCESS_DENIED']) {
-    it(`is about the client certificate where one is sent: ${alert}`, () => {
+    it(`a TLS alert is about the client certificate if one is sent: ${alert}`, () => {
       assert.match(said(`ERR_SSL_${alert}`, { cert, key }), /refuses the client certificate: .* Mend the user in/);
       const without = said(`ERR_SSL_${alert}`, { cert: null, key: null });
       assert.match(without, /ends the TLS handshake: .* Mend "server" in/);
     });
   }
 
-  it('is about TLS itself otherwise, with a certificate or without', () => {
+  it('other TLS alerts are about TLS itself, with a certificate or without', () => {
     for (const own of [
       { cert, key },
       { cert: null, key: null },
@@ -336,13 +340,13 @@ describe('a TLS alert of the server', () => {
     }
   });
 
-  it('may want a certificate where none is sent', () => {
+  it('a TLS alert may ask for a certificate if none is sent', () => {
     const wanted = said('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', { cert: null, key: null });
     assert.match(wanted, /wants a client certificate, and the user in kubeconfig \/k has none .*: give it a token/);
   });
 });
 
-it('endpointd run says it in the log and in /readyz?verbose', async () => {
+it('endpointd run reports a problem in the log and in /readyz?verbose', async () => {
   const flags = ['--master=http://127.0.0.1:1', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0', '--shards=0'];
   const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
@@ -350,12 +354,12 @@ it('endpointd run says it in the log and in /readyz?verbose', async () => {
   const seen = new Promise<void>((resolve) => {
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString();
-      if (said.includes('cannot be used as it should')) resolve();
+      if (said.includes('cannot be used as needed')) resolve();
     });
   });
   await Promise.race([seen, ended]);
-  const why = 'Nobody listens at http://127.0.0.1:1: start the API server, or mend --master.';
-  assert.ok(said.includes(`"The API server cannot be used as it should" why="${why}"`), said);
+  const why = 'Nothing listens at http://127.0.0.1:1: start the API server, or mend --master.';
+  assert.ok(said.includes(`"The API server cannot be used as needed" why="${why}"`), said);
   const address = /(?:metrics|http)="([\d.:]+)"/.exec(said)![1]!;
   const ready = await fetch(`http://${address}/readyz?verbose`);
   assert.equal(ready.status, 500);
@@ -365,7 +369,7 @@ it('endpointd run says it in the log and in /readyz?verbose', async () => {
 });
 
 describe('a look at the rights', () => {
-  it('names each that is missing with the rule that gives it, as advice', async () => {
+  it('a look at the rights names each missing right and its rule, as advice', async () => {
     let denied = 'endpointslices';
     await using server = await startStub((request) => {
       if (!request.path.endsWith('/selfsubjectaccessreviews')) return apiServer()(request);
@@ -386,7 +390,7 @@ describe('a look at the rights', () => {
     assert.equal(found.checks()[1]!.message, '');
   });
 
-  it('is looked for again once a request was refused, and is a metric', async () => {
+  it('a refused request makes the look look again, and missing rights are a metric', async () => {
     let reviews = 0;
     let allowed = true;
     await using server = await startStub((request) => {
@@ -408,7 +412,7 @@ describe('a look at the rights', () => {
     assert.equal(found.missingRights(), 0);
   });
 
-  it('stays with what it knows while nobody can tell', async () => {
+  it('a look at the rights keeps its last result while no answer comes', async () => {
     const denied = jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: false } }, 201);
     const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
     await using server = await startStub(apiServer({ [reviews]: denied }));
@@ -418,9 +422,9 @@ describe('a look at the rights', () => {
     await found.line(1);
     const { message } = found.checks()[1]!;
     writeKubeconfig({ server: 'https://127.0.0.1:1' });
-    assert.match(await found.line(2), /^warning: .*Nobody listens/);
+    assert.match(await found.line(2), /^warning: .*Nothing listens/);
     writeKubeconfig({ server: silent.url });
-    assert.equal(await found.line(3), 'info: The API server can be used as it should');
+    assert.equal(await found.line(3), 'info: The API server can be used as needed');
     assert.equal(found.lines.length, 3);
     assert.equal(found.checks()[1]!.message, message);
   });

@@ -29,7 +29,7 @@ function reviews(may: (attributes: Attributes) => object): (request: StubRequest
 }
 
 describe('endpointd check-rights', () => {
-  it('has status 0 and a row for each right when all is allowed', async () => {
+  it('check-rights has status 0 and a row for each right if all are allowed', async () => {
     await using server = await startStub(reviews(() => ({ allowed: true })));
     const { status, stdout, stderr } = await endpointd('check-rights', `--master=${server.url}`, ...FLAGS);
     assert.deepEqual([status, stderr], [0, '']);
@@ -58,12 +58,12 @@ describe('endpointd check-rights', () => {
         (verb) => `${verb} | ${lease} | shop/endpointd | yes | ${leader} [get watch update]`,
       ),
       '',
-      'All that these flags need is allowed.',
+      'The user has all rights that these flags need.',
       '',
     ]);
   });
 
-  it('has status 1 and says which rule of which file gives what is missing', async () => {
+  it('check-rights has status 1 and names the rule and file of each missing right', async () => {
     const missing = ['update endpointslices ', 'watch leases endpointd'];
     await using server = await startStub(
       reviews(({ verb, resource, name }) => ({ allowed: !missing.includes(`${verb} ${resource} ${name}`) })),
@@ -80,7 +80,7 @@ describe('endpointd check-rights', () => {
     );
   });
 
-  it('takes a right that is needed in some clusters only for no reason to fail', async () => {
+  it('check-rights does not fail for a right that only some clusters need', async () => {
     await using server = await startStub(reviews(({ subresource }) => ({ allowed: subresource === '' })));
     const { status, stdout } = await endpointd('check-rights', `--master=${server.url}`, '-o', 'json');
     const { allowed, rights } = JSON.parse(stdout) as { allowed: string; rights: Record<string, string>[] };
@@ -108,7 +108,7 @@ describe('endpointd check-rights', () => {
       /: no answer of an API server: HTTP status 404$/m,
     ],
   ] as const) {
-    it(`has status 2 where ${title}`, async () => {
+    it(`check-rights has status 2 where ${title}`, async () => {
       await using server = await startStub(answer);
       const { status, stdout } = await endpointd('check-rights', `--master=${server.url}`);
       assert.equal(status, 2);
@@ -118,7 +118,7 @@ describe('endpointd check-rights', () => {
     });
   }
 
-  it('goes on asking after one right that an authorizer could not tell', async () => {
+  it('check-rights goes on after one right that an authorizer could not decide', async () => {
     const failing = { allowed: false, evaluationError: 'webhook down' };
     await using server = await startStub(
       reviews(({ verb, resource }) => (`${verb} ${resource}` === 'get services' ? failing : { allowed: true })),
@@ -129,7 +129,7 @@ describe('endpointd check-rights', () => {
     assert.deepEqual([status, ...unknown.map(({ verb, resource }) => `${verb} ${resource}`)], [2, 'get services']);
   });
 
-  it('has status 2 where nobody answers, and for a kubeconfig that is not there', async () => {
+  it('check-rights has status 2 without an answer, and without its kubeconfig', async () => {
     const nobody = await endpointd('check-rights', '--master=http://127.0.0.1:1');
     assert.equal(nobody.status, 2);
     assert.match(nobody.stdout, /^Could not tell: no answer: connect ECONNREFUSED 127\.0\.0\.1:1$/m);

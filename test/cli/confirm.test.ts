@@ -68,7 +68,7 @@ describe('settings that are tried for real', () => {
     ['one signal', ['SIGTERM']],
     ['two signals', ['SIGINT', 'SIGINT']],
   ] as const) {
-    it(`leave no process and no directory after ${count}`, { timeout: 60_000 }, async () => {
+    it(`a confirmation leaves no process and no directory after ${count}`, { timeout: 60_000 }, async () => {
       const { child, url } = await started();
       for (const signal of signals) child.kill(signal);
       const [status] = (await once(child, 'exit')) as [number | null];
@@ -79,7 +79,7 @@ describe('settings that are tried for real', () => {
     });
   }
 
-  it('leave the prediction as it is if they cannot be tried, and say why in one line', async () => {
+  it('a confirmation that cannot be done keeps the prediction, and says why', async () => {
     const failing = join(directory, 'failing');
     writeFileSync(failing, '#!/bin/sh\necho no space left\nexit 1\n');
     chmodSync(failing, 0o755);
@@ -91,14 +91,14 @@ describe('settings that are tried for real', () => {
     assert.deepEqual([exitStatus(answer, false), exitStatus(after, true)], [0, 1]);
   });
 
-  it('are told to be none where nothing was searched for', async () => {
+  it('there is nothing to try if nothing was searched', async () => {
     const programs = { server: null, kubeControllerManager: null };
     const refused = { ...smallAnswer(), recommendation: null };
     const { notes } = await confirmed(refused, OBJECTIVE, { part: PART, programs }, () => undefined);
-    assert.deepEqual(notes, ["nothing was tried for real: there are no settings but today's to try"]);
+    assert.deepEqual(notes, ["nothing was tried for real: there are no settings to try except today's"]);
   });
 
-  it('begin with the pods of the part that is played, and these are counted', async () => {
+  it('a confirmation begins with the pods of its part, and counts them', async () => {
     const places = Array.from({ length: PODS_MAX + 1 }, () => ({ service: 0, start: NOTHING }));
     const grow = places.map((_, place) => ({ place, wanted: READY }));
     const change = (atMs: number, changed: Story['changes'][number]['places']): Story['changes'][number] => ({

@@ -33,7 +33,7 @@ function refusal(...args: string[]): string {
 }
 
 describe('a command line of kube-controller-manager', () => {
-  it('of kubeadm starts all three controllers with its kubeconfig and a Lease', () => {
+  it("kubeadm's command line starts all three controllers with kubeconfig and Lease", () => {
     const { controller, kubeconfig, election, serving, ignoredFlags } = parse(KUBEADM_LINE);
     assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
     assert.equal(kubeconfig, '/etc/kubernetes/controller-manager.conf');
@@ -46,7 +46,7 @@ describe('a command line of kube-controller-manager', () => {
     assert.equal(ignoredFlags.length, KUBEADM_LINE.length - 8);
   });
 
-  it('of kops starts all three controllers, and names what has no meaning here', () => {
+  it("kops' command line starts all three controllers; flags without effect are named", () => {
     const { controller, kubeconfig, election, v, ignoredFlags } = parse(KOPS_LINE);
     assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring, v], [true, true, true, 2]);
     assert.equal(kubeconfig, '/var/lib/kube-controller-manager/kubeconfig');
@@ -54,7 +54,7 @@ describe('a command line of kube-controller-manager', () => {
     assert.ok(ignoredFlags.includes('--configure-cloud-routes') && !ignoredFlags.includes('--leader-elect'));
   });
 
-  it('of Gardener starts all three controllers with its workers', () => {
+  it("Gardener's command line starts all three controllers with its workers", () => {
     const { controller, kubeconfig, election, ignoredFlags } = parse(GARDENER_LINE);
     assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
     assert.deepEqual([controller.concurrentEndpointSyncs, controller.concurrentServiceEndpointSyncs], [15, 15]);
@@ -63,20 +63,20 @@ describe('a command line of kube-controller-manager', () => {
     assert.ok(ignoredFlags.includes('--concurrent-gc-syncs'));
   });
 
-  it('keeps what means something here, and names the rest once', () => {
+  it('flags with a meaning here are kept, and all others are named once', () => {
     const { controller, v, ignoredFlags } = parse([...BY_HAND, '--cluster-cidr=10.0.0.0/8']);
     assert.deepEqual([controller.concurrentServiceEndpointSyncs, controller.kubeApiQps, v], [15, 500, 2]);
     assert.deepEqual(ignoredFlags, ['--cluster-cidr', '--feature-gates', '--horizontal-pod-autoscaler-sync-period']);
   });
 
-  it('with flags that neither program has is refused, all at once', () => {
+  it('flags that neither program has are refused, all at once', () => {
     assert.equal(
       refusal('--kube-api-qqs=5', '--profiling', '--xyzzy', '--concurrent-endpoints-syncs=3'),
       'unknown flags, here and in kube-controller-manager: --kube-api-qqs (nearest: --kube-api-qps), --xyzzy, --concurrent-endpoints-syncs (nearest: --concurrent-endpoint-syncs). Allowed: the flags that --help lists.',
     );
   });
 
-  it('that switches all three controllers off, or never works there, is refused', () => {
+  it('a command line under which no controller could run is refused', () => {
     assert.match(refusal('--controllers=deployment-controller'), /--controllers: it enables nothing/);
     assert.match(refusal('--concurrent-endpoint-syncs=0'), /from 1 to 10000/);
     assert.match(refusal('--kube-api-burst=-1'), /from 1 to 1000000, 0 for client-go's default of 10\.$/);

@@ -82,7 +82,7 @@ interface Report {
 const brief = (rows: readonly Row[]): unknown[] => rows.map(({ user, verb, requests }) => [user, verb, requests]);
 
 describe('endpointd endpoints-readers', () => {
-  it('says who reads and who writes Endpoints, how often and when last', async () => {
+  it('endpoints-readers says who reads and writes Endpoints, how often and when last', async () => {
     const path = log(
       'plain.log',
       [
@@ -98,7 +98,7 @@ describe('endpointd endpoints-readers', () => {
     assert.deepEqual([status, stderr], [0, '']);
     assert.deepEqual(stdout.replaceAll(/ {2,}/g, ' | ').split('\n'), [
       '6 audit events, 2026-11-22T08:00:00.000000Z to 2026-11-22T08:03:00.000000Z.',
-      'Requests that the audit policy leaves out are not in the log: some policies do so for kube-proxy.',
+      'Requests that the audit policy leaves out are not in the log: some policies leave kube-proxy out.',
       '',
       'Who reads Endpoints:',
       'USER | USER AGENT | VERB | REQUESTS | LAST SEEN | OBJECT',
@@ -113,18 +113,18 @@ describe('endpointd endpoints-readers', () => {
     ]);
   });
 
-  it('counts a request once, whatever stages of it are logged', async () => {
+  it('a request counts once, whichever of its stages are logged', async () => {
     const stages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'RequestReceived', 'Panic'];
     const { readers } = await asJson(['-'], stages.map((stage) => line({ stage })).join(''));
     assert.deepEqual(brief(readers), [['ingress', 'watch', 2]]);
   });
 
-  it('counts a watch that still runs', async () => {
+  it('a running watch counts', async () => {
     const { readers } = await asJson(['-'], line({ stage: 'ResponseStarted' }));
     assert.deepEqual(brief(readers), [['ingress', 'watch', 1]]);
   });
 
-  it('keeps apart who reads and writes one object alone, as a lock', async () => {
+  it('users of one object alone, such as a lock, are listed apart', async () => {
     const lock = { user: 'elector', name: 'elector' };
     const { readers, writers, keepers } = await asJson(
       ['-'],
@@ -138,7 +138,7 @@ describe('endpointd endpoints-readers', () => {
     ]);
   });
 
-  it('reads several logs, compressed ones by their content, and standard input', async () => {
+  it('several logs, compressed logs and standard input are read', async () => {
     const { readers, unread } = await asJson(
       [log('a.log', line()), log('b', gzipSync(line() + line())), '-'],
       gzipSync(line().trimEnd()),
@@ -147,21 +147,21 @@ describe('endpointd endpoints-readers', () => {
     assert.deepEqual(unread, { lines: 0, logs: [] });
   });
 
-  it('tells of lines that are no audit events, and goes on behind them', async () => {
+  it('lines that are no audit events are counted and skipped', async () => {
     const path = log('torn.log', `${line().slice(0, 50)}\n\n{"level":"info"}\n${line()}`);
     const { status, stdout } = await readers([path]);
     assert.equal(status, 0);
     assert.match(stdout, /^Lines that are no audit event: 2\n1 audit events, /);
   });
 
-  it('tells of a line that is too long to be kept, and goes on behind it', async () => {
+  it('a line that is too long to be kept is counted and skipped', async () => {
     const path = log('long.log', `${'x'.repeat(33 * 2 ** 20)}\n${line()}`);
     const { readers, unread } = await asJson([path]);
     assert.deepEqual(brief(readers), [['ingress', 'watch', 1]]);
     assert.equal(unread.lines, 1);
   });
 
-  it('tells of a log that cannot be read to its end, with status 1', async () => {
+  it('a log that cannot be read to its end is named, with status 1', async () => {
     const whole = gzipSync(
       Array.from({ length: 2000 }, (_, i) => line({ agent: `agent-${(i * 7919) % 1999}` })).join(''),
     );
@@ -173,19 +173,19 @@ describe('endpointd endpoints-readers', () => {
     assert.ok(rows.some(({ requests }) => requests > 0));
   });
 
-  it('says that a file without audit events tells nothing, with status 1', async () => {
+  it('a file without audit events has an empty report, with status 1', async () => {
     const { status, stdout } = await readers([log('other.log', '{"level":"info"}\n')]);
     assert.equal(status, 1);
-    assert.equal(stdout, 'Lines that are no audit event: 1\nThere are no audit events: nothing can be said.\n');
+    assert.equal(stdout, 'Lines that are no audit event: 1\nThere are no audit events, so the report is empty.\n');
   });
 
-  it('says when the audit policy logs no reads at all', async () => {
+  it('the report says if the audit policy logs no reads at all', async () => {
     const { stdout } = await readers(['-'], line({ verb: 'update', name: 'web' }));
-    assert.match(stdout, /^There is no event of a read, of whatever resource: /m);
+    assert.match(stdout, /^There is no read of any resource: /m);
     assert.match(stdout, /^The logs have no read of Endpoints\.$/m);
   });
 
-  it('tells apart no more users than --users-max, and counts the others', async () => {
+  it('no more users than --users-max are listed, and the others are counted', async () => {
     const lines = ['a', 'b', 'c', 'b', 'a'].map((user) => line({ user })).join('');
     const { readers, unlisted } = await asJson(['-', '--users-max=2'], lines);
     assert.deepEqual(brief(readers), [
@@ -195,12 +195,12 @@ describe('endpointd endpoints-readers', () => {
     assert.equal(unlisted, 1);
   });
 
-  it('shows characters that steer a terminal as escapes', async () => {
+  it('characters that steer a terminal are shown as escapes', async () => {
     const { stdout } = await readers(['-'], line({ agent: '\u001B[2Jnice/1', user: 'bob\u202E' }));
     assert.match(stdout, /^bob\\u202e {2}\\u001b\[2Jnice\/1 {2}watch/m);
   });
 
-  it('asks for a log', async () => {
+  it('endpoints-readers needs a log', async () => {
     const { status, stderr } = await readers([]);
     assert.equal(status, 2);
     assert.match(stderr, /^endpointd endpoints-readers: missing required argument 'audit-log'\. Allowed: /);

@@ -294,7 +294,7 @@ function whyNotMirrored(service: Service, record: Partial<OutputRecord> | null, 
   return explainService(seen, { ...EXPLAIN_CONFIG, ...config }).unmirrored;
 }
 
-test('Endpoints that are not mirrored say by which rule', () => {
+test('Endpoints that are not mirrored name the rule', () => {
   const byHand: Service = { selector: null };
   const labels = labelsFromRecord({ 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' });
   const skip = labelsFromRecord({ 'endpointslice.kubernetes.io/skip-mirror': 'true' });
@@ -320,12 +320,12 @@ test('Endpoints that are not mirrored say by which rule', () => {
   );
 });
 
-test('where Endpoints cannot be seen, only what the Service says is told of mirroring', () => {
+test('mirroring shows only what the Service tells if its Endpoints cannot be read', () => {
   assert.equal(explain({ service: { selector: null } }).unmirrored, null);
   assert.equal(explain({}).unmirrored, 'the Service has a selector, and so slices of its own');
 });
 
-test('an address that is not mirrored says by which rule', () => {
+test('an address that is not mirrored names the rule', () => {
   const endpoints: Endpoints = {
     apiVersion: 'v1',
     kind: 'Endpoints',
@@ -360,7 +360,7 @@ test('an address that is not mirrored says by which rule', () => {
   );
 });
 
-test('what Endpoints list now is told beside what they should', () => {
+test('the stored contents of Endpoints are shown beside the planned ones', () => {
   const pods = ['a', 'b', 'c'].map((name) => makePod(name));
   const at = (name: string): object => ({ ip: '10.0.0.1', targetRef: { kind: 'Pod', name } });
   const object = { metadata: { name: 'web' }, subsets: [{ addresses: [at('a')], notReadyAddresses: [at('b')] }] };
@@ -377,7 +377,7 @@ test('what Endpoints list now is told beside what they should', () => {
   );
 });
 
-test('names and labels of strangers cannot steer a terminal', () => {
+test('names and labels of others cannot steer a terminal', () => {
   const pod = makePod('p', { labels: { app: '\u001B[2J\u202E' }, phase: 'Run\u009Bning', nodeName: '\u0007' });
   const service = makeService();
   const seen: Seen = { service, pods: [pod], zones: new Map(), shares: null, endpoints: null, slices: [] };

@@ -101,7 +101,7 @@ describe('endpointd explain', () => {
     });
   }
 
-  it('explains each pod of a Service in a line', async () => {
+  it('explain shows each pod of a Service in a line', async () => {
     answers = all();
     const { status, stdout, stderr } = await explain('service', 'shop/web');
     assert.deepEqual([status, stderr], [0, '']);
@@ -118,21 +118,21 @@ describe('endpointd explain', () => {
     ]);
   });
 
-  it('explains a pod in a line for each Service', async () => {
+  it('explain shows a pod in a line for each Service', async () => {
     answers = all();
     const { status, stdout } = await explain('pod', 'shop/web-1');
     assert.equal(status, 0);
     assert.match(stdout, /^Pod shop\/web-1\n\nSERVICE .*\nshop\/web {2}IPv4 10\.1\.0\.1 .* ready /);
   });
 
-  it('reads of a namespace only the pods that the Services of the pod select', async () => {
+  it("explain reads only the pods that the pod's Services select", async () => {
     answers = all();
     await explain('pod', 'shop/web-1');
     const lists = asked.filter((path) => path.startsWith(`${V1}/pods?`));
     assert.deepEqual(lists, [`${V1}/pods?limit=500&labelSelector=app%3Dweb`]);
   });
 
-  it('says what does not exist, with status 1', async () => {
+  it('explain names an object that does not exist, with status 1', async () => {
     answers = {};
     const service = await explain('service', 'shop/web');
     const one = await explain('pod', 'shop/web-1', '-o', 'json');
@@ -140,7 +140,7 @@ describe('endpointd explain', () => {
     assert.deepEqual([one.status, JSON.parse(one.stdout)], [1, { error: 'there is no pod shop/web-1' }]);
   });
 
-  it('says what could not be seen, and answers for the rest', async () => {
+  it('explain names what it could not read, and answers for the rest', async () => {
     answers = { ...all(), '/api/v1/nodes': 403, [SLICES]: 403, [`${V1}/endpoints/web`]: 403 };
     const { status, stdout } = await explain('service', 'shop/web');
     assert.equal(status, 0);
@@ -154,7 +154,7 @@ describe('endpointd explain', () => {
     ]);
   });
 
-  it('has status 1 where the Service itself, or the pods, could not be seen', async () => {
+  it('explain has status 1 if the Service itself, or the pods, cannot be read', async () => {
     answers = { ...all(), [`${V1}/services/web`]: 403 };
     const hidden = await explain('service', 'shop/web', '-o', 'json');
     assert.equal(hidden.status, 1);
@@ -164,7 +164,7 @@ describe('endpointd explain', () => {
     });
   });
 
-  it('begins a list anew that expires between two pages', async () => {
+  it('a list that expires between two pages begins anew', async () => {
     answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')], 'next'), [`${V1}/pods?next`]: 410 };
     const { status, stdout } = await explain('service', 'shop/web');
     assert.equal(status, 0);
@@ -172,7 +172,7 @@ describe('endpointd explain', () => {
     assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
   });
 
-  it('goes on with half as many objects after a page that is too big', async () => {
+  it('a list goes on with half as many objects after a page that is too big', async () => {
     answers = all();
     tooManyItems = 250;
     const { status, stdout } = await explain('service', 'shop/web');
@@ -183,13 +183,13 @@ describe('endpointd explain', () => {
     assert.deepEqual(limits, ['500', '250', '125']);
   });
 
-  it('says in one line that no server answers', async () => {
+  it('explain says in one line that no server answers', async () => {
     const { status, stdout, stderr } = await explain('service', 'shop/web', '--master=http://127.0.0.1:1');
     assert.deepEqual([status, stdout], [1, '']);
     assert.match(stderr, /^endpointd explain: no answer from http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
   });
 
-  it('asks a running endpointd where the time of the last changes went', async () => {
+  it('explain asks a running endpointd where the last changes spent their time', async () => {
     const times = { watchInMs: 1000, queueMs: 2, batchWaitMs: 0, planMs: 3, throttleMs: 500, writeMs: 7, totalMs: 512 };
     const change = { namespace: 'shop', name: 'web', result: 'written', writes: 1, endedWallMs: 1.8e12, ...times };
     const changes = ['endpoints', 'endpointslice', 'endpoints'].map((controller, id) =>
@@ -211,7 +211,7 @@ describe('endpointd explain', () => {
     assert.match(refused.stdout, /Could not be seen: changes of shop\/web in the running endpointd: .*status 403/);
   });
 
-  it('ends quietly when nobody reads on', async () => {
+  it('explain ends quietly when its reader is gone', async () => {
     answers = {
       ...all(),
       [`${V1}/pods`]: list(
@@ -239,7 +239,7 @@ for (const [args, message] of [
   [['pod', 'a/..'], 'invalid name "a/..". Allowed: NAMESPACE/NAME, such as shop/web.'],
   [['pod', 'a/b?c'], 'invalid name "a/b?c". Allowed: NAMESPACE/NAME, such as shop/web.'],
 ] as const) {
-  it(`is refused: explain ${JSON.stringify(args)}`, () => {
+  it(`explain ${JSON.stringify(args)} is refused`, () => {
     assert.throws(() => parseExplainFlags(args, () => undefined), new UsageError(message));
   });
 }

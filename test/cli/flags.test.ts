@@ -7,7 +7,7 @@ function parse(...args: string[]): RunOptions {
   return parseRunFlags(args, () => undefined);
 }
 
-test('without flags: the defaults of kube-controller-manager', () => {
+test('without flags, the defaults are those of kube-controller-manager', () => {
   const { shards, flagTexts, ...rest } = parse();
   assert.equal(flagTexts['kube-api-qps'], '20');
   assert.ok(shards >= 0 && shards <= 4);
@@ -282,7 +282,7 @@ const bad: [string[], string[]][] = [
   [['extra'], ['extra', 'written --flag=value']],
 ];
 for (const [args, parts] of bad) {
-  test(`${args.join(' ')} is refused`, () => {
+  test(`the flags ${args.join(' ')} are refused`, () => {
     assert.throws(
       () => parse(...args),
       (error) => {
@@ -318,7 +318,7 @@ test('--help shows every flag with its default, in groups', () => {
   }
 });
 
-test('one core is kept for the main thread', () => {
+test('the default of --shards keeps one core for the main thread', () => {
   assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 1, 1, 1, 1]);
 });
 

@@ -42,7 +42,7 @@ describe('the log of a process', () => {
     return said;
   }
 
-  it('is klog text, with the line of the source that says it', async () => {
+  it('the log is klog text with the source line of each message', async () => {
     const said = await logOf();
     assert.deepEqual(strangeLines(said), []);
     const lines = said.trim().split('\n');
@@ -51,7 +51,7 @@ describe('the log of a process', () => {
     assert.ok(sources.has('step.ts') && sources.has('run.ts') && sources.has('reports.ts'), [...sources].join());
   });
 
-  it('in JSON has the keys of component-base', async () => {
+  it('the log in JSON has the keys of component-base', async () => {
     const lines = (await logOf('--logging-format=json')).trim().split('\n');
     for (const line of lines) {
       const { ts, caller, msg, v, level, logger } = JSON.parse(line) as JsonLine;

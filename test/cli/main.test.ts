@@ -46,7 +46,7 @@ const shown: [args: string[], text: RegExp][] = [
   [['version'], /^endpointd \d+\.\d+\.\d+\ncommit ([0-9a-f]{40}|unknown)\nnode v\d+\.\d+\.\d+\n$/],
 ];
 for (const [args, text] of shown) {
-  test(`endpointd ${args.join(' ')}`, async () => {
+  test(`endpointd ${args.join(' ')} prints its text`, async () => {
     const { status, stdout, stderr } = await endpointd(...args);
     assert.deepEqual([status, stderr], [0, '']);
     assert.match(stdout, text);
@@ -88,14 +88,14 @@ for (const [args, expected, line] of refused) {
 
 const MOUNTED = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-test('in a pod it takes the token from where the kubelet mounts it', { skip: existsSync(MOUNTED) }, async () => {
+test('in a pod, run reads the token that the kubelet has mounted', { skip: existsSync(MOUNTED) }, async () => {
   const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
   const { status, stderr } = await endpointdIn(pod, ['run']);
   assert.equal(status, 1);
   assert.ok(stderr.includes(MOUNTED), stderr);
 });
 
-test('it starts without a place to write to, as with a read-only root', async () => {
+test('run starts without a writable place, as with a read-only root', async () => {
   // A file, for the superuser may write to any directory.
   const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
   const { status, stderr } = await untilReady(
@@ -107,7 +107,7 @@ test('it starts without a place to write to, as with a read-only root', async ()
   assert.ok(!stderr.includes('A shard was lost'), stderr);
 });
 
-test('a port that is taken is one line and status 1', async () => {
+test('a port in use gives one line and status 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;

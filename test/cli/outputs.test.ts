@@ -124,21 +124,21 @@ describe('a controller', () => {
     };
   }
 
-  it('works and stops with a log that is full', async () => {
+  it('a controller works and stops with a log that is full', async () => {
     const { metric, end } = await start(openSync('/dev/full', 'w'));
     while (!((await metric('endpointd_log_write_errors_total')) > 0)) await sleep(20);
     assert.ok((await metric('endpointd_log_dropped_lines_total')) > 0);
     assert.equal(await end('SIGTERM'), 0);
   });
 
-  it('works and stops with a log that nobody reads', async () => {
+  it('a controller works and stops with a log that nobody reads', async () => {
     const { write } = fullFifo();
     const { metric, end } = await start(write);
     assert.equal(await metric('endpointd_log_write_errors_total'), 0);
     assert.equal(await end('SIGTERM'), 0);
   });
 
-  it('ends at once at the second signal, though nobody reads its log', async () => {
+  it('a controller ends at once at the second signal, though nobody reads its log', async () => {
     const { write } = fullFifo();
     const { child, end } = await start(write);
     child.kill('SIGTERM');
@@ -146,7 +146,7 @@ describe('a controller', () => {
     assert.equal(await end('SIGTERM'), 143);
   });
 
-  it('writes what waited when the log is read again', async () => {
+  it('waiting log lines are written when the log is read again', async () => {
     const { read, write } = fullFifo();
     const { end } = await start(write);
     readAll(read);
@@ -156,7 +156,7 @@ describe('a controller', () => {
     assert.match(readAll(read), /"Stopped"\n$/);
   });
 
-  it('works and stops with a log whose reader has gone', async () => {
+  it('a controller works and stops with a log whose reader is gone', async () => {
     const { child, metric, end } = await start('pipe');
     child.stdout!.destroy();
     child.stderr!.destroy();
@@ -164,19 +164,19 @@ describe('a controller', () => {
     assert.equal(await end('SIGTERM'), 0);
   });
 
-  it('stops after 15 s though its ports never close, and nobody reads its log', async () => {
+  it('a controller stops after 15 s even if its ports never close', async () => {
     const { write } = fullFifo();
     const { end } = await start(write, NEVER_CLOSES);
     assert.equal(await end('SIGTERM'), 0);
   });
 
-  it('that fails ends, though nobody reads its log', async () => {
+  it('a controller that fails ends, though nobody reads its log', async () => {
     const { write } = fullFifo();
     const { end } = await start(write, THROWS_AT_SIGUSR2);
     assert.equal(await end('SIGUSR2'), 1);
   });
 
-  it('that fails says its last lines, and then why', async () => {
+  it('a controller that fails prints its last lines, and then why', async () => {
     const { child, end } = await start('pipe', THROWS_AT_SIGUSR2);
     let said = '';
     child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -187,7 +187,7 @@ describe('a controller', () => {
   });
 });
 
-it('ends while a file that it reads never comes', async () => {
+it('a controller ends even if a file that it reads never comes', async () => {
   const kubeconfig = makeFifo();
   const child = spawn(execPath, [BIN, 'run', `--kubeconfig=${kubeconfig}`], { stdio: 'ignore' });
   const exited = once(child, 'exit');

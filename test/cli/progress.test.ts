@@ -12,7 +12,7 @@ function written(isTTY: boolean, timesMs: readonly number[]): string[] {
   return texts;
 }
 
-test('a terminal sees one line that is rewritten, at most ten times a second', () => {
+test('a terminal shows one line that is rewritten at most ten times a second', () => {
   const erase = '\r\u001B[K';
   assert.deepEqual(written(true, [0, 50, 120]), [`${erase}at 0`, `${erase}at 120`, `${erase}done\n`]);
 });
@@ -21,7 +21,7 @@ test('a file gets a whole line now and then', () => {
   assert.deepEqual(written(false, [0, 1500, 2100]), ['at 0\n', 'at 2100\n', 'done\n']);
 });
 
-test('a line that would wrap is cut, since it could not be erased', () => {
+test('a line that would wrap is cut, because it could not be erased', () => {
   const texts: string[] = [];
   createProgress({ isTTY: true, columns: 10, write: (text) => texts.push(text) }, () => 0).show('123456789012345');
   assert.deepEqual(texts, ['\r\u001B[K123456789']);

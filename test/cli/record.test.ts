@@ -137,12 +137,12 @@ describe('endpointd record', () => {
     return all.split('canary-web-1').length > 2 && all.includes('"ready":true');
   }
 
-  it('says what it has recorded, when it is stopped', () => {
+  it('record says what it has recorded when it is stopped', () => {
     assert.equal(recorded.status, 0, recorded.stderr);
     assert.match(recorded.stderr, /cluster\.rec: \d+ objects, \d+ changes in \d+ s, [\d.]+ [KM]?i?B\n$/);
   });
 
-  it('shows how long the controller took for each output', async () => {
+  it('record shows how long the controller took for each output', async () => {
     const { ended } = endpointd(['record', '--info', path, '-o', 'json']);
     const { stdout, status } = await ended;
     assert.equal(status, 0);
@@ -157,7 +157,7 @@ describe('endpointd record', () => {
     assert.equal(contents.ended, true);
   });
 
-  it('leaves no text of the cluster in the file, its figures or its messages', async () => {
+  it('record leaves no text of the cluster in the file, its figures or its messages', async () => {
     const text = zstdDecompressSync(readFileSync(path)).toString();
     const info = await endpointd(['record', '--info', path]).ended;
     const json = await endpointd(['record', '--info', path, '--output=json']).ended;
@@ -174,7 +174,7 @@ describe('endpointd record', () => {
     assert.equal(statSync(path).mode & 0o077, 0);
   });
 
-  it('keeps the texts with --plain, and ends by itself with --for', async () => {
+  it('--plain keeps the texts, and --for ends the recording', async () => {
     const plain = join(directory, 'plain.rec');
     const { ended } = endpointd(['record', plain, '--plain', '--for=100ms', `--kubeconfig=${server.kubeconfig}`]);
     const { status } = await ended;
@@ -185,25 +185,22 @@ describe('endpointd record', () => {
     assert.ok(!text.includes('canary/canary:1') && !text.includes('CANARY'));
   });
 
-  it('never writes over a file', async () => {
+  it('record never overwrites a file', async () => {
     const { status, stderr } = await endpointd(['record', path, `--kubeconfig=${server.kubeconfig}`]).ended;
     assert.equal(status, 1);
-    assert.match(
-      stderr,
-      /^endpointd record: cannot make .*: it is there already, and a recording is never written over\n$/,
-    );
+    assert.match(stderr, /^endpointd record: cannot make .*: the file exists, and a recording is never overwritten\n$/);
   });
 
-  it('says of a file that is cut off up to where it was read', async () => {
+  it('--info reports on a cut file up to the cut', async () => {
     const cut = join(directory, 'cut.rec');
     writeFileSync(cut, readFileSync(path));
     truncateSync(cut, statSync(path).size - 3);
     const { status, stdout } = await endpointd(['record', '--info', cut]).ended;
     assert.equal(status, 0);
-    assert.match(stdout, /\nThe file ends within a frame at byte \d+; this is what precedes that\.\n/);
+    assert.match(stdout, /\nThe file ends within a frame at byte \d+\. The report is about the part before\.\n/);
   });
 
-  it('refuses what is no recording, with one line', async () => {
+  it('--info refuses what is no recording, with one line', async () => {
     const { status, stderr } = await endpointd(['record', '--info', server.kubeconfig]).ended;
     assert.equal(status, 1);
     assert.match(stderr, /^endpointd record: cannot read \S+: this is no recording of endpointd\n$/);
@@ -214,7 +211,7 @@ describe('endpointd record --info', () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-info-'));
   after(() => rmSync(directory, { recursive: true }));
 
-  it('shows hostile names of a plain recording as escapes', async () => {
+  it('--info shows hostile names of a plain recording as escapes', async () => {
     const path = join(directory, 'hostile.rec');
     const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
     writeFileSync(

@@ -51,12 +51,12 @@ describe('which Endpoints go', () => {
     ['labelled, last of all by another program', { ...marks(LABEL), managers: ['kubectl'] }, withSelector, true],
   ] as const;
   for (const [title, endpoints, service, goes] of CASES) {
-    it(`${title}: ${goes ? 'goes' : 'stays'}`, () => {
+    it(`${title}: ${goes ? 'the object goes' : 'the object stays'}`, () => {
       assert.equal(fateOf(endpoints, service, 'example.com/own').goes, goes);
     });
   }
 
-  it('the reason tells opted out, and written by others, apart', () => {
+  it('the reason tells opted-out objects from objects of other writers', () => {
     assert.equal(fateOf(marks({}), optedOut, 'example.com/own').why, 'opted out');
     assert.equal(fateOf(writtenBy('consul'), withSelector, '').why, 'another program wrote it');
   });
@@ -86,7 +86,7 @@ describe('which Endpoints go', () => {
     assert.deepEqual(found, [['consul', 'kubectl']]);
   });
 
-  it('a write is a controller by its label or its writer, unless it renews a lock', () => {
+  it("a write is a controller's by its label or its writer, unless it renews a lock", () => {
     assert.equal(isControllerWrite(marks(LABEL), false), true);
     assert.equal(isControllerWrite(marks({}), true), true);
     assert.equal(isControllerWrite(marks({}), false), false);
@@ -164,7 +164,7 @@ describe('endpointd retire-endpoints', () => {
     });
   }
 
-  it('says what would go, and deletes nothing', async () => {
+  it('retire-endpoints lists what would go, and deletes nothing', async () => {
     const { status, stdout, stderr } = await retire();
     assert.equal(status, 0);
     assert.deepEqual(stdout.split('\n'), [
@@ -178,7 +178,7 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ALL);
   });
 
-  it('deletes with --delete what the controller has made, and nothing made by hand', async () => {
+  it('--delete deletes what the controller has made, and nothing made by hand', async () => {
     const { status, stdout } = await retire('--delete', '-o', 'json');
     assert.equal(status, 0);
     const lines = stdout
@@ -196,12 +196,12 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
   });
 
-  it('keeps to a namespace and to labels', async () => {
+  it('--namespace and --selector limit the command to a namespace and to labels', async () => {
     assert.equal((await retire('--delete', '-n', 'shop', '-l', 'team=blue')).status, 0);
     assert.deepEqual(await left(), ALL.slice(0, 3));
   });
 
-  it('stops before the first deletion while a controller writes', async () => {
+  it('the command stops before the first deletion if a controller writes', async () => {
     const writer = setInterval(() => {
       const body = { metadata: { annotations: { beat: String(performance.now()) } } };
       const path = '/api/v1/namespaces/shop/endpoints/orphan';
@@ -217,7 +217,7 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ALL);
   });
 
-  it('stops after the first deletion when an idle controller makes it anew', async () => {
+  it('the command stops after the first deletion if an idle controller undoes it', async () => {
     const flags = ['--leader-elect=false', '--secure-port=0', '--controllers=endpoints-controller'];
     const controller = spawn(execPath, [BIN, 'run', `--master=${server.url}`, ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -232,7 +232,7 @@ describe('endpointd retire-endpoints', () => {
     assert.ok(stdout.split('\n').length <= 2, stdout);
   });
 
-  it('ends when nobody reads the list any more', async () => {
+  it('the command ends when nobody reads the list any more', async () => {
     const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
     const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     child.stdout.destroy();
@@ -256,7 +256,7 @@ describe('endpointd retire-endpoints', () => {
     }
   }
 
-  it('waits after the first deletion of an object that has a Service', async () => {
+  it('the command waits after the first deletion of an object with a Service', async () => {
     await namespaceOf('idle', ['first', 'second']);
     await endpoints('idle', 'an-orphan', LABEL);
     const ended = retire('--delete', '-n', 'idle', '--quiet-for=2s', '--qps=1000');
@@ -269,7 +269,7 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(idle, ['idle/endpoints/first', 'idle/endpoints/second']);
   });
 
-  it('leaves alone what is opted out, also when that is said after the list was read', async () => {
+  it('an opted-out object stays, even if it is opted out after the list was read', async () => {
     await namespaceOf('own', ['first', 'late', 'opted']);
     const optOut = (name: string): Promise<unknown> => {
       const body = { metadata: { labels: { 'example.com/own': '' } } };
@@ -287,13 +287,13 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
   });
 
-  it('says in one line what it cannot read', async () => {
+  it('the command says in one line what it cannot read', async () => {
     const { status, stderr } = await retire('-n', 'shop', '-l', 'a b c');
     assert.equal(status, 1);
     assert.match(stderr, /^endpointd retire-endpoints: cannot list \/api\/v1\/namespaces\/shop\/endpoints: .*$/m);
   });
 
-  it('reads in pages, so that many Endpoints and Services meet', async () => {
+  it('Endpoints and Services of several pages are matched', async () => {
     const names = Array.from({ length: 620 }, (_, i) => `many-${i}`);
     await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'many' } });
     for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);

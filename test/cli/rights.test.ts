@@ -35,7 +35,7 @@ function roleOf({ rule: { role } }: Right): RoleObject {
 }
 
 describe('the table of rights', () => {
-  it('is what the roles of deploy/ grant, in the files that it names', () => {
+  it('the table of rights equals the roles of deploy/ in the files that it names', () => {
     const roles = new Map(ALL.map((right) => [`${right.rule.role.kind}/${right.rule.role.name}`, roleOf(right)]));
     const granted = [...roles.values()].flatMap(({ kind, metadata: { name, namespace = '' }, rules }) =>
       rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }) =>
@@ -59,7 +59,7 @@ describe('the table of rights', () => {
     ['--controllers=endpointslice-controller', { endpoints: false, slices: true, mirroring: false }],
     ['--controllers=endpointslice-mirroring-controller', { endpoints: false, slices: false, mirroring: true }],
   ] as const) {
-    it(`covers what is asked for with ${flags}`, () => {
+    it(`the table covers all requests of a run with ${flags}`, () => {
       const rights = rightsOf(parseRunFlags([flags], () => undefined));
       const table = new Set(rights.map(({ group, resource, verb }) => `${group}/${resource} ${verb}`));
       const beyond = [...askedBy(options)].filter((asked) => !table.has(asked));
@@ -67,7 +67,7 @@ describe('the table of rights', () => {
     });
   }
 
-  it('has what serving asks, which deploy/ gives by roles that every cluster has', () => {
+  it('the table has the rights of serving, which built-in roles give', () => {
     const serving = EVERY.filter(({ rule }) => rule.role.isBuiltIn === true);
     assert.deepEqual(serving.map(rightText), [
       'create tokenreviews.authentication.k8s.io',
@@ -88,7 +88,7 @@ describe('the table of rights', () => {
     assert.ok(asOther.every(({ rule }) => rule.role.isBuiltIn !== true));
   });
 
-  it('has no ConfigMap of authorities where the flags name both files', () => {
+  it('the table has no ConfigMap of authorities if the flags name both files', () => {
     const configMaps = (...flags: string[]): string[] =>
       rightsOf(parseRunFlags(flags, () => undefined))
         .filter(({ resource }) => resource === 'configmaps')
@@ -99,7 +99,7 @@ describe('the table of rights', () => {
     assert.deepEqual(configMaps(proxies), ['get']);
   });
 
-  it('has the Lease that the flags name, and none without leader election', () => {
+  it("the table has the flags' Lease, and none without leader election", () => {
     const named = rightsOf(
       parseRunFlags(['--leader-elect-resource-name=mine', '--leader-elect-resource-namespace=ours'], () => undefined),
     );
@@ -114,7 +114,7 @@ describe('the table of rights', () => {
     assert.ok(alone.every(({ resource }) => resource !== 'leases'));
   });
 
-  it('names the rule as a person finds it', () => {
+  it('a rule is named as a person finds it', () => {
     const right = ALL.find(({ resource }) => resource === 'endpointslices')!;
     assert.equal(rightText(right), 'list endpointslices.discovery.k8s.io');
     assert.equal(

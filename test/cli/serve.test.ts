@@ -33,13 +33,13 @@ test('a profile is found by its name', () => {
   assert.deepEqual([profile?.name, seed, port], ['tiny', 7, 8080]);
 });
 
-test('fault rules are read at once, and kept as they were given', () => {
+test('fault rules are read at once, and their texts are kept', () => {
   const rules = ['verb=get,gone=0.5', 'too-many=0.1'];
   assert.deepEqual(parse(...rules.map((rule) => `--fault=${rule}`)).fault, rules);
   assert.throws(() => parse('--fault=gone=2'), /'gone=2' is invalid. gone: "2" is not a chance from 0 to 1./);
 });
 
-test('bad values say what is allowed', () => {
+test('an error about a wrong value says what is allowed', () => {
   assert.throws(
     () => parse('--profile=big'),
     new UsageError(
@@ -51,7 +51,7 @@ test('bad values say what is allowed', () => {
   assert.throws(() => parse('--help'), HelpShown);
 });
 
-test('beyond loopback only with HTTPS and a token', () => {
+test('an address beyond loopback needs HTTPS and a token', () => {
   assert.throws(() => parse('--bind-address=0.0.0.0'), /--bind-address=0.0.0.0 needs --secure/);
   const { bindAddress, secure } = parse('--bind-address=0.0.0.0', '--secure');
   assert.deepEqual([bindAddress, secure], ['0.0.0.0', true]);

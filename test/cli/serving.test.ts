@@ -84,7 +84,7 @@ describe('a running endpointd', () => {
     return ask(secure, path, { headers });
   };
 
-  it('shows metrics to who may see them, and health to everybody', async () => {
+  it('metrics are shown to users who may read them, and health to everybody', async () => {
     assert.equal((await ask(secure, '/metrics')).status, 403);
     assert.match((await get('/metrics')).body, /^endpointd_build_info\{/m);
     assert.equal((await ask(secure, '/livez')).body, 'ok');
@@ -96,7 +96,7 @@ describe('a running endpointd', () => {
     assert.match((await get('/metrics/slis')).body, /kubernetes_healthcheck\{name="leaderElection",type="healthz"\} 1/);
   });
 
-  it('shows its configuration in the shape of kube-controller-manager', async () => {
+  it("/configz has the shape of kube-controller-manager's", async () => {
     const configuration = JSON.parse((await get('/configz')).body) as Record<string, Record<string, unknown>>;
     const { kind, Generic, EndpointSliceController } = configuration['kubecontrollermanager.config.k8s.io']!;
     assert.equal(kind, 'KubeControllerManagerConfiguration');
@@ -108,7 +108,7 @@ describe('a running endpointd', () => {
     });
   });
 
-  it('shows its flags, and what it is', async () => {
+  it('/flagz and /statusz show the flags and the program', async () => {
     const flagz = await get('/flagz', 'application/json;v=v1beta1;g=config.k8s.io;as=Flagz');
     const { flags } = JSON.parse(flagz.body) as { flags: Record<string, string> };
     assert.equal(flags['min-resync-period'], '90m');
@@ -120,25 +120,25 @@ describe('a running endpointd', () => {
     assert.match((await get('/debug/endpointd?format=json')).body, /^\{"version":/);
   });
 
-  it('gives a CPU profile of the time asked for', async () => {
+  it('a CPU profile covers the time that is asked for', async () => {
     const { status, body } = await get('/debug/pprof/profile?seconds=0.2');
     assert.equal(status, 200);
     assert.ok(Array.isArray((JSON.parse(body) as { nodes: unknown }).nodes));
   });
 
-  it('shows metrics to everybody on the port without TLS', async () => {
+  it('the port without TLS shows metrics to everybody', async () => {
     const answer = await fetch(`http://${plain}/metrics`);
     assert.match(await answer.text(), /^endpointd_build_info\{/m);
   });
 
-  it('opens no debugger at SIGUSR1', async () => {
+  it('SIGUSR1 opens no debugger', async () => {
     child.kill('SIGUSR1');
     await sleep(300);
     assert.equal((await ask(secure, '/livez')).body, 'ok');
     assert.doesNotMatch(said, /Debugger listening/);
   });
 
-  it('ends with status 0', async () => {
+  it('SIGTERM ends endpointd with status 0', async () => {
     child.kill('SIGTERM');
     const [status] = (await once(child, 'exit')) as [number];
     assert.equal(status, 0, said);

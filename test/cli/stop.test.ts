@@ -37,7 +37,7 @@ describe('a stop under way', () => {
     return { child, said: () => said };
   }
 
-  it('ends at once with 128 + 15 at the second signal', async () => {
+  it('the second signal ends the process at once, with status 128 + 15', async () => {
     const { child, said } = await controller();
     child.kill('SIGTERM');
     await sleep(200);
@@ -48,7 +48,7 @@ describe('a stop under way', () => {
     assert.ok(!said().includes('"Stopped"'), said());
   });
 
-  it('ends with 0 once what was sent is answered', async () => {
+  it('a stop ends with status 0 once all sent writes are answered', async () => {
     const { child, said } = await controller();
     const fromMs = performance.now();
     child.kill('SIGTERM');

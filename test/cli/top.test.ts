@@ -71,7 +71,7 @@ describe('endpointd top', () => {
     });
   }
 
-  it('draws the debug page at a terminal, again and again, until q', async () => {
+  it('top draws the debug page in a terminal, again and again, until q', async () => {
     const { status, screen } = await atTerminal(command('--interval=100ms'), /1 stuck[^]*1 stuck/, 'q');
     assert.equal(status, 0);
     assert.match(screen, /shop\/web {2}endpoints {3}invalid {2}3 {9}no\\u001b\[2J\\u202e/);
@@ -79,7 +79,7 @@ describe('endpointd top', () => {
     assert.ok(screen.endsWith('\u001B[?25h\u001B[?1049l'));
   });
 
-  it('draws the metrics at a terminal, with rates from the second look on', async () => {
+  it('top draws metrics in a terminal, with rates from the second look on', async () => {
     const { status, screen } = await atTerminal(
       command(`--source=http://${server.address}/metrics`, '--interval=100ms'),
       /endpoint +3 +0\.0\/s/,
@@ -89,7 +89,7 @@ describe('endpointd top', () => {
     assert.match(screen, /metrics of kube-controller-manager/);
   });
 
-  it('prints one table into a pipe, and ends', async () => {
+  it('top prints one table into a pipe, and ends', async () => {
     const { status, stdout, stderr } = await top();
     assert.deepEqual([status, stderr], [0, '']);
     assert.deepEqual(stdout.split('\n').slice(0, 3), [
@@ -101,7 +101,7 @@ describe('endpointd top', () => {
     assert.ok(!/[\u0000-\u0009\u000B-\u001F]/.test(stdout));
   });
 
-  it('falls back to the metrics, and says why', async () => {
+  it('top falls back to the metrics, and says why', async () => {
     withDebug = false;
     const { status, stdout } = await top();
     withDebug = true;
@@ -109,7 +109,7 @@ describe('endpointd top', () => {
     assert.match(stdout, /metrics of kube-controller-manager: .*; \/debug\/endpointd\?format=json: status 500: broken/);
   });
 
-  it('ends quietly when nobody reads on', async () => {
+  it('top ends quietly when its reader is gone', async () => {
     const [program, ...args] = command();
     const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
@@ -119,7 +119,7 @@ describe('endpointd top', () => {
     assert.deepEqual([status, said], [0, '']);
   });
 
-  it('says in one line that nobody answers, or that there is no such file', async () => {
+  it('top says in one line that nothing answers, or that a file is missing', async () => {
     const nobody = await top('--source=127.0.0.1:1');
     assert.match(nobody.stderr, /^endpointd top: no answer from http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*\n$/);
     const file = await top('--token-file=/no/such');
@@ -127,7 +127,7 @@ describe('endpointd top', () => {
     assert.deepEqual([nobody.status, file.status], [1, 1]);
   });
 
-  it('takes only URLs for a source', () => {
+  it('top takes only URLs as a source', () => {
     assert.throws(() => parseTopFlags(['--source=ftp://x'], () => undefined), /Allowed: an http or https URL/);
     assert.equal(parseTopFlags(['--source=localhost:1'], () => undefined).source, 'http://localhost:1');
   });
@@ -136,14 +136,14 @@ describe('endpointd top', () => {
 describe('metrics as text', () => {
   const metrics = parseMetrics(METRICS);
 
-  it('are samples by name and labels, and lines that are none are passed over', () => {
+  it('metrics are samples by name and labels, and other lines are skipped', () => {
     assert.equal(sumOf(metrics, 'workqueue_depth', { name: 'endpoint' }), 3);
     assert.equal(sumOf(metrics, 'workqueue_depth', { name: 'none' }), null);
     const escaped = parseMetrics(String.raw`a{b="x\"y\\\n",c="}"} +Inf 17`);
     assert.deepEqual(escaped.get('a'), [{ labels: { b: 'x"y\\\n', c: '}' }, value: Infinity }]);
   });
 
-  it('give quantiles, also of what was counted since another look', () => {
+  it('histograms give quantiles, also of the counts since another look', () => {
     const name = 'workqueue_queue_duration_seconds';
     const labels = { name: 'endpoint' };
     assert.deepEqual(
@@ -155,13 +155,13 @@ describe('metrics as text', () => {
     assert.equal(quantileOf(metrics, metrics, name, labels, 0.5), null);
   });
 
-  it('of something else are told to be that', () => {
+  it('metrics of another program are reported as such', () => {
     const look = { metrics: parseMetrics('up 1\n'), atMs: 0 };
     assert.match(sourceOf(look), /^metrics of something else/);
     assert.deepEqual(metricsSections(look, null), []);
   });
 
-  it('of endpointd name what only its debug page tells', () => {
+  it('metrics of endpointd name what only the debug page has', () => {
     const look = { metrics: parseMetrics('endpointd_build_info{version="1"} 1\n'), atMs: 0 };
     assert.match(sourceOf(look), /^metrics of endpointd: without shards/);
   });

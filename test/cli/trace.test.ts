@@ -37,7 +37,7 @@ describe('endpointd run --trace', () => {
     return spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   }
 
-  it('has steps, reflectors, queues, shards and requests in one picture', async () => {
+  it('a trace has steps, reflectors, queues, shards and requests in one picture', async () => {
     const child = run(`--trace=${file}`, '--trace-for=3s');
     for (let log = ''; !log.includes('Trace is written');) {
       const [chunk] = (await once(child.stderr!, 'data')) as [Buffer];
@@ -61,7 +61,7 @@ describe('endpointd run --trace', () => {
     expectWhole(traceEvents);
   });
 
-  it('is refused at the start where the file cannot be written', async () => {
+  it('a trace is refused at the start if its file cannot be written', async () => {
     const child = run('--trace=/no/such/directory/trace.json');
     let said = '';
     child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -88,7 +88,7 @@ function expectWhole(events: readonly TraceEvent[]): void {
 }
 
 describe('a trace', () => {
-  it('draws a batch from its post to its plan, in microseconds from the start', () => {
+  it('a trace draws a batch from post to plan, in microseconds from the start', () => {
     const trace = createTrace(100, 1000);
     const bytes = new Uint8Array(7);
     noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batch: 5, bytes }], 1001, 1002.5);
@@ -100,7 +100,7 @@ describe('a trace', () => {
     );
   });
 
-  it('draws a watch until it ends, and at once one that is refused', () => {
+  it('a trace draws a watch until it ends, and a refused one at once', () => {
     const trace = createTrace(100, 0);
     const ask = (id: number): Effect => {
       return {
@@ -124,7 +124,7 @@ describe('a trace', () => {
     );
   });
 
-  it('has a bound, and says what found no room', () => {
+  it('a trace has a bound, and counts what found no room', () => {
     const trace = createTrace(2, 0);
     for (let i = 0; i < 5; i++) noteStep(trace, [{ type: 'wake' }], [], i, i + 1);
     const { traceEvents, otherData } = JSON.parse(traceJson(trace, [])) as TraceText;

@@ -29,7 +29,7 @@ describe('endpointd tune', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tune-'));
   after(() => rmSync(directory, { recursive: true }));
 
-  it('refuses what is neither a profile nor a recording, with status 1', async () => {
+  it('tune refuses what is neither a profile nor a recording, with status 1', async () => {
     const path = join(directory, 'not-a-recording');
     writeFileSync(path, 'hello');
     const { status, stderr, stdout } = await tune(`--from=${path}`);
@@ -37,13 +37,13 @@ describe('endpointd tune', () => {
     assert.match(stderr, /^endpointd tune: cannot read \S+not-a-recording: /);
   });
 
-  it('says which figure of an objective is not known, with status 2', async () => {
+  it('tune names the unknown figure of an objective, with status 2', async () => {
     const { status, stderr } = await tune('--objective=p98<=1s, min bytes');
     assert.equal(status, 2);
     assert.match(stderr, /"p98" is no figure: is p90 meant\?/);
   });
 
-  it('names the field of a calibration that is wrong', async () => {
+  it('tune names the wrong field of a calibration', async () => {
     const path = join(directory, 'calibration.json');
     writeFileSync(path, '{"version":2,"cores":0}');
     const { status, stderr } = await tune('--from=huge', `--calibration=${path}`);
@@ -51,7 +51,7 @@ describe('endpointd tune', () => {
     assert.match(stderr, /calibration\.json: cores: 0 is no number above 0\n$/);
   });
 
-  it('refuses with one line what is no configz or no scrape of these programs', async () => {
+  it('tune refuses a configz or scrape of other programs, with one line', async () => {
     const file = (name: string, text: string): string => {
       const path = join(directory, name);
       writeFileSync(path, text);
@@ -72,7 +72,7 @@ describe('endpointd tune', () => {
     }
   });
 
-  it('says of each number where it is from', async () => {
+  it('tune says of each number where it comes from', async () => {
     const config = {
       Generic: { ClientConnection: { qps: 100, burst: 200 } },
       EndpointController: { ConcurrentEndpointSyncs: 10, EndpointUpdatesBatchPeriod: '0s' },
@@ -102,7 +102,7 @@ describe('endpointd tune', () => {
     ]);
   });
 
-  it('says before it searches what keeps it from trying settings for real', async () => {
+  it('tune says before the search why it cannot try settings for real', async () => {
     const { status, stderr } = await tune('--confirm', '--controller=kube-controller-manager', '--from=rollout');
     assert.equal(status, 1);
     assert.match(stderr, /cannot confirm: KUBEBUILDER_ASSETS names no directory with a kube-controller-manager/);

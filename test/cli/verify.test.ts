@@ -36,35 +36,35 @@ describe('verify', () => {
   });
   after(() => server.stop());
 
-  it('ends with 0 where nothing would be written, and says so as text', async () => {
+  it('verify has status 0 and says so as text if nothing would be written', async () => {
     const { status, stdout } = await verify([`--kubeconfig=${server.kubeconfig}`]);
     assert.match(stdout, /^same: nothing would be written\n1 Service, 0 pods, 3 nodes on /);
     assert.equal(status, 0);
   });
 
-  it('prints JSON alone on stdout', async () => {
+  it('-o json prints JSON alone on stdout', async () => {
     const { stdout } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'json']);
     const { verdict, different } = JSON.parse(stdout) as { verdict: string; different: unknown[] };
     assert.deepEqual([verdict, different], ['same', []]);
   });
 
-  it('plans in threads as run does', async () => {
+  it('verify plans in threads, as run does', async () => {
     const { status } = await verify([`--kubeconfig=${server.kubeconfig}`, '--shards=1']);
     assert.equal(status, 0);
   });
 
-  it('ends quietly when its reader has gone', async () => {
+  it('verify ends quietly when its reader is gone', async () => {
     const { status, stderr } = await verify([`--kubeconfig=${server.kubeconfig}`, '-o', 'html'], 'stdout');
     assert.equal(status, 0);
     assert.ok(!/EPIPE|Error:|\n +at /.test(stderr), stderr);
   });
 
-  it('gives its report when nobody reads the progress', async () => {
+  it('verify writes its report even if nobody reads the progress', async () => {
     const { status, stdout } = await verify([`--kubeconfig=${server.kubeconfig}`], 'stderr');
     assert.deepEqual([status, stdout.split('\n')[0]], [0, 'same: nothing would be written']);
   });
 
-  it('ends with 2 when the report cannot be written', async () => {
+  it('verify has status 2 if the report cannot be written', async () => {
     const args = [BIN, 'verify', `--kubeconfig=${server.kubeconfig}`];
     const full = openSync('/dev/full', 'w');
     const { status, stderr } = spawnSync(execPath, args, { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
@@ -73,7 +73,7 @@ describe('verify', () => {
     assert.equal(status, 2);
   });
 
-  it('ends with 2 when the server cannot be reached, and says why', async () => {
+  it('verify has status 2 and says why if the server cannot be reached', async () => {
     const { status, stdout } = await verify(['--master=http://127.0.0.1:1', '--timeout=1s']);
     assert.match(stdout, /\ncould not see pods: not listed yet; no answer for endpoints, endpointslice\n/);
     assert.match(stdout, /\ncould not see endpoints: refused: connect ECONNREFUSED 127\.0\.0\.1:1; /);

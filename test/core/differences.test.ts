@@ -26,7 +26,7 @@ function defectsIn(text: string): string[] {
   return text.match(/\bD\d+\b/g) ?? [];
 }
 
-test('every difference has an id of its own and says all of it', () => {
+test('every difference has an id of its own, and all fields', () => {
   const ids = ALL.map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
   for (const difference of ALL) {
@@ -34,13 +34,13 @@ test('every difference has an id of its own and says all of it', () => {
   }
 });
 
-test('whose difference it is shows in its id', () => {
+test('the id shows whose difference it is', () => {
   assert.ok(ENDPOINTS_DIFFERENCES.every(({ id }) => !/^(slices|mirror)-/.test(id)));
   assert.ok(SLICES_DIFFERENCES.every(({ id }) => id.startsWith('slices-')));
   assert.ok(MIRRORING_DIFFERENCES.every(({ id }) => id.startsWith('mirror-')));
 });
 
-test('the test that shows it is in the file that is named, by that title', () => {
+test('the test that shows a difference is in the named file, by that title', () => {
   for (const { id, shownBy } of [...ALL, ...MENDED_DEFECTS]) {
     const { source, title } = shownIn(shownBy);
     assert.ok(title !== '' && source.includes(`'${title}'`), `${id}: ${shownBy}`);
@@ -60,7 +60,7 @@ test('each known defect of upstream is a difference, or kept, or mended upstream
   assert.ok([...differ, ...kept, ...mended].every((id) => known.has(id)));
 });
 
-test('the defect that does not exist here is named in the test that shows it', () => {
+test('a defect that does not exist here is named in the test that shows it', () => {
   const shown = [
     ...OF_SLICES.flatMap(({ defects, shownBy }) => defects.map((id) => ({ id, shownBy }))),
     ...MENDED_DEFECTS,

@@ -87,7 +87,7 @@ const forbidden: [string, string | null][] = [
   ['ff2::1', null],
 ];
 for (const [text, fault] of forbidden) {
-  test(`${text} is ${fault ?? 'allowed'}`, () => assert.equal(forbiddenAddress(parseIp(text)!), fault));
+  test(`${text} is ${fault ?? 'allowed'} for endpoints`, () => assert.equal(forbiddenAddress(parseIp(text)!), fault));
 }
 
 test('every IPv6 address is printed as the URL standard prints it', () => {
@@ -103,7 +103,7 @@ test('every IPv6 address is printed as the URL standard prints it', () => {
   );
 });
 
-test('whatever Node takes for an address is one, and hardly anything else', () => {
+test('an address is what Node takes for one, with few exceptions', () => {
   const char = fc.constantFrom(...'0123456789afF.:::'.split(''));
   fc.assert(
     fc.property(fc.string({ unit: char, maxLength: 20 }), (text) => {

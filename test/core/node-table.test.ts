@@ -23,7 +23,7 @@ function version(resourceVersion: string): { resourceVersion: string } {
 }
 
 suite('nodes', () => {
-  test('the zone of a node: its label, empty without one, null without a node', () => {
+  test('the zone of a node is its label, empty without one, null without a node', () => {
     const table = createNodeTable();
     putNode(table, makeNode('n1', 'a'));
     putNode(table, makeNode('n2', ''));
@@ -37,7 +37,7 @@ suite('nodes', () => {
     );
   });
 
-  test('a node that comes, goes or gets another zone changes the place (D9 and D16)', () => {
+  test("a node that comes, goes or gets another zone changes its pods' zone (D9, D16)", () => {
     const table = createNodeTable();
     assert.equal(putNode(table, makeNode('n', '', version('1'))).placeChanged, true);
     assert.equal(putNode(table, makeNode('n', '', version('2'))).placeChanged, false);
@@ -80,7 +80,7 @@ suite('CPU shares', () => {
     ]);
   });
 
-  test('they change with CPU, readiness, zone and role, and with nodes that come and go', () => {
+  test('shares change with CPU, readiness, zone and role, and with nodes', () => {
     const table = createNodeTable();
     putNode(table, makeNode('n1', 'a'));
     putNode(table, makeNode('n2', 'b'));
@@ -106,7 +106,7 @@ suite('CPU shares', () => {
     assert.equal(currentShares(table), null);
   });
 
-  test('a node that spoils them says so once', () => {
+  test('a node that spoils the shares is told once', () => {
     const table = createNodeTable();
     putNode(table, makeNode('n1', 'a'));
     putNode(table, makeNode('n2', 'b'));
@@ -149,7 +149,7 @@ function podsOn({ table, pods }: ReturnType<typeof createWorld>, nodeName: strin
 }
 
 suite('the pods of a node', () => {
-  test('from their binding until they are gone, also if the node is not known', () => {
+  test('a node has its pods from their binding to their end, even if it is unknown', () => {
     const world = createWorld();
     world.set('web-0', makePod('web-0', { nodeName: '' }));
     assert.deepEqual(podsOn(world, ''), []);
@@ -161,7 +161,7 @@ suite('the pods of a node', () => {
     assert.deepEqual(podsOn(world, 'n1'), ['web-1 uid-web-1']);
   });
 
-  test('a pod that comes back elsewhere under its name is there alone, as it is now', () => {
+  test('a pod that comes back elsewhere under its name is on one node only', () => {
     const world = createWorld();
     world.set('web-0', makePod('web-0', { nodeName: 'n1' }));
     world.set('web-0', makePod('web-0', { nodeName: 'n2', uid: 'new' }));
@@ -169,7 +169,7 @@ suite('the pods of a node', () => {
     assert.deepEqual(podsOn(world, 'n2'), ['web-0 new']);
   });
 
-  test('are those that a search through all pods finds', () => {
+  test('the pods of a node are those that a search through all pods finds', () => {
     const changes = fc.array(
       fc.tuple(
         fc.nat(9).map((n) => `p${n}`),

@@ -28,7 +28,7 @@ for (const phase of ['Running', 'Unknown', 'Pending']) {
 }
 
 for (const phase of ['Failed', 'Succeeded']) {
-  test(`${phase} pod is absent, whatever else is said`, () => {
+  test(`${phase} pod is absent, whatever its other fields are`, () => {
     for (const deleting of [true, false]) {
       for (const publish of [true, false]) {
         assert.equal(outcome(makePod('p', { phase, deleting }), publish), 'absent');
@@ -41,7 +41,7 @@ test('a pod without any IP is absent', () => {
   assert.equal(outcome(makePod('p', { podIP: '', podIPs: [] }), false), 'absent');
 });
 
-test('one of podIP and podIPs is enough to be looked at', () => {
+test('a pod with podIP or podIPs is looked at', () => {
   assert.equal(outcome(makePod('p', { podIP: '10.0.0.1', podIPs: [] }), false), 'ready');
   assert.equal(outcome(makePod('p', { podIP: '10.0.0.1', podIPs: null }), false), 'ready');
   assert.equal(outcome(makePod('p', { podIP: '', podIPs: ['10.0.0.1'] }), false), 'ready');
@@ -96,7 +96,7 @@ test('podIP alone gives the family, never the address', () => {
   assert.equal(addressOf(makeService(), makePod('p', { podIP: V4, podIPs: null })), V4);
 });
 
-test('the whole address', () => {
+test('the address has all its fields', () => {
   assert.deepEqual(podEndpoint(makeService(), 'IPv4', makePod('p', { podIPs: [V4] })), {
     address: {
       ip: V4,
@@ -117,7 +117,7 @@ const hostnames: [name: string, pod: Partial<PodRecord>, expected: string | unde
   ['another namespace', { hostname: 'web-0', subdomain: 'web', namespace: 'elsewhere' }, undefined],
 ];
 for (const [name, pod, expected] of hostnames) {
-  test(`hostname: ${name}`, () => {
+  test(`the hostname: ${name}`, () => {
     assert.equal(podEndpoint(makeService(), 'IPv4', { ...makePod('p'), ...pod }).address?.hostname, expected);
   });
 }
@@ -151,7 +151,7 @@ const faults: [name: string, pod: Parameters<typeof makePod>[1], kind: string, f
   ],
 ];
 for (const [name, pod, kind, field, message] of faults) {
-  test(`problem: ${name}`, () => {
+  test(`a problem is reported: ${name}`, () => {
     const { problem } = podEndpoint(makeService(), 'IPv4', makePod('p', pod));
     assert.deepEqual(problem, { kind, object: 'pod ns/p', field, message });
   });
@@ -174,7 +174,7 @@ test('the longest hostname and node name that the server takes are written', () 
   assert.deepEqual(lengths('n'.repeat(254), 'h'.repeat(64)), [undefined, undefined]);
 });
 
-test('hostile texts are cut in what is reported', () => {
+test('hostile texts are cut in reports', () => {
   const { problem } = podEndpoint(makeService(), 'IPv4', makePod('p', { podIPs: ['x'.repeat(100_000)] }));
   assert.ok(problem!.message.length < 120);
 });

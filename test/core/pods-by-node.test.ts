@@ -10,7 +10,7 @@ function namesOn(all: PodsByNode, nodeName: string): string[] {
   return Array.from({ length: flat.length / 2 }, (_, i) => `${flat[2 * i]}/${flat[2 * i + 1]}`).sort();
 }
 
-test('pods of several namespaces, also with the same name', () => {
+test('a node has pods of several namespaces, also with the same name', () => {
   const all: PodsByNode = new Map();
   addPodToNode(all, 'n1', 'a', 'web-0');
   addPodToNode(all, 'n1', 'b', 'web-0');
@@ -55,7 +55,7 @@ test('spare room and pending removals are at most an eighth of the list, or a fe
   assert.equal(namesOn(all, 'n').length, 10);
 });
 
-test('whatever comes and goes, it is the set of what is there', () => {
+test('after any changes the set is that of the existing pods', () => {
   const change = fc.record({
     node: fc.constantFrom('n1', 'n2'),
     namespace: fc.constantFrom('a', 'b'),

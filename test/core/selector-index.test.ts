@@ -51,7 +51,7 @@ test('a pod has the services whose selectors its labels satisfy', () => {
   assert.deepEqual(servicesOf(index, 'ns', 'p').toSorted(), ['all', 'front', 'web']);
 });
 
-test('a value for another key is no match', () => {
+test('a value of another key is no match', () => {
   const index = indexOf({ web: { app: 'web' } });
   assert.deepEqual(putPod(index, pod('p', { tier: 'web' })).after, []);
   assert.deepEqual(putPod(index, pod('q', { app: 'other' })).after, []);
@@ -74,7 +74,7 @@ test('namespaces do not mix', () => {
   assert.deepEqual(podNames(index, 'web'), []);
 });
 
-test('a changed pod gives the record before, and the same list for the same labels', () => {
+test('a changed pod returns the record before, and the same list for the same labels', () => {
   const index = indexOf({ web: { app: 'web' } });
   const first = pod('p', { app: 'web' });
   putPod(index, first);
@@ -85,7 +85,7 @@ test('a changed pod gives the record before, and the same list for the same labe
   assert.equal(getPod(index, 'ns', 'p'), second);
 });
 
-test('relabelled: the services before and after', () => {
+test('a relabelled pod names the services before and after', () => {
   const index = indexOf({ web: { app: 'web' }, db: { app: 'db' }, all: {} });
   putPod(index, pod('p', { app: 'web' }));
   const { before, after } = putPod(index, pod('p', { app: 'db' }));
@@ -100,7 +100,7 @@ test('relabelled: the services before and after', () => {
   assert.deepEqual(podNames(index, 'db'), ['p']);
 });
 
-test('removed', () => {
+test('a removed pod names its services', () => {
   const index = indexOf({ web: { app: 'web' } });
   const only = pod('p', { app: 'web' });
   putPod(index, only);
@@ -119,7 +119,7 @@ test('a list once given does not change', () => {
   assert.deepEqual(servicesOf(index, 'ns', 'p'), ['web2']);
 });
 
-test('a selector changes, goes and comes', () => {
+test('pods follow a selector that changes, goes and comes', () => {
   const index = indexOf({ web: { app: 'web' } });
   putPod(index, pod('a', { app: 'web' }));
   putPod(index, pod('b', { app: 'db' }));
@@ -131,7 +131,7 @@ test('a selector changes, goes and comes', () => {
   assert.deepEqual(podNames(index, 'web'), ['a', 'b']);
 });
 
-test('nothing is left behind', () => {
+test('nothing is left of removed pods and services', () => {
   const index = indexOf({ web: { app: 'web' }, all: {} });
   for (const name of ['a', 'b', 'c']) putPod(index, pod(name, { app: 'web', name }));
   for (const name of ['c', 'a', 'b']) removePod(index, 'ns', name);
@@ -247,7 +247,7 @@ const step = fc.oneof(
   },
 );
 
-test('kept up to date = looked up anew, after every change; empty in the end', () => {
+test('the index equals a fresh search after every change, and is empty in the end', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const index = createSelectorIndex<string>();
@@ -278,7 +278,7 @@ test('kept up to date = looked up anew, after every change; empty in the end', (
   );
 });
 
-test('a pod with thousands of labels', () => {
+test('a pod may have thousands of labels', () => {
   const index = indexOf({ web: { 'key-7': 'v', 'key-4999': 'v' } });
   const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key-${i}`, 'v']));
   assert.deepEqual(putPod(index, pod('p', labels)).after, ['web']);

@@ -62,7 +62,7 @@ for (const [name, change, equal] of changes) {
   });
 }
 
-test('a port more is another list, a copy is none', () => {
+test('one more port makes another list, and a copy does not', () => {
   assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort(), makeServicePort({ name: 'b' })]), false);
   assert.equal(servicePortsEqual([makeServicePort()], [makeServicePort()]), true);
 });

@@ -12,19 +12,19 @@ function annotated(value: string, publishNotReadyAddresses: boolean): ReturnType
 }
 
 for (const value of ['1', 't', 'T', 'TRUE', 'true', 'True']) {
-  test(`"${value}" publishes`, () => {
+  test(`the value "${value}" publishes`, () => {
     assert.deepEqual(publishingOf(annotated(value, false), on), { publishNotReady: true, problem: null });
   });
 }
 
 for (const value of ['0', 'f', 'F', 'FALSE', 'false', 'False']) {
-  test(`"${value}" does not publish, whatever the field says`, () => {
+  test(`the value "${value}" does not publish, whatever the field says`, () => {
     assert.deepEqual(publishingOf(annotated(value, true), on), { publishNotReady: false, problem: null });
   });
 }
 
 for (const value of ['', 'yes', 'tRUE', ' true', 'on', '2']) {
-  test(`"${value}" is a problem, and the field counts`, () => {
+  test(`the value "${value}" is a problem, and the field counts`, () => {
     for (const field of [true, false]) {
       const { publishNotReady, problem } = publishingOf(annotated(value, field), on);
       assert.equal(publishNotReady, field);
@@ -38,7 +38,7 @@ for (const value of ['', 'yes', 'tRUE', ' true', 'on', '2']) {
   });
 }
 
-test('without the flag the annotation is nothing', () => {
+test('without the flag the annotation has no effect', () => {
   for (const value of ['true', 'false', 'nonsense']) {
     assert.deepEqual(publishingOf(annotated(value, true), off), { publishNotReady: true, problem: null });
     assert.deepEqual(publishingOf(annotated(value, false), off), { publishNotReady: false, problem: null });

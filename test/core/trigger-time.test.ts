@@ -27,37 +27,38 @@ function planned(pods: Readonly<Record<string, number>> = {}): TriggerTimes {
   return times;
 }
 
-test('a new service without pods: its creation', () => assert.equal(sync(createTriggerTimes()), CREATED));
+test('a new service without pods has its creation as the trigger time', () =>
+  assert.equal(sync(createTriggerTimes()), CREATED));
 
-test('a new service with pods: its creation', () => {
+test('a new service with pods has its creation as the trigger time', () => {
   const times = createTriggerTimes();
   notePodTime(times, 'a', 0, 50);
   notePodTime(times, 'b', 0, 500);
   assert.equal(sync(times), CREATED);
 });
 
-test('pods were added: the earliest', () => {
+test('added pods: the earliest is the trigger time', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'b', 0, 130);
   notePodTime(times, 'c', 0, 120);
   assert.equal(sync(times), 120);
 });
 
-test('a pod moved on', () => {
+test('a pod that changed gives the trigger time', () => {
   const times = planned({ a: 110, b: 120 });
   notePodTime(times, 'a', 110, 140);
   assert.equal(sync(times), 140);
 });
 
-test('nothing happened: none', () => assert.equal(sync(planned({ a: 110 })), 0));
+test('without a change there is no trigger time', () => assert.equal(sync(planned({ a: 110 })), 0));
 
-test('a pod went: none', () => {
+test('a pod that went gives no trigger time', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'a', 110, 0);
   assert.equal(sync(times), 0);
 });
 
-test('a pod went and came again: its time counts again', () => {
+test('a pod that went and came again gives its time again', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'a', 110, 0);
   sync(times);
@@ -65,7 +66,7 @@ test('a pod went and came again: its time counts again', () => {
   assert.equal(sync(times), 110);
 });
 
-test('a pod went and came between two plans: as if it had stayed', () => {
+test('a pod that went and came between two plans counts as if it had stayed', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'a', 110, 0);
   notePodTime(times, 'a', 0, 110);
@@ -78,14 +79,14 @@ test('a time that goes back does not count', () => {
   assert.equal(sync(times), 0);
 });
 
-test('the service was deleted and made again: its new creation', () => assert.equal(sync(planned(), 300), 300));
+test('a service deleted and made again has its new creation', () => assert.equal(sync(planned(), 300), 300));
 
-test('the service changed, no pod did: none', () => {
+test('a change of the service alone gives no trigger time', () => {
   const times = planned({ a: 110 });
   assert.equal(sync(times, CREATED), 0);
 });
 
-test('the retry of a failed write tells the same', () => {
+test('the retry of a failed write has the same trigger time', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'a', 110, 140);
   assert.equal(takeTriggerTime(times, CREATED), 140);
@@ -101,7 +102,7 @@ test('a failed first write leaves the service new', () => {
   assert.equal(sync(times), CREATED);
 });
 
-test('what happens during a write is for the next plan', () => {
+test('a change during a write is for the next plan', () => {
   const times = planned({ a: 110, b: 110 });
   notePodTime(times, 'a', 110, 140);
   assert.equal(takeTriggerTime(times, CREATED), 140);
@@ -110,7 +111,7 @@ test('what happens during a write is for the next plan', () => {
   assert.equal(sync(times), 150);
 });
 
-test('a failed write and what happened during it are told together', () => {
+test('a failed write and a change during it are told together', () => {
   const times = planned({ a: 110, b: 110 });
   notePodTime(times, 'a', 110, 140);
   takeTriggerTime(times, CREATED);
@@ -139,7 +140,7 @@ function walk(state: Walk, pods: ReadonlyMap<string, number>, created: number): 
   return { time, next: { known: true, service: created, pods: told } };
 }
 
-test('always what walking all pods gives', () => {
+test('the trigger time equals that of walking all pods', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.tuple(fc.constant('pod'), name, fc.nat(6)) },
@@ -179,14 +180,14 @@ test('always what walking all pods gives', () => {
   );
 });
 
-test('nothing is kept of pods with nothing to tell', () => {
+test('nothing is kept of pods without a trigger time', () => {
   const times = planned({ a: 110, b: 120 });
   notePodTime(times, 'a', 110, 140);
   notePodTime(times, 'a', 140, 110);
   assert.equal(times.untold.size, 0);
 });
 
-test('nor of one that went back while a write failed', () => {
+test('nothing is kept of a pod whose time went back while a write failed', () => {
   const times = planned({ a: 110 });
   notePodTime(times, 'a', 110, 140);
   takeTriggerTime(times, CREATED);

@@ -4,7 +4,7 @@ import { GENERATED } from './generated.ts';
 import { withParts } from './parts.ts';
 
 for (const { path, read, make } of GENERATED) {
-  test(`${path} says what the data says (else: npm run docs)`, () => {
+  test(`${path} equals its data (else: npm run docs)`, () => {
     assert.equal(read(), make());
   });
 }

@@ -74,7 +74,7 @@ describe('alerts and dashboard', () => {
     exported = [await scraped(leader), await scraped(standby)];
   }
 
-  it('ask for metrics and labels that the run exports', () => {
+  it('alerts and dashboard use metrics and labels that a run exports', () => {
     const labels = new Map<string, Set<string>>();
     for (const [name, samples] of exported.flatMap((metrics) => [...metrics])) {
       const known = labels.get(name) ?? new Set();
@@ -84,12 +84,12 @@ describe('alerts and dashboard', () => {
     for (const { title, expr } of allExpressions()) assert.deepEqual(unknownIn(expr, labels), [], title);
   });
 
-  it('promtool takes the rules', async () => {
+  it('promtool accepts the rules', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', rules]);
     assert.match(stdout, new RegExp(`SUCCESS: ${alerts().length} rules found`));
   });
 
-  it('of what the run exports, the leader raises the alerts and the standby none', async () => {
+  it('the leader of a run raises the alerts, and the standby none', async () => {
     const series = { ...seriesOf(exported[0], 'leader'), ...seriesOf(exported[1], 'standby') };
     const stuck = samplesOf(exported[0], 'endpointd_stuck_service').map(({ labels }) => labels['service']);
     assert.deepEqual([...new Set(stuck)], ['big']);

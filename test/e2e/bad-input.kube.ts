@@ -153,7 +153,7 @@ describe('bad input on a real API server', () => {
     await expectNotStuck('large');
   });
 
-  it('an unknown node and an impossible address: both pods are left out and named', async () => {
+  it('pods with an unknown node or an impossible address are left out and named', async () => {
     await createService(world, 'odd');
     await createPod(world, 'odd-1', { ip: '10.1.5.1', labels: { app: 'odd' } });
     await createPod(world, 'odd-2', { ip: '10.1.5.2', labels: { app: 'odd' }, node: 'no-such-node' });
@@ -172,7 +172,7 @@ describe('bad input on a real API server', () => {
     await until(async () => (await addressesIn('odd')).join() === '10.1.5.1,10.1.5.2');
   });
 
-  it("other people's slices are left alone, and what says it is ours is put right", async () => {
+  it('slices of others are left alone, and labels of own ones are put right', async () => {
     await createPod(world, 'shared-1', { ip: '10.1.6.1', labels: { app: 'shared' } });
     const slice = (name: string, labels: Record<string, string>, rest: object): Promise<unknown> =>
       client.send({
@@ -203,13 +203,13 @@ describe('bad input on a real API server', () => {
     await othersGoOn('beside-shared');
   });
 
-  it('hints that cannot be given are an event of the Service', async () => {
+  it('hints that cannot be given are an Event object of the Service', async () => {
     await createPod(world, 'few-1', { ip: '10.1.7.1', labels: { app: 'few' } });
     await createService(world, 'few', { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } });
     await until(async () => (await kubectl('describe', 'service', 'few')).includes('TopologyAwareHintsDisabled'));
   });
 
-  it('Endpoints that cannot be mirrored whole are an event of theirs', async () => {
+  it('Endpoints that cannot be mirrored whole have an Event object of theirs', async () => {
     await createService(world, 'manual', { spec: { selector: null } });
     await client.send({
       method: 'POST',
@@ -229,7 +229,7 @@ describe('bad input on a real API server', () => {
     await until(async () => (await kubectl('events', '--for=endpoints/manual')).includes('TooManyAddressesToMirror'));
   });
 
-  it('is not held up by any of it in the end', async () => {
+  it('nothing is held up by bad input in the end', async () => {
     await until(
       async () => (await endpointd.metrics()).sum('endpointd_stuck_service') === 0 && (await endpointd.idle()),
     );

@@ -65,7 +65,7 @@ describe('two API servers behind one address', () => {
     }
   }
 
-  it('both are used', () => {
+  it('both API servers are used', () => {
     assert.ok(
       balancer.open.every((count) => count > 0),
       String(balancer.open),
@@ -76,7 +76,7 @@ describe('two API servers behind one address', () => {
     [0, 1],
     [1, 0],
   ] as const) {
-    it(`number ${gone + 1} dies under churn, and comes back`, async () => {
+    it(`API server ${gone + 1} dies under churn, and comes back`, async () => {
       let over = false;
       const changing = changeThrough(clients[left]!, () => over);
       const before = balancer.served[gone]!;

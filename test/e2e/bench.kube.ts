@@ -8,7 +8,7 @@ import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, MANAGER } from '../../bench/peers/scenario.ts';
 import { bench } from '../bench/run-bench.ts';
 
-it('flips beside kube-controller-manager and the floor, and both ways of net', async () => {
+it('the bench runs flips beside kube-controller-manager and the floor, and net', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
   const json = join(directory, 'peers.json');
   try {

@@ -17,7 +17,7 @@ async function binaries(env: NodeJS.ProcessEnv): Promise<string> {
   return stdout.trim();
 }
 
-test('without Go and without binaries it says what to install', async () => {
+test('without Go and without binaries the error says what to install', async () => {
   const cache = await mkdtemp(join(tmpdir(), 'endpointd-'));
   try {
     const message = await binaries({ PATH: '/nonexistent', XDG_CACHE_HOME: cache });
@@ -30,7 +30,7 @@ test('without Go and without binaries it says what to install', async () => {
   }
 });
 
-test('KUBEBUILDER_ASSETS wins for what it has', async () => {
+test('programs in KUBEBUILDER_ASSETS are used first', async () => {
   const assets = await mkdtemp(join(tmpdir(), 'endpointd-'));
   try {
     const names = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'];

@@ -143,20 +143,20 @@ describe('churn of everything under faults', () => {
     );
   }
 
-  it('comes to a first quiet point', () => quietPoint(FIRST_RIGHT_MS_MAX));
+  it('the cluster comes to a first quiet point', () => quietPoint(FIRST_RIGHT_MS_MAX));
 
   const fromMs = Date.now();
   for (const fault of [...DEATHS, ...FAULTS]) {
-    it(`is right after: ${fault.name}`, async (test) => test.diagnostic(await round(fault)));
+    it(`all is right after the fault: ${fault.name}`, async (test) => test.diagnostic(await round(fault)));
   }
 
-  it(`is right after more of them, for ${MINUTES} minutes in all`, async (test) => {
+  it(`all is right after more faults, for ${MINUTES} minutes in all`, async (test) => {
     const all = [...LONG_FAULTS, ...FAULTS];
     const untilMs = fromMs + MINUTES * 60_000;
     for (let i = 0; Date.now() < untilMs; i++) test.diagnostic(await round(all[i % all.length]!));
   });
 
-  it('has not grown', () => {
+  it('the controller has not grown', () => {
     const last = uses.filter(({ pid }) => pid === field.endpointd.child.pid).map(({ use }) => use);
     const first = last[0]!;
     const bounds: ProcessUse = {
@@ -172,13 +172,13 @@ describe('churn of everything under faults', () => {
     }
   });
 
-  it('holds nothing back', async () => {
+  it('the controller holds nothing back', async () => {
     const metrics = await field.endpointd.metrics();
     assert.equal(metrics.sum('endpointd_quarantines_total'), 0);
     assert.equal(metrics.sum('endpointd_stuck_service'), 0);
   });
 
-  it('ends, and writes nothing when it starts again', async () => {
+  it('the controller ends, and writes nothing when it starts again', async () => {
     await touchServices(client, 'at the end');
     await seenByAll(client, 'after-all');
     await until(() => field.endpointd.idle());

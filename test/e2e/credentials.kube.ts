@@ -261,7 +261,7 @@ describe('credentials that are replaced under load', () => {
     assert.doesNotMatch(told, /PRIVATE KEY|Bearer /);
   }
 
-  it('a client certificate, whose old one expires', async () => {
+  it('a client certificate is replaced before the old one expires', async () => {
     let endsMs = Date.now();
     /** Each one outlives the one before; the last one outlives the test. */
     async function issue(n: number): Promise<void> {
@@ -282,7 +282,7 @@ describe('credentials that are replaced under load', () => {
     });
   });
 
-  it("a service account's token file", async () => {
+  it("a service account's token file is replaced without a failed sync", async () => {
     const rotate = await rotatedToken('endpointd', 'token');
     await survives(await kubeconfigOf({ tokenFile: 'token' }), async () => {
       await rotate();
@@ -290,7 +290,7 @@ describe('credentials that are replaced under load', () => {
     });
   });
 
-  it('the token that a command prints, which runs once for each', async () => {
+  it('a command that prints the token runs once for each token', async () => {
     const rotate = await rotatedToken('endpointd', 'printed');
     const answer = '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}';
     await writeFile(
@@ -306,7 +306,7 @@ describe('credentials that are replaced under load', () => {
     assert.equal((await readFile(path('runs'), 'utf8')).length, 1 + ROTATIONS);
   });
 
-  it('an id token of OIDC that runs out, by refresh tokens that are good for once', async () => {
+  it('an id token of OIDC is renewed by refresh tokens that are valid once', async () => {
     const config = {
       'idp-issuer-url': issuer.url,
       'idp-certificate-authority-data': Buffer.from(issuer.cert).toString('base64'),
@@ -321,7 +321,7 @@ describe('credentials that are replaced under load', () => {
     });
   });
 
-  it('a user who acts for another one', async () => {
+  it('a user may act for another one', async () => {
     const acting = { as: 'someone', 'as-groups': ['writers'], 'as-user-extra': { reason: ['a test'] } };
     await mayImpersonate();
     const rotate = await rotatedToken('front', 'front-token');
@@ -366,7 +366,7 @@ describe('credentials that are replaced under load', () => {
     });
   }
 
-  it("the API server's certificate, of another authority", async () => {
+  it("the API server's certificate may change to another authority", async () => {
     const rotate = await rotatedToken('endpointd', 'token');
     const kubeconfig = await kubeconfigOf({ tokenFile: 'token' });
     await survives(kubeconfig, async (n) => {

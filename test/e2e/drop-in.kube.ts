@@ -89,7 +89,7 @@ describe('in place of kube-controller-manager', () => {
   });
 
   for (const [installer, line] of Object.entries(LINES)) {
-    it(`the line of ${installer} with its files leads to right slices, and is served`, async () => {
+    it(`the command line of ${installer} leads to right slices, and is served`, async () => {
       await createPod(world, `of-${installer.toLowerCase()}`, { ip: '10.1.1.1' });
       const port = await freePort();
       const address = `127.0.0.1:${port}`;
@@ -98,7 +98,7 @@ describe('in place of kube-controller-manager', () => {
       assert.ok((await endpointd.metrics()).sum('endpointd_writes_total') > 0);
       const log = await readFile(endpointd.logPath, 'utf8');
       assert.match(log, /This process leads/);
-      assert.match(log, /without a meaning here are ignored.*--use-service-account-credentials/);
+      assert.match(log, /that have no meaning here are ignored.*--use-service-account-credentials/);
       assert.doesNotMatch(log, /forbidden|"level":"error"/i);
 
       const statusOf = async (path: string, sent: Sent = {}): Promise<number> =>

@@ -89,7 +89,7 @@ for (const variant of VARIANTS) {
       return changes;
     }
 
-    it('starts on what another process has left, and deletes only what is its own', async () => {
+    it("a start on another process's objects deletes only its own", async () => {
       await expectRight(client);
       const left = await endpointsVersions(client);
       assert.deepEqual(
@@ -99,14 +99,14 @@ for (const variant of VARIANTS) {
     });
 
     for (const { name, tell } of SCRIPT) {
-      it(`follows the script: ${name}`, async () => {
+      it(`endpointd follows the script: ${name}`, async () => {
         const world = await createWorld(client, name);
         await tell(world, () => expectRight(client, { namespace: name }));
         await expectRight(client, { namespace: name });
       });
     }
 
-    it('holds a thousand addresses and leaves the others out', async () => {
+    it('Endpoints hold a thousand addresses and leave the others out', async () => {
       const world = await createWorld(client, 'thousand');
       await createService(world, 'web');
       await forEach(1001, (i) => createPod(world, `web-${i}`, { ip: `10.3.${i >> 8}.${i & 255}` }));
@@ -117,9 +117,9 @@ for (const variant of VARIANTS) {
       assert.equal(subsets[0]!.addresses.length, 1000);
     });
 
-    it('has slices for all of it', () => allRight());
+    it('slices hold all addresses', () => allRight());
 
-    it('follows random changes', async () => {
+    it('endpointd follows random changes', async () => {
       const model = makeCluster(findProfile('small'), SEED);
       await loadCluster(client, model, 16);
       churn = createChurn(model, CHURN_MIXES.everything, SEED);
@@ -130,7 +130,7 @@ for (const variant of VARIANTS) {
 
     // Each variant has its own faults; churn.kube.ts has all of them.
     if (variant.shards > 0) {
-      it('loses its worker threads under way', async () => {
+      it('endpointd goes on after it lost its worker threads', async () => {
         const churning = churnFor(CHURN_MS);
         for (let times = 0; times < 3; times++) {
           await endpointd.killWorkers(variant.shards);
@@ -144,7 +144,7 @@ for (const variant of VARIANTS) {
         assert.ok(metrics.sum('endpointd_shard_restarts_total') >= 3 * variant.shards);
       });
     } else {
-      it('is killed under way, and its successor goes on', async () => {
+      it('a successor goes on after endpointd was killed', async () => {
         const churning = churnFor(CHURN_MS);
         for (let times = 0; times < 2; times++) {
           await endpointd.kill9();
@@ -154,7 +154,7 @@ for (const variant of VARIANTS) {
         await allRight();
       });
 
-      it('outlives kube-apiserver', async () => {
+      it('endpointd goes on after a restart of kube-apiserver', async () => {
         const churning = churnFor(CHURN_MS);
         await cluster.killApiserver();
         await cluster.startApiserver();
@@ -163,7 +163,7 @@ for (const variant of VARIANTS) {
         await endpointd.ready();
       });
 
-      it('outlives etcd', async () => {
+      it('endpointd goes on after a restart of etcd', async () => {
         const churning = churnFor(CHURN_MS);
         await cluster.killEtcd();
         await cluster.startEtcd();
@@ -173,14 +173,14 @@ for (const variant of VARIANTS) {
       });
     }
 
-    it('has met nothing that it could not read, and holds nothing back', async () => {
+    it('endpointd could read everything, and holds nothing back', async () => {
       // What the server's absence has delayed may still wait for its turn.
       await until(async () => (await endpointd.metrics()).sum('endpointd_stuck_service') === 0);
       const metrics = await endpointd.metrics();
       assert.equal(metrics.sum('endpointd_decode_errors_total'), 0);
     });
 
-    it('ends on SIGTERM under way, and its successor goes on', async () => {
+    it('endpointd ends on SIGTERM during churn, and its successor goes on', async () => {
       const churning = churnFor(1000);
       const { status, tookMs } = await endpointd.term();
       assert.equal(status, 0);
@@ -190,7 +190,7 @@ for (const variant of VARIANTS) {
       await allRight();
     });
 
-    it('ends on SIGTERM, and writes nothing when it starts again', async () => {
+    it('endpointd ends on SIGTERM, and writes nothing when it starts again', async () => {
       await touchServices(client, 'at the end');
       await seenByAll(client, 'after-all');
       await until(() => endpointd.idle());

@@ -112,7 +112,7 @@ describe('explain on what kube-controller-manager has made', () => {
     });
   }
 
-  it('every rule has its words, and the objects are as they say', async () => {
+  it('every rule has its words, and the objects agree with them', async () => {
     const { pods } = await explain('service', 'web');
     const told = pods.map(({ pod, endpoints, slices: [slice] }) => [
       pod.slice('shop/'.length),
@@ -170,12 +170,12 @@ describe('explain on what kube-controller-manager has made', () => {
     assert.equal(skipped.unmirrored, 'the Endpoints have the label endpointslice.kubernetes.io/skip-mirror=true');
   });
 
-  it('a pod is explained of each Service', async () => {
+  it('a pod is explained for each Service', async () => {
     const { stdout } = await run('pod', 'unready');
     assert.match(stdout, /^shop\/web .*not ready {2}IPv4 not ready in web-\w{5} .*its condition Ready is not True$/m);
   });
 
-  it('a reader of some kinds only is told what it could not see', async () => {
+  it('a reader of some kinds only is told what it could not read', async () => {
     const rules = [{ apiGroups: [''], resources: ['services', 'pods'], verbs: ['get', 'list'] }];
     const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/shop';
     const metadata = { name: 'reader' };

@@ -51,7 +51,7 @@ describe('nearly right requests', () => {
   /** By entry of the list: how many answers it has excused. */
   const excused = new Map(ANSWER_DIFFERENCES.map((known) => [known, 0]));
 
-  it('get the same answers', async (t) => {
+  it('nearly right requests get the same answers from both servers', async (t) => {
     const prng = createPrng(SEED);
     let compared = 0;
     for (let story = 0; story < STORIES; story++) {
@@ -76,7 +76,7 @@ describe('nearly right requests', () => {
   });
 
   for (const known of ANSWER_DIFFERENCES) {
-    it(`differ: ${known.why}`, async () => {
+    it(`a listed difference shows: ${known.why}`, async () => {
       const [theirs, ours] = await Promise.all(
         [sides.real, sides.embedded].map(async (client) => (await answers(client, known.example)).at(-1)!),
       );

@@ -131,7 +131,7 @@ describe('the image', () => {
     await run('/bin/sh', ['-c', command], { cwd, env, maxBuffer: 16 * 1024 * 1024 });
   }
 
-  it('is built from the Node that the tests run on', () => {
+  it('the image has the Node on which the tests run', () => {
     const [version] = process.version.slice(1).split('.');
     const stages = stagesOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
     assert.deepEqual(
@@ -140,7 +140,7 @@ describe('the image', () => {
     );
   });
 
-  it('has no machine code, so that one build serves all platforms', () => {
+  it('the image has no machine code, so one build serves all platforms', () => {
     const files = globSync('**/*', { cwd: root, withFileTypes: true }).filter((entry) => entry.isFile());
     assert.ok(files.length > 100, `${files.length} files`);
     const native = files
@@ -149,7 +149,7 @@ describe('the image', () => {
     assert.deepEqual(native, []);
   });
 
-  it('has what runs, and neither sources nor the compiler', () => {
+  it('the image has the program, and neither sources nor the compiler', () => {
     const names = globSync('app/*', { cwd: root }).map((path) => basename(path));
     assert.deepEqual(names.toSorted(), ['LICENSE', 'bin', 'dist', 'node_modules', 'package.json']);
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object };
@@ -157,12 +157,12 @@ describe('the image', () => {
     assert.deepEqual(globSync('app/node_modules/{typescript,oxlint,node}', { cwd: root }), []);
   });
 
-  it('says which commit it is of', async () => {
+  it('the image tells its commit', async () => {
     const { stdout } = await run(process.execPath, [join(root, 'app/bin/endpointd.js'), 'version']);
     assert.ok(stdout.includes(`\ncommit ${BUILD_ARGUMENTS['COMMIT']}\n`), stdout);
   });
 
-  it('keeps a cluster right as its user, with nothing writable but /tmp', async () => {
+  it('the image keeps a cluster right as its user, with nothing writable but /tmp', async () => {
     const word = (name: string): string => final.steps.findLast((step) => step.word === name)!.rest;
     const [node, ...flags] = JSON.parse(word('ENTRYPOINT')) as [string, ...string[]];
     baseImage(node);

@@ -118,7 +118,7 @@ describe('installed', () => {
   }
 
   for (const choice of CHOICES) {
-    it(`${choice.title}: the chart makes what kustomize makes, and the API server takes it`, async () => {
+    it(`${choice.title}: the chart makes what kustomize makes, and the server takes it`, async () => {
       const text = await kustomized(choice);
       assert.deepEqual(byName(await templated(choice)), byName(text));
       const rendered = join(cluster.directory, 'rendered.yaml');
@@ -179,7 +179,7 @@ describe('installed', () => {
     );
   });
 
-  it("outside of kube-system its requests have the share of kube-controller-manager's", async () => {
+  it("outside of kube-system, requests have kube-controller-manager's share", async () => {
     await kubectl('apply', '-k', join(cluster.directory, 'another-namespace'));
     const account = 'system:serviceaccount:endpointd:endpointd';
     const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/endpointd';
@@ -210,7 +210,7 @@ describe('installed', () => {
     }
   }
 
-  it('a static pod is taken, and its User gets to the first right slice', async () => {
+  it('a static pod is accepted, and its user gets to the first right slice', async () => {
     const files = ['rbac.yaml', 'static-pod/identity.yaml'].flatMap((name) => ['-f', join(DEPLOY, name)]);
     await kubectl('apply', ...files);
     await kubectl('apply', '-f', join(DEPLOY, 'static-pod', 'endpointd.yaml'), '--dry-run=server');

@@ -88,7 +88,7 @@ describe('kube-controller-manager on the embedded API server', () => {
     };
   }
 
-  it('converges a changing cluster to what it makes of it on a real API server', async () => {
+  it('a changing cluster gets the same objects as on a real API server', async () => {
     const embedded = await startEmbedded([]);
     try {
       await embedded.manage();
@@ -103,7 +103,7 @@ describe('kube-controller-manager on the embedded API server', () => {
   });
 
   for (const { title, server, client } of VARIANTS) {
-    it(`does the same when it ${title}`, async () => {
+    it(`the objects are the same when the server ${title}`, async () => {
       const embedded = await startEmbedded(server);
       try {
         await tell(embedded.client);

@@ -114,7 +114,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
 
     const ADDRESSES = ['-n=shop', 'get', 'endpoints', 'web', '-o=jsonpath={.subsets[*].addresses[*].targetRef.name}'];
 
-    it('what is applied is in Endpoints a moment later', async () => {
+    it('an applied change is in Endpoints a moment later', async () => {
       const manifest = join(directory, 'shop.yaml');
       await writeFile(manifest, MANIFEST);
       await kubectl('apply', '-f', manifest);
@@ -122,13 +122,13 @@ for (const [name, start] of Object.entries(SERVERS)) {
       await eventually(ADDRESSES, 'web-1 web-2');
     });
 
-    it('a deleted pod leaves, and delete waits until it has gone', async () => {
+    it('a deleted pod leaves Endpoints, and delete waits until it is gone', async () => {
       await kubectl('-n=shop', 'delete', 'pod', 'web-1');
       await eventually(ADDRESSES, 'web-2');
       await assert.rejects(kubectl('-n=shop', 'get', 'pod', 'web-1'), /NotFound/);
     });
 
-    it('a deleted namespace goes, with all that is in it', async () => {
+    it('a deleted namespace goes, with everything in it', async () => {
       await kubectl('delete', 'namespace', 'shop');
       await eventually(
         ['get', 'pods,services,endpoints', '-A', '--field-selector=metadata.namespace=shop', '-o=name'],

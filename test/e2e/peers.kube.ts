@@ -84,7 +84,7 @@ describe('beside the real kube-controller-manager', () => {
     });
   }
 
-  it('sets the same trigger times', async () => {
+  it('trigger times are the same', async () => {
     const times = {
       web: '2026-05-28T20:28:20Z',
       flipped: '2026-05-28T20:28:20Z',
@@ -95,24 +95,24 @@ describe('beside the real kube-controller-manager', () => {
     assert.deepEqual(await triggerTimes(ours, 'trigger-time'), times);
   });
 
-  it('differs: the trigger time survives a refused write', async () => {
+  it('listed: the trigger time survives a refused write', async () => {
     assert.deepEqual(await triggerTimes(theirs, 'refused-create'), { refused: 'none' });
     assert.deepEqual(await triggerTimes(ours, 'refused-create'), { refused: 'creation' });
     shown.add('trigger-time-retry');
   });
 
-  it('records the events of a refused create on the same kind of object', async () => {
+  it('Event objects of a refused create are on the same kind of object', async () => {
     assert.deepEqual(await kindsOfEvents(theirs, 'refused-create/refused'), ['Endpoints']);
     assert.deepEqual(await kindsOfEvents(ours, 'refused-create/refused'), ['Endpoints']);
   });
 
-  it('differs: the event of a refused create is in the namespace of the service', async () => {
+  it("listed: the Event object of a refused create is in the service's namespace", async () => {
     assert.deepEqual(await namespacesOfEvents(theirs, 'refused-create/refused'), ['default']);
     assert.deepEqual(await namespacesOfEvents(ours, 'refused-create/refused'), ['refused-create']);
     shown.add('event-namespace');
   });
 
-  it('differs: the sweep leaves alone what nobody has labelled', async () => {
+  it('listed: the sweep leaves objects alone that nobody has labelled', async () => {
     const orphans = async ({ client }: Side): Promise<string[]> =>
       [...(await endpointsVersions(client)).keys()].filter((key) => key.startsWith('orphans/'));
     assert.deepEqual(await orphans(theirs), ['orphans/leader']);
@@ -120,7 +120,7 @@ describe('beside the real kube-controller-manager', () => {
     shown.add('sweep');
   });
 
-  it('differs: nothing is deleted that is not there', async () => {
+  it('listed: an object that does not exist is not deleted', async () => {
     const deletes = async ({ cluster }: Side, program: string): Promise<EndpointsWrite[]> =>
       (await endpointsWrites(cluster, program)).filter(
         ({ verb, key }) => verb === 'delete' && key === 'selectorless/bare',
@@ -130,7 +130,7 @@ describe('beside the real kube-controller-manager', () => {
     shown.add('delete-calls');
   });
 
-  it('repairs the listed differences of what it takes over, and writes nothing else', async () => {
+  it('a take-over repairs the listed differences, and writes nothing else', async () => {
     await manager.stop();
     const wanted = SCRIPT.flatMap(({ name, difference }) => (difference === undefined ? [] : [`${name}/web`]));
     const successor = await startEndpointd(theirs.cluster, FLAGS);
@@ -141,7 +141,7 @@ describe('beside the real kube-controller-manager', () => {
     assert.deepEqual(written, wanted.toSorted());
   });
 
-  it('hands over to kube-controller-manager, which writes what any start of it writes', async () => {
+  it('kube-controller-manager then writes what any start of it writes', async () => {
     await endpointd.term();
     const runs: string[][] = [];
     for (let seen = 0; runs.length < 2;) {
@@ -162,7 +162,7 @@ describe('beside the real kube-controller-manager', () => {
     if (first.includes('reserved-labels/web')) shown.add('reserved-service-labels');
   });
 
-  it('shows every listed difference, or says why not', () => {
+  it('every listed difference shows, or the test says why not', () => {
     const missing = ENDPOINTS_DIFFERENCES.filter(({ id }) => !shown.has(id) && NOT_SHOWN[id] === undefined);
     assert.deepEqual(
       missing.map(({ id }) => id),

@@ -90,7 +90,7 @@ describe('a recording beside kube-controller-manager', () => {
     );
   }
 
-  it('measures how long it took to show each addition and removal', () => {
+  it('a recording measures how long each addition and removal took to show', () => {
     for (const output of [figures.controller.endpoints!, figures.controller.endpointslices!]) {
       assert.ok(output.addedMs.count >= PODS && output.removedMs.count >= 11, JSON.stringify(output));
       assert.ok(output.addedMs.p50! >= 0 && output.addedMs.p99! < 60_000, JSON.stringify(output));
@@ -99,17 +99,17 @@ describe('a recording beside kube-controller-manager', () => {
     assert.deepEqual([figures.contents.gaps, figures.contents.ended], [[], true]);
   });
 
-  it('knows the writes of kube-controller-manager by managedFields', () => {
+  it('a recording knows the writes of kube-controller-manager by managedFields', () => {
     const { resources } = figures.contents;
     assert.equal(resources.endpointslices.byOthers, 0);
     assert.equal(figures.controller.endpointslices!.writes, resources.endpointslices.changes);
   });
 
-  it('has no text of the cluster', () => {
+  it('a recording has no text of the cluster', () => {
     assert.ok(!/canary|10\.7\.0\./i.test(zstdDecompressSync(readFileSync(path)).toString()));
   });
 
-  it('is played by tune, which compares and recommends nothing from so few changes', async () => {
+  it('tune plays the recording, and recommends nothing from so few changes', async () => {
     const flags = [`--from=${path}`, '--controller=kube-controller-manager', '-o', 'json'];
     const child = spawn(process.execPath, [BIN, 'tune', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] });
     let said = '';
@@ -126,7 +126,7 @@ describe('a recording beside kube-controller-manager', () => {
     assert.equal(recommendation, null);
   });
 
-  it('gets advice from its metrics, of both controllers', async () => {
+  it('advise gives advice on both controllers from its metrics', async () => {
     const flags = [`--source=${manager.metricsUrl}`, `--certificate-authority=${manager.caFile}`];
     const { stdout } = await promisify(execFile)(process.execPath, [
       BIN,

@@ -113,11 +113,11 @@ describe('the release workflow', () => {
     }
   }
 
-  it('is clean for actionlint', async () => {
+  it('the workflow is clean for actionlint', async () => {
     await run(await actionlintBinary(), ['-shellcheck=', '-pyflakes=', WORKFLOW]);
   });
 
-  it('builds from pinned images with its commit, and releases the digest', async () => {
+  it('the workflow builds from pinned images with its commit, and releases the digest', async () => {
     await release();
     const image = `ghcr.io/example/endpointd:${PACKAGE.version}`;
     assert.equal(await written('image.txt'), `${image}@${DIGEST}\n`);
@@ -141,7 +141,7 @@ describe('the release workflow', () => {
     for (const name of names) assert.ok(build!.includes(`--build-arg ${name}=`), name);
   });
 
-  it('ends at a tag that is not the version of the package', async () => {
+  it('the workflow ends at a tag that is not the version of the package', async () => {
     await assert.rejects(release('v99.0.0'));
     await assert.rejects(written('calls.txt'), { code: 'ENOENT' });
   });
@@ -150,7 +150,7 @@ describe('the release workflow', () => {
     ['without one platform', { platforms: ['linux/amd64'], sbomPackages: [{}] }],
     ['without an SBOM', { platforms: BOTH, sbomPackages: [] }],
   ] as const) {
-    it(`makes no release of an image ${title}`, async () => {
+    it(`the workflow makes no release of an image ${title}`, async () => {
       await pushed(what);
       await assert.rejects(release());
       assert.doesNotMatch(await written('calls.txt'), /gh release/);

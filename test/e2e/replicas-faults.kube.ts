@@ -126,7 +126,7 @@ describe('replicas under faults', () => {
     churn = flapping.churn(CHURN_PAUSE_MS);
   }
 
-  it('after kill -9 the other one writes when the Lease has run out', async (test) => {
+  it('after kill -9 the other replica writes when the Lease has run out', async (test) => {
     const [leader, standby] = await inOrder();
     const atMs = Date.now();
     await leader.endpointd.kill9();
@@ -138,7 +138,7 @@ describe('replicas under faults', () => {
     await restAndCheck();
   });
 
-  it('after an ordinary end the other one writes at once', async (test) => {
+  it('after an ordinary end the other replica writes at once', async (test) => {
     const [leader, standby] = await inOrder();
     await leader.endpointd.term();
     const released = appliedOf(await writesOf(cluster, 'endpointd', 'leases')).findLast(
@@ -152,7 +152,7 @@ describe('replicas under faults', () => {
     await restAndCheck();
   });
 
-  it('one that stood still past its Lease writes nothing when it goes on', async () => {
+  it('a replica that stood still past its Lease writes nothing when it goes on', async () => {
     const [leader, standby] = await inOrder();
     const atMs = Date.now();
     leader.endpointd.child.pause();
@@ -162,7 +162,7 @@ describe('replicas under faults', () => {
     await restAndCheck();
   });
 
-  it('one whose requests vanish while its watches go on gives way', async () => {
+  it('a replica whose requests vanish while its watches go on gives way', async () => {
     const [leader, standby] = await inOrder();
     const atMs = Date.now();
     leader.proxy.setFault(CUT);
@@ -172,7 +172,7 @@ describe('replicas under faults', () => {
     await restAndCheck();
   });
 
-  it('where answers take seconds nobody writes after a later leader', async () => {
+  it('if answers take seconds, no replica writes after a later leader', async () => {
     const [leader] = await inOrder();
     for (const { proxy } of replicas) proxy.setFault(SLOW);
     await until(() => Promise.resolve(leader.proxy.struck > 30));
@@ -180,7 +180,7 @@ describe('replicas under faults', () => {
     await restAndCheck();
   });
 
-  it('a slice that the leader before made after its death is gone within seconds', async (test) => {
+  it('a slice that a dead leader made late is deleted within seconds', async (test) => {
     const [leader, standby] = await inOrder();
     await churn.stop();
     leader.proxy.setFault(LATE);

@@ -78,7 +78,7 @@ describe('two replicas', () => {
     return Date.now() - fromMs;
   }
 
-  it('one leads, and the other one says so and writes nothing', async () => {
+  it('one replica leads, and the other one says so and writes nothing', async () => {
     const [leader, standby] = await inOrder();
     assert.equal(await leads(leader), true);
     assert.equal(await leads(standby), false);
@@ -105,7 +105,7 @@ describe('two replicas', () => {
     replicas = [standby, await replica()];
   });
 
-  it('one that stood still writes nothing when it goes on', async () => {
+  it('a replica that stood still writes nothing when it goes on', async () => {
     const [leader, standby] = await inOrder();
     await setReady(world, 'web-1', false);
     leader.child.pause();

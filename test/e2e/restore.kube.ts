@@ -127,7 +127,7 @@ for (const way of ['copy', 'bump'] as const) {
       await Promise.all([removeSide(ours), removeSide(theirs)]);
     });
 
-    it(`is followed: nothing is wrong ${SOON_MS / 1000} s after 100 further changes`, async (test) => {
+    it(`the restored history is followed: all is right ${SOON_MS / 1000} s after 100 changes`, async (test) => {
       const [our, their] = await Promise.all([tell(ours, way), tell(theirs, way)]);
       for (const [name, { before: earlier, soon, late }] of Object.entries({
         endpointd: our,
@@ -145,7 +145,7 @@ for (const way of ['copy', 'bump'] as const) {
       assert.ok(way === 'copy' ? resets > 0 : resets === 0, `${resets} resets`);
     });
 
-    it('leaves nothing to be written once all is right', async () => {
+    it('nothing is left to be written once all is right', async () => {
       const written = async (): Promise<number> => (await endpointd.metrics()).sum('endpointd_writes_total');
       await until(() => endpointd.idle());
       const writes = await written();

@@ -57,7 +57,7 @@ describe('retiring Endpoints', () => {
   const retire = (...args: string[]): Promise<Ended> =>
     endpointd('retire-endpoints', `--kubeconfig=${cluster.kubeconfigPath}`, '--delete', ...args);
 
-  it('stops after one object while the manager makes it anew, and names it', async () => {
+  it('the command stops after one object that the manager makes anew, and names it', async () => {
     const { status, stdout, stderr } = await retire('--quiet-for=10s');
     assert.equal(status, 1, stderr);
     assert.match(stderr, /^Stopped: kube-controller-manager has written Endpoints shop\/web-\d: /m);
@@ -65,7 +65,7 @@ describe('retiring Endpoints', () => {
     await until(async () => (await left()).length === SERVICES + 1);
   });
 
-  it('deletes all once it is off, and not those of the server itself', async () => {
+  it("the command deletes all once it is off, except the server's own", async () => {
     await manager.stop();
     const { status, stdout, stderr } = await retire('--quiet-for=3s');
     assert.equal(status, 0, stderr);

@@ -117,7 +117,7 @@ describe('429 from a real API server', () => {
     }
   }
 
-  it('of an admission webhook makes its object wait alone, flow-control header or not', async () => {
+  it('429 of a webhook makes its object wait alone, with or without the header', async () => {
     const { port } = webhook.address() as AddressInfo;
     const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['endpoints'] };
     const config = {
@@ -144,7 +144,7 @@ describe('429 from a real API server', () => {
     await client.send({ method: 'DELETE', path: `${WEBHOOKS}/full` });
   });
 
-  it('of priority and fairness is plain text with its header, and pauses all writes', async () => {
+  it('429 of priority and fairness is plain text with its header, and pauses writes', async () => {
     await client.send({
       method: 'POST',
       path: `${FLOW_CONTROL}/prioritylevelconfigurations`,

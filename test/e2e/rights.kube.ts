@@ -118,7 +118,7 @@ describe('the rights of deploy/rbac.yaml', () => {
     return startEndpointd({ ...cluster, kubeconfigPath }, flags, options);
   }
 
-  it('are enough for Endpoints, slices, mirrored slices and events', async () => {
+  it('the rights suffice for Endpoints, slices, mirrored slices and Event objects', async () => {
     await createPod(world, 'web-1', { ip: '10.1.1.1', labels: { app: 'web' } });
     await createPod(world, 'web-2', { ip: '10.1.1.2', labels: { app: 'web' }, node: 'no-such-node' });
     await createService(world, 'web');
@@ -150,7 +150,7 @@ describe('the rights of deploy/rbac.yaml', () => {
     return (await client.list(`/api/v1/namespaces/${namespace}/events`)).items.map((event) => event['reason']);
   }
 
-  it('are enough for one that takes over', async () => {
+  it('the rights suffice for a hand-over', async () => {
     const standby = await startAs(ACCOUNT, ['--leader-elect=true']);
     await endpointd.term();
     endpointd = standby;
@@ -159,7 +159,7 @@ describe('the rights of deploy/rbac.yaml', () => {
     await expectAllRight(client);
   });
 
-  it('are enough where answers are lost, and where the same is told again', async () => {
+  it('the rights suffice where answers are lost, and Event objects repeat', async () => {
     proxy.setFault(LOST);
     await setReady(world, 'web-1', false);
     await until(async () => (await used()).has('/endpoints get'));
@@ -176,7 +176,7 @@ describe('the rights of deploy/rbac.yaml', () => {
 
   const used = (): Promise<Map<string, Set<number>>> => rightsUsed(cluster, ACCOUNT);
 
-  it('are all that is asked for, and all of them are', async () => {
+  it('the requests need all rights, and no others', async () => {
     const asked = await used();
     const refused = [...asked].filter(([, statuses]) => statuses.has(403));
     assert.deepEqual(refused, []);

@@ -126,10 +126,10 @@ describe('the runbook', () => {
   it('before the switch nothing differs, and no right is missing', async () => {
     await verify('Before the switch');
     await follow('Before the switch', 'kubectl apply -f');
-    assert.match(await follow('Before the switch', '(umask 077'), /All that these flags need is allowed/);
+    assert.match(await follow('Before the switch', '(umask 077'), /The user has all rights that these flags need/);
   });
 
-  it('the policies are looked for, and what admission says of endpointd is asked', async () => {
+  it('the runbook looks for policies, and asks what admission says of endpointd', async () => {
     const policy = join(clone, 'audit-policy.yaml');
     await writeFile(policy, 'users: [system:serviceaccount:kube-system:endpoint-controller]\n');
     const [look, ask] = ['kubectl get validatingadmission', 'kubectl get endpointslice'];
@@ -139,7 +139,7 @@ describe('the runbook', () => {
     assert.match(await follow(section, ask, { 'web-x7k2p': items[0]!.metadata.name! }), /replaced \(server dry run\)/);
   });
 
-  it('the switch: the patch of deploy/ is applied, and endpointd waits', async () => {
+  it('at the switch the patch of deploy/ is applied, and endpointd waits', async () => {
     const patch = /```yaml\n(# kustomization.yaml[^]+?)```/.exec(RUNBOOK)![1]!;
     await writeFile(join(clone, 'kustomization.yaml'), patch);
     await follow('The switch', 'kubectl apply -k .');
@@ -155,7 +155,7 @@ describe('the runbook', () => {
     assert.match(await logs(), /Holds the Lease and writes nothing/);
   });
 
-  it('the switch: it takes over once the three are off and something harmless changes', async () => {
+  it('endpointd takes over once the three are off and something harmless changes', async () => {
     assert.match(await follow('The switch', 'kubectl get lease'), /kube-controller-manager/);
     const off = /with `(,-endpoints-controller[^`]+)` behind/.exec(RUNBOOK)![1]!;
     await manager.stop();
@@ -173,7 +173,7 @@ describe('the runbook', () => {
     return (await Promise.all(all)).reduce((a, b) => a + b, 0);
   };
 
-  it('what to do when something is wrong can be done', async () => {
+  it("the runbook's steps for failures can be done", async () => {
     const service = { NAMESPACE: 'shop', NAME: 'web' };
     await follow('A service is stuck', 'kubectl annotate', { NAMESPACE: 'shop', 'service NAME': 'service web' });
     assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
@@ -189,12 +189,12 @@ describe('the runbook', () => {
     assert.match(await follow('As a static pod', 'kubectl get lease'), /endpointd/);
   });
 
-  it('an upgrade: the new rights, then the roll-out', async () => {
+  it('an upgrade takes the new rights, then the roll-out', async () => {
     await follow('Upgrades', 'kubectl apply -f');
     assert.match(await follow('Upgrades', 'kubectl apply -k .'), /deployment.apps\/endpointd unchanged/);
   });
 
-  it('going back: kube-controller-manager writes again', async () => {
+  it('after going back kube-controller-manager writes again', async () => {
     await follow('Going back', 'kubectl scale');
     for (const endpointd of replicas.splice(0)) assert.equal((await endpointd.term()).status, 0);
     await manager.stop();
@@ -204,7 +204,7 @@ describe('the runbook', () => {
     await expectAllRight(client);
   });
 
-  it('has no other command', () => {
+  it('the runbook has no other command', () => {
     assert.deepEqual(
       COMMANDS.filter((command) => !done.has(command)),
       [],

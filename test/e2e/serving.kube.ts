@@ -98,7 +98,7 @@ describe('with a real kube-apiserver', () => {
     for (const path of ['/healthz', '/livez', '/readyz']) assert.equal(await statusOf(path), 200);
   });
 
-  it('an administrator gets everything', async () => {
+  it('an administrator gets every page', async () => {
     const headers = { authorization: `Bearer ${cluster.token}` };
     for (const path of ['/configz', '/flagz', '/statusz', '/metrics/slis']) {
       assert.equal(await statusOf(path, { headers }), 200);
@@ -118,7 +118,7 @@ describe('with a real kube-apiserver', () => {
     assert.equal(await statusOf('/metrics', { headers, tls: { ...CLIENTS.other } }), 401);
   });
 
-  it('deploy/rbac.yaml gives every right that this takes', async () => {
+  it('deploy/rbac.yaml gives every right that serving needs', async () => {
     const entries = (await readFile(cluster.auditLogPath, 'utf8')).split('\n').filter((line) => line.includes(ACCOUNT));
     assert.ok(entries.some((line) => line.includes('"resource":"subjectaccessreviews"')));
     assert.deepEqual(

@@ -165,13 +165,13 @@ describe('all controllers beside those of the real kube-controller-manager', () 
   }
   let touches = 0;
 
-  it('writes the same about a cluster that it has not seen before', async () => {
+  it('both write the same about a cluster that is new to them', async () => {
     await held(({ client }) => loadCluster(client, makeCluster(PROFILE, SEED), 8));
     await expectEqual();
   });
 
   for (const [at, { title, mix, touched }] of ROUNDS.entries()) {
-    it(`writes the same after random changes: ${title}`, async () => {
+    it(`both write the same after random changes: ${title}`, async () => {
       const churn = createChurn(model, mix, SEED + at);
       const requests: WorkloadRequest[] = [];
       for (let i = 0; i < CHANGES_PER_ROUND; i++) requests.push(nextChange(churn, SCRIPT_MS + at * 60_000)!.request);
@@ -189,7 +189,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
   function follow(title: string, chapters: readonly SlicesChapter[]): void {
     const stepsMax = Math.max(...chapters.map(({ steps }) => steps.length));
     for (let at = 0; at < stepsMax; at++) {
-      it(`writes the same after step ${at + 1} of ${stepsMax}: ${title}`, async () => {
+      it(`both write the same after step ${at + 1} of ${stepsMax}: ${title}`, async () => {
         await held(async ({ client }) => {
           await Promise.all(
             chapters.map(async ({ name, steps }) => {
@@ -206,7 +206,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
   follow(SLICES_SCRIPT.map(({ name }) => name).join(', '), SLICES_SCRIPT);
   follow(TOPOLOGY.name, [TOPOLOGY]);
 
-  it('writes the same slices in the chapters about Endpoints', async () => {
+  it('both write the same slices in the chapters about Endpoints', async () => {
     const chapters = SCRIPT.filter(({ name, difference }) => difference === undefined && !LEFT_OUT.has(name));
     const tellAll = async (side: Side): Promise<void> => {
       await Promise.all(
@@ -219,7 +219,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     assert.deepEqual(await triggerTimes(ours, 'trigger-time'), await triggerTimes(theirs, 'trigger-time'));
   });
 
-  it('has met no difference that is not listed', () => {
+  it('every difference is listed', () => {
     const met = [...ROUNDS, ...SLICES_SCRIPT.flatMap(({ steps }) => steps), ...TOPOLOGY.steps].flatMap(
       ({ touched = [] }) => touched,
     );
@@ -230,7 +230,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     );
   });
 
-  it('has not written more often', async (test) => {
+  it('endpointd has not written more often', async (test) => {
     for (const resource of RESOURCES) {
       const [a, b] = [
         await writesOf(ours.cluster, OURS, resource),
@@ -241,7 +241,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     }
   });
 
-  it('starts on what kube-controller-manager left, and writes what that could not', async () => {
+  it("a start on kube-controller-manager's objects writes listed differences only", async () => {
     const hindered = await hinderedOf(theirs);
     await manager.stop();
     const seen = await Promise.all(RESOURCES.map((resource) => writesOf(theirs.cluster, OURS, resource)));
@@ -260,7 +260,7 @@ describe('all controllers beside those of the real kube-controller-manager', () 
     }
   });
 
-  it('hands over to kube-controller-manager, which writes what any start of it writes', async () => {
+  it('kube-controller-manager then writes what any start of it writes', async () => {
     await endpointd.term();
     const runs: string[][] = [];
     const seen = new Map<string, number>();

@@ -98,7 +98,7 @@ describe('a switch from kube-controller-manager and back', () => {
     await restAndCheck();
   });
 
-  it('one begins when the three controllers of the manager are off', async (test) => {
+  it('one replica begins when the three controllers of the manager are off', async (test) => {
     const fromMs = Date.now();
     await manager.stop();
     manager = await startControllerManager(cluster, OTHERS, RATES);
@@ -111,7 +111,7 @@ describe('a switch from kube-controller-manager and back', () => {
     await restAndCheck();
   });
 
-  it('a rolling update, one replica after the other', async () => {
+  it('a rolling update goes one replica after the other', async () => {
     for (const at of replicas.keys()) {
       await replicas[at]!.term();
       replicas[at] = await startEndpointd(cluster, FLAGS);
@@ -122,7 +122,7 @@ describe('a switch from kube-controller-manager and back', () => {
     await restAndCheck();
   });
 
-  it('and back', async () => {
+  it('kube-controller-manager takes over again', async () => {
     await Promise.all(replicas.splice(0).map((one) => one.term()));
     await manager.stop();
     const before = (await writes('kube-controller-manager')).endpoints;

@@ -45,7 +45,7 @@ describe('endpointd top in a cluster', () => {
       /metrics of kube-controller-manager[^]*endpoint_slice +0 +\d+\.\d\/s[^]*endpoint_slice_controller +0 +1 +1/,
     ],
   ] as const) {
-    it(`shows ${source}`, async () => {
+    it(`top shows ${source}`, async () => {
       const command = [process.execPath, BIN, 'top', '--interval=200ms', ...flags()];
       const { status } = await atTerminal(command, shown, 'q');
       assert.equal(status, 0);

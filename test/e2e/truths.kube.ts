@@ -90,7 +90,7 @@ describe('the log of endpointd', () => {
   }
   let managerBounds: ReadonlyMap<string, string>;
 
-  it('says at a hand-over that all is synced, with no write and no warning', async (test) => {
+  it('the log of a hand-over says that all is synced, without a write or a warning', async (test) => {
     const [line, ...more] = await lines(test, endpointd, 'All services are synced');
     const { services, writes, stuck } = line!;
     assert.deepEqual([services, writes, stuck, more], [SERVICES + 2, 0, 0, []]);
@@ -98,7 +98,7 @@ describe('the log of endpointd', () => {
     await endpointd.term();
   });
 
-  it('names a second endpointd', async (test) => {
+  it('the log names a second endpointd', async (test) => {
     const second = await startEndpointd(cluster, FAST);
     for (let i = 0; i < 3; i++) {
       await turnAll();
@@ -117,7 +117,7 @@ describe('the log of endpointd', () => {
     await expectAllRight(client).catch(() => undefined);
   });
 
-  it('names kube-controller-manager when its controllers are on, in one warning', async (test) => {
+  it('the log names kube-controller-manager when its controllers run, in one warning', async (test) => {
     const manager = await startControllerManager(cluster, CONTROLLERS, { qps: 500, burst: 500 });
     await until(() => manager.idle());
     for (let i = 0; i < 3; i++) {
@@ -139,7 +139,7 @@ describe('the log of endpointd', () => {
     await endpointd.term();
   });
 
-  it('says after an outage of the API server how long it was', async (test) => {
+  it('the log tells the length of an outage of the API server', async (test) => {
     await cluster.killApiserver();
     await sleep(10_000);
     await cluster.startApiserver();
@@ -161,7 +161,7 @@ describe('the log of endpointd', () => {
     await endpointd.term();
   });
 
-  it('has metrics with the bounds of kube-controller-manager, letter by letter', async () => {
+  it('metrics have the bounds of kube-controller-manager, letter by letter', async () => {
     const ours = boundsIn(await (await fetch(`http://${endpointd.address}/metrics`)).text());
     const shared = [...ours.keys()].filter((name) => managerBounds.has(name));
     assert.ok(shared.includes('workqueue_queue_duration_seconds') && shared.length >= 6, shared.join());

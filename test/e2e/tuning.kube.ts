@@ -154,7 +154,7 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     return JSON.parse(stdout) as Answer;
   }
 
-  it('gets a verdict on both controllers from their metrics, over HTTPS with a token', () => {
+  it('advise has a verdict on both controllers from metrics over HTTPS with a token', () => {
     const { advice: verdicts } = JSON.parse(advice.stdout) as { advice: { queue: string; because: string }[] };
     assert.deepEqual(
       verdicts.slice(0, 2).map(({ queue }) => queue),
@@ -163,14 +163,14 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     for (const { because } of verdicts.slice(0, 2)) assert.match(because, /\d/);
   });
 
-  it('reads how late changes were in the recording', () => {
+  it('the recording tells how late changes were', () => {
     for (const output of [today.controller.endpoints!, today.controller.endpointslices!]) {
       assert.ok(output.addedMs.count > 100 && output.writes > 100, JSON.stringify(output));
       assert.ok(output.addedMs.p50! > 0 && output.addedMs.p99! >= output.addedMs.p50!);
     }
   });
 
-  it('is told where each number is from: configz, both metrics, or nobody', () => {
+  it('tune says where each number comes from: configz, metrics, or neither', () => {
     const from = (name: string): string => answer.numbers.find((number) => number.name === name)?.from ?? 'nowhere';
     assert.match(from('--kube-api-qps'), /\/configz$/);
     assert.equal(answer.today.qps, QPS);
@@ -181,7 +181,7 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     assert.match(from('API latency, median') + answer.notes.join(), /writes in \S+|neither is taken/);
   });
 
-  it('finds fewer writes with the flags recommended, or is told rightly why not', async (t) => {
+  it('tune finds flags with fewer writes, or says rightly why not', async (t) => {
     const best = answer.recommendation?.best ?? null;
     if (best === null) {
       t.diagnostic(`refused: ${answer.refusals.join('; ') || 'nothing meets the objective'}`);

@@ -103,7 +103,7 @@ describe('verify beside kube-controller-manager', () => {
     await cluster?.stop();
   });
 
-  it('finds nothing but listed differences after a random script', async () => {
+  it('verify finds nothing but listed differences after a random script', async () => {
     const { status, report } = await verify(reader);
     assert.deepEqual(
       linesOf(report).filter((line) => line.endsWith('(null)')),
@@ -113,7 +113,7 @@ describe('verify beside kube-controller-manager', () => {
     assert.ok(report.seen.services > 90 && report.seen.plans > 180, JSON.stringify(report.seen));
   });
 
-  it('counts nothing while all of it changes, and tells the lag', async () => {
+  it('verify counts nothing while everything changes, and tells the lag', async () => {
     const changing = new AbortController();
     const changes = (async (): Promise<number> => {
       let count = 0;
@@ -136,7 +136,7 @@ describe('verify beside kube-controller-manager', () => {
     assert.ok(report.lag.p50Ms < 10_000, JSON.stringify(report.lag));
   });
 
-  it('names the label of 1.33 on each object that an older one has left', async () => {
+  it('verify names the label of 1.33 on each object that an older release has left', async () => {
     await settledOf(manager);
     await manager.stop();
     const before = await verify(reader);
@@ -159,7 +159,7 @@ describe('verify beside kube-controller-manager', () => {
     );
   });
 
-  it('has asked for nothing but reads, and was refused nothing', async () => {
+  it('verify has only sent reads, and none was refused', async () => {
     const entries = (await readFile(cluster.auditLogPath, 'utf8'))
       .split('\n')
       .filter((line) => line.includes(ACCOUNT))
@@ -176,7 +176,7 @@ describe('verify beside kube-controller-manager', () => {
     );
   });
 
-  it('answers for what it may see, and ends with 2', async () => {
+  it('verify answers for what it may read, and has status 2', async () => {
     const role = JSON.stringify([{ op: 'remove', path: '/rules/1/resources/1' }]);
     const { kubectl } = cluster.binaries;
     const patch = ['patch', 'clusterrole', 'endpointd-verify', '--type=json', '-p', role];
@@ -219,7 +219,7 @@ describe('verify on what kube-controller-manager has left of the scripts', () =>
   });
 
   // As it is told that it were 1.33, the oldest that it can be: what features have come since are off.
-  it('finds nothing but listed differences', async () => {
+  it('verify finds nothing but listed differences in what the scripts have left', async () => {
     const flags = ['--emulated-version=kube=1.33'];
     const manager = await startControllerManager(cluster, CONTROLLERS, { ...RATES, flags });
     await createZoneNodes(client);

@@ -74,7 +74,7 @@ for (const [title, options] of Object.entries(servers())) {
       await until(() => endpointd!.idle());
     }
 
-    it('writes nothing over what kube-controller-manager has left', async () => {
+    it('endpointd writes nothing over what kube-controller-manager has left', async () => {
       const manager = await startControllerManager(cluster, CONTROLLERS, { qps: 500, burst: 500 });
       await managerIsDone(manager, 'canary-0');
       await manager.stop();
@@ -83,7 +83,7 @@ for (const [title, options] of Object.entries(servers())) {
       assert.deepEqual(await versions(), left);
     });
 
-    it('follows changes', async () => {
+    it('endpointd follows changes', async () => {
       const churn = createChurn(model, UPSTREAM_MIX, SEED);
       for (let i = 0; i < CHANGES; i++) {
         const change = nextChange(churn, Date.now());
@@ -92,7 +92,7 @@ for (const [title, options] of Object.entries(servers())) {
       await expectAllRight(client);
     });
 
-    it('hands over to kube-controller-manager, which writes what any start writes', async () => {
+    it('kube-controller-manager then writes what any start of it writes', async () => {
       await endpointd!.term();
       const first = await writtenByManager('canary-1');
       const second = await writtenByManager('canary-2');
@@ -102,7 +102,7 @@ for (const [title, options] of Object.entries(servers())) {
       );
     });
 
-    it('gives Endpoints of before 1.33 their label, by one write of each', async () => {
+    it('Endpoints of before 1.33 get their label, by one write of each', async () => {
       const { endpoints } = await readObjects(client);
       const labelled = endpoints.filter(({ metadata }) => metadata.labels?.[MANAGED_BY_LABEL] !== undefined);
       await endpointd!.term();

@@ -117,9 +117,9 @@ function wrong(change: Partial<ClusterObjects>, options: Partial<CheckOptions> =
   return wrongObjects({ ...RIGHT, ...change }, options).map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`);
 }
 
-test('a cluster where all is as it should be', () => assert.deepEqual(wrong({}), []));
+test('a cluster with right objects has no faults', () => assert.deepEqual(wrong({}), []));
 
-test('what is missing is told of each controller that runs', () => {
+test('a missing object is reported for each controller that runs', () => {
   const nothing = { endpoints: [HAND_ENDPOINTS], slices: [] };
   assert.deepEqual(wrong(nothing), [
     'Endpoints shop/web: is missing',
@@ -132,7 +132,7 @@ test('what is missing is told of each controller that runs', () => {
   assert.deepEqual(wrong(nothing, { except: new Set(['shop']) }), []);
 });
 
-test('what is wrong is told with its first difference', () => {
+test('a wrong object is reported with its first difference', () => {
   const notReady = { ...POD, status: { ...(POD['status'] as object), conditions: [] } };
   assert.deepEqual(wrong({ pods: [notReady] }), [
     'Endpoints shop/web: lacks "not ready 10.64.0.1  node-1 Pod shop/web-1 p"',
@@ -141,18 +141,18 @@ test('what is wrong is told with its first difference', () => {
   ]);
 });
 
-test('leftovers: Endpoints and mirrored slices always, other slices once collected', () => {
+test('left-over Endpoints and mirrored slices are wrong, other slices once collected', () => {
   const gone = { services: [] };
-  const leftOver = ['Endpoints shop/web: is there without a Service', 'EndpointSlice shop/hand-abc: mirrors nothing'];
+  const leftOver = ['Endpoints shop/web: has no Service', 'EndpointSlice shop/hand-abc: mirrors nothing'];
   assert.deepEqual(wrong(gone), leftOver);
   assert.deepEqual(wrong(gone, { garbageCollected: true }), [
     leftOver[0],
-    'EndpointSlice shop/web-abc: is there without a Service',
+    'EndpointSlice shop/web-abc: has no Service',
     leftOver[1],
   ]);
 });
 
-test('a Service that lost its selector keeps what it had, and is mirrored', () => {
+test('a Service that lost its selector keeps its objects, and is mirrored', () => {
   const services = [service('web'), HAND];
   const endpoints = [{ ...WEB_ENDPOINTS, metadata: { ...WEB_ENDPOINTS.metadata, uid: 'w' } }, HAND_ENDPOINTS];
   assert.deepEqual(wrong({ services, endpoints }), [
@@ -160,7 +160,7 @@ test('a Service that lost its selector keeps what it had, and is mirrored', () =
   ]);
 });
 
-test('slices that are going, or are of nobody or of others, are not looked at', () => {
+test('slices that are being deleted, or of nobody or others, are not judged', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const going = { ...WEB_SLICE, metadata: { ...WEB_SLICE.metadata, name: 'going', deletionTimestamp } };
   const others = slice('theirs', WEB, 'theirs', [], []);
@@ -170,7 +170,7 @@ test('slices that are going, or are of nobody or of others, are not looked at', 
   assert.deepEqual(wrong({ services: [ending, HAND], slices: [HAND_SLICE] }), []);
 });
 
-test('whatever a foreign hand does to a slice shows', () => {
+test('every edit of a foreign hand shows', () => {
   for (const deed of FOREIGN_DEEDS) {
     const { request } = foreignChange(createPrng(1), [WEB_SLICE], [deed])!;
     const body = request.body as Partial<KubeObject>;
@@ -181,12 +181,12 @@ test('whatever a foreign hand does to a slice shows', () => {
   }
 });
 
-test('a message shows the first few', () => {
+test('a message shows the first few faults', () => {
   const faults = wrongObjects({ ...RIGHT, endpoints: [HAND_ENDPOINTS], slices: [] });
   assert.equal(wrongText(faults, 1), 'Endpoints shop/web: is missing\nand 2 more');
 });
 
-test('a thousand services and five thousand pods are checked in no time', () => {
+test('a thousand services and five thousand pods are judged fast', () => {
   const services = Array.from({ length: 1000 }, (_, i) => service(`s${i}`, { selector: { app: `s${i}` } }));
   const pods = Array.from({ length: 5000 }, (_, i) => ({
     ...POD,

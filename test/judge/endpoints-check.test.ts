@@ -41,11 +41,11 @@ function endpoints(name: string, subsets: object[], labels: Record<string, strin
   return { apiVersion: 'v1', kind: 'Endpoints', metadata: { namespace: 'shop', name, labels }, subsets };
 }
 
-test('an object that says what the oracle says is right', () => {
+test("an object with the oracle's contents is right", () => {
   assert.deepEqual(wrongEndpoints(EXPECTED, [endpoints('web', [{ addresses: [ADDRESS], ports: PORTS }])]), []);
 });
 
-test('another address, another state, another label are wrong', () => {
+test('another address, another state or another label is wrong', () => {
   const wrong = [
     endpoints('web', [{ addresses: [{ ...ADDRESS, ip: '10.64.0.2' }], ports: PORTS }]),
     endpoints('web', [{ notReadyAddresses: [ADDRESS], ports: PORTS }]),

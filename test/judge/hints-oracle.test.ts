@@ -38,7 +38,7 @@ test('shares of CPU by zone leave out the control plane and nodes not ready', ()
   );
 });
 
-test('none with one zone, a node without zone or a node without CPU', () => {
+test('one zone, a node without zone or a node without CPU gives no shares', () => {
   assert.equal(oracleShares([node('a', '1'), node('a', '2')]), null);
   assert.equal(oracleShares([node('a', '1'), node('b', '1'), node('', '1')]), null);
   for (const cpu of ['', '0', 'many', '0m']) assert.equal(oracleShares([node('a', '1'), node('b', cpu)]), null);
@@ -73,7 +73,7 @@ function hinted(counts: Record<string, number>, own = 'a'): Endpoint[] {
   );
 }
 
-test('no hints at all are right, some are not', () => {
+test('no hints at all are right, hints of some endpoints are not', () => {
   const bare: Endpoint[] = [{ addresses: ['10.0.0.9'], zone: 'a' }];
   assert.equal(judgeCpuHints([...bare, ...bare], SHARES), null);
   assert.equal(
@@ -82,7 +82,7 @@ test('no hints at all are right, some are not', () => {
   );
 });
 
-test('none for nodes, which are of trafficDistribution', () => {
+test('hints for nodes are wrong: they belong to trafficDistribution', () => {
   const both = { forZones: [{ name: 'a' }], forNodes: [{ name: 'node-1' }] };
   assert.equal(
     judgeCpuHints([{ addresses: ['10.0.0.9'], zone: 'a', hints: both }], SHARES),
@@ -90,7 +90,7 @@ test('none for nodes, which are of trafficDistribution', () => {
   );
 });
 
-test('in proportion to the shares, within what a sync allows', () => {
+test('hints are in proportion to the shares, within the bounds of a sync', () => {
   // Minimum 5, 3, 2 of 10; nothing is left over.
   assert.equal(judgeCpuHints(hinted({ a: 5, b: 3, c: 2 }), SHARES), null);
   assert.equal(judgeCpuHints(hinted({ a: 7, b: 2, c: 1 }), SHARES), '7 hints for zone a, at most 6 are allowed');
@@ -99,7 +99,7 @@ test('in proportion to the shares, within what a sync allows', () => {
   assert.equal(judgeCpuHints(hinted({ a: 60, b: 24, c: 16 }), SHARES), '60 hints for zone a, at most 58 are allowed');
 });
 
-test('none where they cannot be given', () => {
+test('hints are wrong where they cannot be given', () => {
   assert.match(judgeCpuHints(hinted({ a: 5, b: 3, c: 2 }), null)!, /^hints although there are no CPU shares/);
   assert.equal(judgeCpuHints(hinted({ a: 1, b: 1 }), SHARES), 'hints for 2 endpoints in 3 zones');
   const thirds = new Map([
@@ -118,10 +118,10 @@ test('a zone without CPU is for its own endpoints only', () => {
   assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }), SHARES), 'hints for zone d, which has no CPU');
   assert.equal(judgeCpuHints(hinted({ d: 8, b: 2, c: 1 }, 'd'), SHARES), null);
   const nowhere = [{ addresses: ['10.0.0.9'], hints: { forZones: [{ name: 'a' }] } }];
-  assert.equal(judgeCpuHints(nowhere, SHARES), '10.0.0.9: has no zone, so that no endpoint may have a hint');
+  assert.equal(judgeCpuHints(nowhere, SHARES), '10.0.0.9: has no zone, so no endpoint may have a hint');
 });
 
-test('hints of earlier shares are right as long as no zone is overloaded', () => {
+test('hints by earlier shares are right as long as no zone is overloaded', () => {
   const wider = new Map([
     ['a', 0.45],
     ['b', 0.3],

@@ -36,7 +36,7 @@ function groups(subsets: readonly EndpointSubset[], options = OPTIONS): string[]
 }
 
 describe('what is mirrored', () => {
-  test('hand-made Endpoints of a Service without selector only', () => {
+  test('only Endpoints of a Service without a selector are mirrored', () => {
     const plain = handMade([]);
     assert.equal(oracleMirror(null, plain, OPTIONS), null);
     assert.equal(oracleMirror(SELECTORLESS, null, OPTIONS), null);
@@ -44,7 +44,7 @@ describe('what is mirrored', () => {
     assert.notEqual(oracleMirror(makeService({ selector: null, type: 'ExternalName' }), plain, OPTIONS), null);
   });
 
-  test('not what says so exactly, nor what a leader election keeps', () => {
+  test('Endpoints that opt out exactly, or of a leader election, are not mirrored', () => {
     const skip = (value: string): Endpoints =>
       handMade([], { labels: { 'endpointslice.kubernetes.io/skip-mirror': value } });
     const leader = handMade([], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '' } });
@@ -53,7 +53,7 @@ describe('what is mirrored', () => {
     assert.equal(oracleMirror(SELECTORLESS, leader, OPTIONS), null);
   });
 
-  test('labels with the two of a slice, annotations but two', () => {
+  test('a mirrored slice has the labels, two of its own, and all but two annotations', () => {
     const { labels, annotations } = ask(
       handMade([], {
         labels: { a: 'b', 'kubernetes.io/service-name': 'x' },
@@ -72,7 +72,7 @@ describe('what is mirrored', () => {
     assert.deepEqual(annotations, { c: 'd' });
   });
 
-  test('subsets with equal addresses are one, with equal ports too', () => {
+  test('subsets with equal addresses are one, and so are those with equal ports', () => {
     const [one, two] = [ips('10.0.0.1'), ips('10.0.0.2')];
     assert.deepEqual(groups([]), []);
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('what is mirrored', () => {
     assert.deepEqual(groups([{ addresses: one }]), ['IPv4 : 10.0.0.1']);
   });
 
-  test('a port with appProtocol is another one in each subset, by pointer as upstream', () => {
+  test('a port with appProtocol is another in each subset, by pointer as upstream', () => {
     const ports = [...HTTP, { name: 'grpc', port: 90, protocol: 'TCP', appProtocol: 'h2c' }];
     assert.deepEqual(
       groups([
@@ -124,7 +124,7 @@ describe('what is mirrored', () => {
     assert.deepEqual(groups([samePort, samePort]), ['IPv4 grpc http: 10.0.0.1']);
   });
 
-  test('families apart, not ready wins, bad addresses are left out', () => {
+  test('families are apart, not ready wins, and bad addresses are left out', () => {
     // Such as a loopback address, which the server takes in neither object.
     assert.deepEqual(groups([{ addresses: ips('fd00::1', '10.0.0.1', 'x', '127.0.0.1'), ports: HTTP }]), [
       'IPv4 http: 10.0.0.1',
@@ -135,7 +135,7 @@ describe('what is mirrored', () => {
     ]);
   });
 
-  test('up to the limit of a subset, ready ones first, both families together', () => {
+  test('up to the limit ready addresses come first, both families together', () => {
     const subset = {
       notReadyAddresses: ips('10.0.0.1'),
       addresses: ips('10.0.0.3', '10.0.0.2', 'fd00::1'),
@@ -194,7 +194,7 @@ describe('the judgement', () => {
     return judgeMirror(expected, slices, OPTIONS).map(({ object, reason }) => `${object}: ${reason}`);
   }
 
-  test('one slice for each subset and family', () => {
+  test('the judge wants one slice for each subset and family', () => {
     assert.deepEqual(reasons(slice()), []);
     assert.deepEqual(reasons(), [
       'ns/web: IPv4 ["http","TCP",80,null]: 10.0.0.1 ready hostname h on n for Pod ns/p uv1 is not mirrored',
@@ -205,7 +205,7 @@ describe('the judgement', () => {
     assert.match(reasons(slice(), slice({ ports: HTTPS }))[0]!, /^ns\/web-1: nothing has IPv4 \["https"/);
   });
 
-  test('no endpoint that is not mirrored from anything, and no slice above the limit', () => {
+  test('the judge refuses endpoints without an original, and slices above the limit', () => {
     const stranger = { addresses: ['10.0.0.9'], conditions: { ready: true } };
     assert.deepEqual(reasons(slice({ endpoints: [ENDPOINT, stranger] })), [
       'ns/web-1: 10.0.0.9 ready should not be there',
@@ -219,7 +219,7 @@ describe('the judgement', () => {
     );
   });
 
-  test('conditions, zone, labels, annotations and owner are compared', () => {
+  test('the judge compares conditions, zone, labels, annotations and owner', () => {
     const wrong = [
       slice({ endpoints: [{ ...ENDPOINT, conditions: { ready: true, serving: true } }] }),
       slice({ endpoints: [{ ...ENDPOINT, zone: 'a' }] }),

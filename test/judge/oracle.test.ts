@@ -18,7 +18,7 @@ function goldenPod(n: number, fields: Parameters<typeof makePod>[1] = {}): PodRe
   return makePod(`p${n}`, { uid: `u-${n}`, nodeName: `node-${n}`, podIPs: [`10.0.0.${n}`], ...fields });
 }
 
-test('a whole answer', () => {
+test('the oracle gives a whole object', () => {
   assert.deepEqual(ask(makeService({ labels: { a: 'b' } }), [makePod('p')]), {
     subsets: [
       {
@@ -37,13 +37,13 @@ test('a whole answer', () => {
   });
 });
 
-test('no answer without a service, without a selector, and for ExternalName', () => {
+test('there is no object without a service or selector, and for ExternalName', () => {
   assert.equal(oracleEndpoints({ services: [], pods: [] }, 'ns/web'), null);
   assert.equal(ask(makeService({ selector: null }), []), null);
   assert.equal(ask(makeService({ type: 'ExternalName' }), []), null);
 });
 
-test('only pods of the namespace with all labels of the selector', () => {
+test('only pods of the namespace with all labels of the selector count', () => {
   const service = makeService({ selector: { app: 'web', tier: 'front' } });
   const labels = { app: 'web', tier: 'front' };
   const pods = [
@@ -54,7 +54,7 @@ test('only pods of the namespace with all labels of the selector', () => {
   assert.deepEqual(subsets(service, pods), ['10.0.0.1@u-1 -> 8080/TCP']);
 });
 
-test('ports stand as the Go code puts them', () => {
+test('ports are in the order of the Go code', () => {
   const port = (name: string, targetPort: number): ReturnType<typeof makeServicePort> =>
     makeServicePort({ name, targetPort });
   const service = makeService({ ports: [port('http', 8080), port('https', 8443), port('metrics', 9090)] });
@@ -63,7 +63,7 @@ test('ports stand as the Go code puts them', () => {
   ]);
 });
 
-test('subsets stand as the Go code puts them', () => {
+test('subsets are in the order of the Go code', () => {
   const service = makeService({ ports: [makeServicePort({ name: 'http', targetPort: 'web' })] });
   const ports = (containerPort: number): PodRecord['ports'] => [{ name: 'web', containerPort, protocol: 'TCP' }];
   const pods = [
@@ -77,7 +77,7 @@ test('subsets stand as the Go code puts them', () => {
   ]);
 });
 
-test('what the API server would reject is left out', () => {
+test('values that the API server would refuse are left out', () => {
   const pods = [
     goldenPod(1, { podIPs: ['169.254.1.1'] }),
     goldenPod(2, { podIPs: ['<nil>'] }),
@@ -88,7 +88,7 @@ test('what the API server would reject is left out', () => {
   ]);
 });
 
-test('at most 1,000, ready ones first', () => {
+test('an object has at most 1,000 addresses, ready ones first', () => {
   const pods = Array.from({ length: 1100 }, (_, i) =>
     makePod(`p${i}`, { podIPs: [`10.1.${i >> 8}.${i & 255}`], ready: i < 900 }),
   );

@@ -65,7 +65,7 @@ function endpoints(service: ServiceRecord, pods: readonly PodRecord[], nodes?: N
 }
 
 describe('what there should be', () => {
-  test('a whole answer', () => {
+  test('the oracle gives whole endpoints', () => {
     const service = makeService({ labels: { a: 'b', 'service.kubernetes.io/headless': 'mine' } });
     assert.deepEqual(ask(service, [makePod('p')]), {
       service,
@@ -75,13 +75,13 @@ describe('what there should be', () => {
     });
   });
 
-  test('nothing without a selector and for ExternalName', () => {
+  test('there are no slices without a selector, and for ExternalName', () => {
     const world = { pods: [], nodes: new Map() };
     assert.equal(oracleSlices(makeService({ selector: null }), world), null);
     assert.equal(oracleSlices(makeService({ type: 'ExternalName' }), world), null);
   });
 
-  test('one set for each family: as told, by the cluster IP, or both', () => {
+  test('there is one set for each family: as told, by the cluster IP, or both', () => {
     const families = (fields: Parameters<typeof makeService>[0]): string[] =>
       ask(makeService(fields), []).families.map(({ family }) => family);
     assert.deepEqual(families({ ipFamilies: ['IPv6', 'IPv4'] }), ['IPv4', 'IPv6']);
@@ -89,7 +89,7 @@ describe('what there should be', () => {
     assert.deepEqual(families({ ipFamilies: [], clusterIP: 'None' }), ['IPv4', 'IPv6']);
   });
 
-  test('conditions tell the truth, but ready follows publishNotReadyAddresses', () => {
+  test('conditions are true, but ready follows publishNotReadyAddresses', () => {
     const pods = [makePod('p', { deleting: true }), makePod('q', { ready: false })];
     const conditions = (publishNotReadyAddresses: boolean): unknown[] =>
       endpoints(makeService({ publishNotReadyAddresses }), pods).map((each) => (each as typeof ENDPOINT).conditions);
@@ -103,7 +103,7 @@ describe('what there should be', () => {
     ]);
   });
 
-  test('no pod is there that is over or has no IP', () => {
+  test('a pod that is over or has no IP has no endpoint', () => {
     const pods = [makePod('p', { phase: 'Succeeded' }), makePod('q', { podIPs: [] }), makePod('r', { nodeName: 'x' })];
     assert.deepEqual(endpoints(makeService(), pods), []);
     assert.deepEqual(endpoints(makeService({ publishNotReadyAddresses: true }), pods.slice(2)), [
@@ -116,11 +116,11 @@ describe('what there should be', () => {
     ]);
   });
 
-  test('no pod of another namespace, whatever its labels', () => {
+  test('a pod of another namespace has no endpoint, whatever its labels', () => {
     assert.deepEqual([...ask(makeService(), [makePod('p', { namespace: 'other' })]).families[0]!.groups], []);
   });
 
-  test('a hostname only under the own subdomain, a zone only if the node has one', () => {
+  test('a hostname needs the own subdomain, and a zone needs a node with one', () => {
     const pod = { hostname: 'h', podIPs: ['010.0.0.1', 'fd00::1', '169.254.0.1'] };
     const pods = [makePod('p', { ...pod, subdomain: 'web' }), makePod('q', { ...pod, subdomain: 'other' })];
     const common = { addresses: ['10.0.0.1'], conditions: ENDPOINT.conditions, nodeName: 'node-1' };
@@ -130,7 +130,7 @@ describe('what there should be', () => {
     ]);
   });
 
-  test('pods where a named port has another number, or none, are groups of their own', () => {
+  test('pods with another number or none for a named port are groups of their own', () => {
     const service = makeService({ ports: [makeServicePort({ name: 'http', targetPort: 'web', appProtocol: 'x/y' })] });
     const ports = (containerPort: number): PodRecord['ports'] => [{ name: 'web', containerPort, protocol: 'TCP' }];
     const pods = [makePod('p', { ports: ports(1) }), makePod('q', { ports: ports(2) }), makePod('r')];
@@ -141,7 +141,7 @@ describe('what there should be', () => {
     );
   });
 
-  test('topology-mode comes before trafficDistribution, its deprecated key before it', () => {
+  test('topology-mode precedes trafficDistribution, and its deprecated key precedes it', () => {
     const rule = (annotations: Record<string, string>, trafficDistribution = 'PreferClose'): string =>
       ask(makeService({ annotations, trafficDistribution }), []).hints;
     const [old, mode] = ['service.kubernetes.io/topology-aware-hints', 'service.kubernetes.io/topology-mode'];
@@ -158,13 +158,13 @@ describe('the judgement', () => {
   const second = (fields: SliceFields = {}): EndpointSlice =>
     slice({ endpoints: [SECOND], ...fields, metadata: { name: 'web-2', ...fields.metadata } });
 
-  test('however the endpoints are packed', () => {
+  test('any packing of the endpoints is right', () => {
     assert.deepEqual(reasons(two, [slice({ endpoints: [SECOND, ENDPOINT] })]), []);
     assert.deepEqual(reasons(two, [slice(), second()]), []);
     assert.deepEqual(reasons(two, [slice(), second(), slice({ endpoints: null })]), []);
   });
 
-  test('each once and nothing else', () => {
+  test('each endpoint once, and nothing else, is right', () => {
     const text = (name: string, last: number): string =>
       `10.0.0.${last} ready, serving, not terminating on node-1 in a for Pod ns/${name} uid-${name}`;
     const tcp = `["","TCP",8080,null]`;
@@ -195,7 +195,7 @@ describe('the judgement', () => {
     assert.deepEqual(reasons(one, [slice({ endpoints: [versioned] })]), []);
   });
 
-  test('ports, labels, owner and size of each slice', () => {
+  test('ports, labels, owner and size of each slice are compared', () => {
     const judged = (fields: SliceFields): string[] => reasons(two, [slice(), second(fields)], 1);
     assert.deepEqual(judged({}), []);
     assert.deepEqual(judged({ metadata: { labels: { ...LABELS, x: 'y' } } }), [
@@ -210,7 +210,7 @@ describe('the judgement', () => {
     ]);
   });
 
-  test('a family that is wanted has a slice, one that is not has none', () => {
+  test('a wanted family has a slice, and an unwanted one has none', () => {
     assert.deepEqual(reasons(ask(makeService(), []), []), ['ns/web: no slice for IPv4']);
     const ipv6 = slice({ addressType: 'IPv6', endpoints: null, ports: null });
     assert.deepEqual(reasons(ask(makeService(), []), [ipv6, slice({ endpoints: null, ports: null })]), [
@@ -218,7 +218,7 @@ describe('the judgement', () => {
     ]);
   });
 
-  test('a placeholder stands alone', () => {
+  test('a placeholder is right only alone', () => {
     const placeholder = slice({ endpoints: null, ports: null });
     assert.deepEqual(reasons(ask(makeService(), []), [placeholder]), []);
     assert.deepEqual(reasons(two, [slice({ endpoints: [ENDPOINT, SECOND] }), placeholder]), [
@@ -226,7 +226,7 @@ describe('the judgement', () => {
     ]);
   });
 
-  test('hints exactly as trafficDistribution says, on ready endpoints', () => {
+  test("hints of ready endpoints are exactly trafficDistribution's", () => {
     const pods = [makePod('p'), makePod('q', { podIPs: ['10.0.0.2'], ready: false })];
     const notReady = { ...SECOND, conditions: { ready: false, serving: false, terminating: false } };
     const judged = (trafficDistribution: string, hints: object | undefined, others?: object): string[] =>

@@ -14,7 +14,7 @@ const EVENT = {
 };
 
 describe('a line of an audit log', () => {
-  it('is an event', () => {
+  it('a line of an audit log is an event', () => {
     assert.deepEqual(readAuditLine(JSON.stringify(EVENT)), [
       {
         stage: 'ResponseComplete',
@@ -30,17 +30,17 @@ describe('a line of an audit log', () => {
     ]);
   });
 
-  it('names who is impersonated, as whom the request is allowed', () => {
+  it('an event names the impersonated user, as whom the request is allowed', () => {
     const [event] = readAuditLine(JSON.stringify({ ...EVENT, impersonatedUser: { username: 'bob' } }))!;
     assert.equal(event!.user, 'bob');
   });
 
-  it('may be a list of events, as the webhook backend sends it', () => {
+  it('a line may be a list of events, as the webhook backend sends it', () => {
     const list = { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', items: [EVENT, EVENT] };
     assert.equal(readAuditLine(JSON.stringify(list))?.length, 2);
   });
 
-  it('is none when it is cut off, other JSON, or an event without a stage', () => {
+  it('a cut line, other JSON and an event without a stage are no event', () => {
     const lines = [
       JSON.stringify(EVENT).slice(0, 40),
       'null',

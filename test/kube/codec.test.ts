@@ -30,7 +30,7 @@ const BOOKMARK = bytesOf(
 );
 const LEASE_SPEC = '0a00 1000 220b 0880cae2d006 108094ef3a';
 
-test('a core EndpointSubset is written as Go writes it, zero values and all', () => {
+test('a core EndpointSubset is written as Go writes it, with its zero values', () => {
   const subset = messageOf('v1', 'Endpoints')!.byNumber[2]!.message!;
   const object = {
     addresses: [{ ip: '10.0.0.1', targetRef: { kind: 'Pod', name: 'a' } }],
@@ -43,13 +43,13 @@ test('a core EndpointSubset is written as Go writes it, zero values and all', ()
   assert.equal(hexOf(encodeMessage(subset, object)), hexOf(bytesOf(address + notReady + port)));
 });
 
-test('scalars are written when they are zero, texts and whole numbers alike', () => {
+test('scalars are written even when they are zero, texts and whole numbers alike', () => {
   const meta = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
   // name, generateName, namespace, selfLink, uid, resourceVersion, generation
   assert.equal(hexOf(encodeMessage(meta, {})), '0a0012001a0022002a0032003800');
 });
 
-test('a Go-written bookmark reads as its JSON would: zero values gone', () => {
+test('a Go-written bookmark reads as its JSON would, without zero values', () => {
   assert.deepEqual(decodeObject(BOOKMARK), {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -59,7 +59,7 @@ test('a Go-written bookmark reads as its JSON would: zero values gone', () => {
   });
 });
 
-test('Go-written empty messages read as nothing but what JSON always shows', () => {
+test('Go-written empty messages read as the fields that JSON always shows', () => {
   const check = (kind: string, path: number[], hex: string, expected: object): void => {
     let message = messageOf(kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1', kind)!;
     for (const number of path) message = message.byNumber[number]!.message!;
@@ -90,14 +90,14 @@ test('an IntOrString whose zeroes are left out is a number', () => {
   assert.deepEqual(decodeMessage(port, bytesOf('2200')), { port: 0, targetPort: 0 });
 });
 
-test('pointers keep their presence, and a MicroTime its six digits', () => {
+test('pointers keep their presence, and a MicroTime keeps its six digits', () => {
   const spec = messageOf('coordination.k8s.io/v1', 'Lease')!.byNumber[2]!.message!;
   const decoded = decodeMessage(spec, bytesOf(LEASE_SPEC));
   assert.deepEqual(decoded, { holderIdentity: '', leaseDurationSeconds: 0, renewTime: '2026-05-28T20:26:40.123456Z' });
   assert.equal(hexOf(encodeMessage(spec, decoded)), LEASE_SPEC.replaceAll(' ', ''));
 });
 
-test('an envelope is what Go writes, strings 3 and 4 included', () => {
+test('an envelope is as Go writes it, with strings 3 and 4', () => {
   const empty = '6b387300 0a0d0a0276311207506f644c697374 1208 0a060a0012001a00 1a00 2200'.replaceAll(' ', '');
   assert.equal(hexOf(encodeEnvelope('v1', 'PodList', bytesOf('0a060a0012001a00'))), empty);
   const { apiVersion, kind, raw } = decodeEnvelope(bytesOf(empty));
@@ -143,11 +143,11 @@ const ENDPOINTS = {
   ],
 };
 
-test('Endpoints go both ways whole, hand-written addresses included', () => {
+test('Endpoints go both ways whole, even hand-written addresses', () => {
   assert.deepEqual(decodeObject(encodeObject(ENDPOINTS)), ENDPOINTS);
 });
 
-test('a targetRef of null, as JSON may have it, is none', () => {
+test('a targetRef of null, as JSON may have it, counts as absent', () => {
   const withRef = (targetRef: object): object => ({
     apiVersion: 'v1',
     kind: 'Endpoints',
@@ -158,7 +158,7 @@ test('a targetRef of null, as JSON may have it, is none', () => {
   assert.notEqual(hexOf(encodeBare(withRef({ targetRef: {} }))), hexOf(encodeBare(withRef({}))));
 });
 
-test('another protobuf library reads what is written, and writes what is read', () => {
+test('another protobuf library reads what we write, and writes what we read', () => {
   const check = (apiVersion: string, kind: string, fields: object): void => {
     const object = { apiVersion, kind, ...fields };
     assert.deepEqual(withoutZeros(decodeByOracle(kind, encodeBare(object))), withoutZeros(fields));
@@ -231,7 +231,7 @@ test('another protobuf library reads what is written, and writes what is read', 
   });
 });
 
-test('pods of a real size: all that the schema has comes through, both ways', () => {
+test('pods of real size keep all fields of the schema, both ways', () => {
   fc.assert(
     fc.property(fc.nat(), (seed) => {
       const pod = generatePod(seed);
@@ -260,26 +260,26 @@ test('unknown fields are skipped and counted', () => {
   assert.deepEqual(unknown, { count: 3, fields: ['ObjectMeta.50', 'Endpoints.3'] });
 });
 
-test('of a field that comes twice the last one counts, zero or not', () => {
+test('the last value of a repeated field counts, zero or not', () => {
   const message = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
   assert.deepEqual(decodeMessage(message, bytesOf('0a0161 0a0162')), { name: 'b' });
   assert.deepEqual(decodeMessage(message, bytesOf('0a0161 0a00')), {});
 });
 
-test('managedFields is known, and dropped', () => {
+test('managedFields is known and dropped', () => {
   const unknown = createUnknownFields();
   const bytes = encodeByOracle('Endpoints', { metadata: { name: 'a', managedFields: [{ manager: 'kubectl' }] } });
   assert.deepEqual(decodeBare('v1', 'Endpoints', bytes, 0, bytes.length, unknown).metadata, { name: 'a' });
   assert.equal(unknown.count, 0);
 });
 
-test('a scalar of null, as JSON may have it, is none', () => {
+test('a scalar of null, as JSON may have it, counts as absent', () => {
   const named = (more: object): object => ({ apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'web', ...more } });
   const none = hexOf(encodeBare(named({})));
   assert.equal(hexOf(encodeBare(named({ generateName: null, generation: null, deletionTimestamp: null }))), none);
 });
 
-test('a field of another wire type is named', () => {
+test('an error names a field of another wire type', () => {
   // Field 1 of Endpoints is metadata: here a number.
   const bytes = bytesOf('08 05');
   assert.throws(
@@ -288,7 +288,7 @@ test('a field of another wire type is named', () => {
   );
 });
 
-test('a property of the wrong type is named', () => {
+test('an error names a property of the wrong type', () => {
   const check = (object: object, message: string): void => {
     const encode = (): Uint8Array => encodeObject({ apiVersion: 'v1', kind: 'Endpoints', metadata: {}, ...object });
     assert.throws(encode, (error) => error instanceof EncodeError && error.message === message, message);
@@ -312,7 +312,7 @@ test('a property of the wrong type is named', () => {
   );
 });
 
-test('a time without seconds is that of the epoch, an empty one is none', () => {
+test('a time without seconds is the epoch, and an empty one is absent', () => {
   const meta = messageOf('v1', 'Pod')!.byNumber[1]!.message!;
   // creationTimestamp { nanos: 5 }, creationTimestamp {}
   assert.deepEqual(decodeMessage(meta, bytesOf('4202 1005')), { creationTimestamp: '1970-01-01T00:00:00Z' });
@@ -325,7 +325,7 @@ test('a time that no year holds is a decode error', () => {
   assert.throws(() => decodeMessage(messageOf('v1', 'Pod')!.byNumber[1]!.message!, bytes), /time out of range/);
 });
 
-test('a list is put together from items that are bytes already', () => {
+test('a list is put together from encoded items', () => {
   const items = ['a', 'b'].map((name) => encodeBare({ apiVersion: 'v1', kind: 'Service', metadata: { name } }));
   const body = encodeList(
     'v1',
@@ -346,7 +346,7 @@ test('a list is put together from items that are bytes already', () => {
   );
 });
 
-test('cut or scribbled bytes give a decode error or some object, nothing else', () => {
+test('cut or scribbled bytes give a decode error or some object', () => {
   const whole = encodeObject(decodeBare('v1', 'Pod', encodeByOracle('Pod', generatePod(5))));
   fc.assert(
     fc.property(fc.nat(whole.length), fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255))), (cut, scribbles) => {

@@ -56,11 +56,11 @@ describe('an object that is encoded again', () => {
   const all = count(300).map(address);
   const whole = endpoints({ ready: all, notReady: [] });
 
-  it('has the same bytes when nothing has changed', () => {
+  it('an unchanged object has the same bytes', () => {
     check([whole, endpoints({ ready: all, notReady: [] }), endpoints({ ready: [...all], notReady: [] })]);
   });
 
-  it('has the bytes of its new state, wherever an address comes, goes or changes', () => {
+  it('an object has the bytes of its new state, wherever an address changes', () => {
     for (const at of [0, 1, 150, 298, 299]) {
       const without = all.toSpliced(at, 1);
       const changed = all.with(at, address(1000 + at));
@@ -76,19 +76,19 @@ describe('an object that is encoded again', () => {
     }
   });
 
-  it('may have got other subsets in other places', () => {
+  it('an object may have got other subsets in other places', () => {
     const [a, b] = [all.slice(0, 150), all.slice(150)];
     const two = endpoints({ ready: a, notReady: [] }, { ready: b, notReady: [] });
     check([whole, two, endpoints({ ready: b, notReady: [] }, { ready: a, notReady: b }), two, endpoints()]);
   });
 
-  it('may be a slice', () => {
+  it('a slice may be encoded again', () => {
     const items = count(100).map((n) => endpoint(n));
     const flipped = items.with(40, endpoint(40, false));
     check([slice(items), slice([...items]), slice(flipped), slice(flipped.slice(30)), slice([]), slice(items)]);
   });
 
-  it('does not look into what it has encoded before', () => {
+  it('encoded parts are not looked into again', () => {
     let looks = 0;
     const watched = count(100).map((n): EndpointAddress => ({
       get ip() {
@@ -108,7 +108,7 @@ describe('an object that is encoded again', () => {
     }
   });
 
-  it('has the bytes of its new state, whatever the changes', () => {
+  it('an object has the bytes of its new state, whatever the changes', () => {
     const steps = fc.array(fc.array(fc.tuple(fc.nat(200), fc.nat(2)), { maxLength: 6 }), { maxLength: 8 });
     const property = fc.property(fc.integer({ min: 60, max: 200 }), steps, (size, changes) => {
       let items: readonly EndpointAddress[] = all.slice(0, size);

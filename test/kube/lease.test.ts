@@ -10,7 +10,7 @@ const NOBODY: LeaseRecord = { holder: '', durationSeconds: 0, acquireTime: '', r
 const read = (fields: object): LeaseRecord => leaseOf({ kind: 'Lease', metadata: METADATA, ...fields }, KEY).record;
 
 describe('a Lease', () => {
-  it('is held by whom it names, for so long', () => {
+  it('a Lease is held by its holder for its duration', () => {
     const spec = {
       holderIdentity: 'a',
       leaseDurationSeconds: 15,
@@ -28,19 +28,19 @@ describe('a Lease', () => {
   });
 
   for (const [name, spec] of Object.entries({ null: null, text: 'a', 'a list': [], absent: undefined })) {
-    it(`whose spec is ${name} is held by nobody`, () => assert.deepEqual(read({ spec }), NOBODY));
+    it(`a Lease whose spec is ${name} is held by nobody`, () => assert.deepEqual(read({ spec }), NOBODY));
   }
 
-  it('with fields of other types is held by nobody', () => {
+  it('a Lease with fields of other types is held by nobody', () => {
     assert.deepEqual(read({ spec: { holderIdentity: 1, leaseDurationSeconds: '15', renewTime: {} } }), NOBODY);
   });
 
-  it('without annotations says nothing of a hand-over', () => {
+  it('a Lease without annotations tells of no hand-over', () => {
     const lease = leaseOf({ kind: 'Lease', metadata: { ...METADATA, annotations: null } }, KEY);
     assert.equal(leaseAnnotation(lease, 'endpointd/took-over-from'), '');
   });
 
-  it('of another name, kind or without a version is an error that names it', () => {
+  it('an object of another name, kind or without a version is an error', () => {
     for (const [object, message] of [
       [{ kind: 'Lease', metadata: { ...METADATA, name: 'other' } }, /not the Lease kube-system\/endpointd/],
       [{ kind: 'Lock', metadata: METADATA }, /not the Lease kube-system\/endpointd/],
@@ -55,7 +55,7 @@ describe('a Lease', () => {
 describe('two records', () => {
   const record: LeaseRecord = { holder: 'a', durationSeconds: 15, acquireTime: 'x', renewTime: 'y', transitions: 1 };
 
-  it('are the same when every field is', () => assert.equal(isSameRecord(record, { ...record }), true));
+  it('two records are the same if every field is', () => assert.equal(isSameRecord(record, { ...record }), true));
 
   for (const other of [
     { holder: 'b' },
@@ -65,7 +65,7 @@ describe('two records', () => {
     { transitions: 2 },
   ]) {
     const [field] = Object.keys(other);
-    it(`are not when they differ in ${field}`, () => {
+    it(`two records differ if ${field} differs`, () => {
       assert.equal(isSameRecord(record, { ...record, ...other }), false);
     });
   }

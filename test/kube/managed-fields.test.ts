@@ -29,19 +29,19 @@ const MANAGERS = [
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 describe('field managers', () => {
-  it('are read from protobuf and JSON alike', () => {
+  it('field managers are read from protobuf and JSON alike', () => {
     assert.deepEqual(fieldManagers('protobuf', encodeByOracle('Endpoints', OBJECT)), MANAGERS);
     assert.deepEqual(fieldManagers('json', json(OBJECT)), MANAGERS);
   });
 
-  it('are none where an object has no managedFields', () => {
+  it('an object without managedFields has no field managers', () => {
     const bare = { metadata: { name: 'web' } };
     assert.deepEqual(fieldManagers('protobuf', encodeByOracle('Endpoints', bare)), []);
     assert.deepEqual(fieldManagers('json', json(bare)), []);
     assert.deepEqual(fieldManagers('json', json({})), []);
   });
 
-  it('have no name and no time where none is told', () => {
+  it('an absent manager or time is empty', () => {
     const entry = { metadata: { managedFields: [{ operation: 'Update' }] } };
     const nothing = [{ manager: '', time: 0 }];
     assert.deepEqual(fieldManagers('protobuf', encodeByOracle('Endpoints', entry)), nothing);
@@ -50,7 +50,7 @@ describe('field managers', () => {
     }
   });
 
-  it('of bytes that are no object are an error', () => {
+  it('bytes that are no object are an error', () => {
     const bytes = encodeByOracle('Endpoints', OBJECT);
     assert.throws(() => fieldManagers('protobuf', bytes.subarray(0, 40)), DecodeError);
     assert.throws(() => fieldManagers('json', Buffer.from('{')), DecodeError);

@@ -83,7 +83,7 @@ function checkPod(value: object, expected: object): void {
   assert.deepEqual(projectPod(encoded('Pod', value), createInterner(64)), expected);
 }
 
-test('a pod: the fields that planning reads, named ports only, sidecars last', () => {
+test('a pod keeps the fields that planning reads, named ports only, sidecars last', () => {
   checkPod(POD, POD_RECORD);
 });
 
@@ -103,7 +103,7 @@ test('only the first Ready condition counts, and only a status of exactly True',
   check([{ type: 'ContainersReady', status: 'True' }], false);
 });
 
-test('a pod that its kubelet is ending counts as deleting where asked for (D30)', () => {
+test('a pod that its kubelet terminates counts as deleting if that is asked for (D30)', () => {
   const end = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'node shutdown' };
   const check = (condition: object, deleting: boolean): void => {
     // The order of the conditions says nothing; the Ready one is still found.
@@ -126,25 +126,25 @@ test('a pod that its kubelet is ending counts as deleting where asked for (D30)'
   assert.equal(projectPod(encoded('Pod', deleted), createInterner(64), true).deleting, true);
 });
 
-test('podIPs stay as sent, also when only podIP is there', () => {
+test('podIPs stay as sent, also if only podIP is there', () => {
   const { podIPs: _, ...status } = POD.status;
   checkPod({ ...POD, status }, { ...POD_RECORD, podIPs: [] });
   const one = (ip: string): object => ({ ...POD, status: { ...POD.status, podIPs: [{ ip }] } });
   checkPod(one('10.0.0.2'), { ...POD_RECORD, podIPs: ['10.0.0.2'] });
 });
 
-test('a pod whose only IP is podIP keeps no list of one', () => {
+test('a pod whose only IP is podIP keeps no list of it', () => {
   const value = { ...POD, status: { ...POD.status, podIPs: [{ ip: '10.0.0.1' }] } };
   checkPod(value, { ...POD_RECORD, podIPs: null });
   assert.deepEqual(podIPsOf(projectPod(json('Pod', value), createInterner(4))), ['10.0.0.1']);
 });
 
-test('a deletion timestamp means deleting', () => {
+test('a pod with a deletion timestamp counts as deleting', () => {
   const metadata = { ...POD.metadata, deletionTimestamp: '2026-08-04T13:01:58Z' };
   checkPod({ ...POD, metadata }, { ...POD_RECORD, deleting: true });
 });
 
-test('any pod: JSON and protobuf give the same record', () => {
+test('every pod has the same record from JSON and from protobuf', () => {
   const shared = createInterner(16);
   fc.assert(
     fc.property(fc.nat(), (seed) => {
@@ -202,7 +202,7 @@ const SERVICE = {
   },
 };
 
-test('a service: ports, selector, and the annotations that matter', () => {
+test('a service keeps ports, selector and the annotations that are read', () => {
   const expected = {
     namespace: 'default',
     name: 'web',
@@ -228,7 +228,7 @@ test('a service: ports, selector, and the annotations that matter', () => {
   assert.deepEqual(projectService(encoded('Service', SERVICE), createInterner(64)), expected);
 });
 
-test('a field that is not known in an annotation is skipped', () => {
+test('an unknown field in an annotation is skipped', () => {
   const field = (tag: number, content: Uint8Array): Uint8Array => Uint8Array.of(tag, content.length, ...content);
   const key = 'service.alpha.kubernetes.io/tolerate-unready-endpoints';
   const unknown = Uint8Array.of(0x18, 0x05);
@@ -237,7 +237,7 @@ test('a field that is not known in an annotation is skipped', () => {
   assert.deepEqual(service.annotations, [key, 'true']);
 });
 
-test('services with the same ports share them; ports in two runs are one list', () => {
+test('services with the same ports share them, and ports in two runs are one list', () => {
   const interner = createInterner();
   const project = (name: string): ServiceRecord =>
     projectService(encoded('Service', { metadata: { name }, spec: { ports: [{ port: 80 }, { port: 81 }] } }), interner);
@@ -255,7 +255,7 @@ test('services with the same ports share them; ports in two runs are one list', 
   assert.equal(service.clusterIP, 'x');
 });
 
-test('a selector without entries is none, as on the wire', () => {
+test('a selector without entries is absent, as on the wire', () => {
   for (const spec of [{}, { selector: {} }, { selector: null }]) {
     const service = { metadata: { name: 'web' }, spec };
     assert.equal(projectService(json('Service', service), createInterner(4)).selector, null);
@@ -263,7 +263,7 @@ test('a selector without entries is none, as on the wire', () => {
   assert.equal(projectService(encoded('Service', { spec: { selector: {} } }), createInterner(4)).selector, null);
 });
 
-test('a node: labels, readiness, cpu', () => {
+test('a node keeps labels, readiness and CPU', () => {
   const value = {
     metadata: { name: 'n', uid: 'u', resourceVersion: '1', labels: { zone: 'a' } },
     status: {
@@ -286,7 +286,7 @@ test('a node: labels, readiness, cpu', () => {
   assert.deepEqual(projectNode(encoded('Node', value), createInterner(4)), expected);
 });
 
-test('an output: metadata alone, and whether a leader election lives in it', () => {
+test('an output keeps its metadata, and whether it is of a leader election', () => {
   const metadata = { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '9', labels: { a: 'b' } };
   const value = { metadata, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] };
   const expected = { ...metadata, labels: ['a', 'b'], leaderElection: false };
@@ -298,7 +298,7 @@ test('an output: metadata alone, and whether a leader election lives in it', () 
   assert.equal(projectOutput(encoded('Endpoints', leader)).leaderElection, true);
 });
 
-test('metadata of bookmarks and of replies to writes', () => {
+test('bookmarks and replies to writes keep their metadata', () => {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
   const value = {
     metadata: { name: 'web', namespace: 'd', uid: 'u', resourceVersion: '9', labels: { b: '1' }, annotations },
@@ -321,7 +321,7 @@ test('a Status is no object with metadata', () => {
   assert.throws(() => projectMeta(json('Status', { metadata: {} })), /got a Status/);
 });
 
-test('a malformed object is named, with the field in JSON', () => {
+test('an error names a malformed object, with the field in JSON', () => {
   const interner = createInterner(4);
   const check = (value: object, message: string): void =>
     assert.throws(
@@ -369,7 +369,7 @@ function complaints(value: object, project: (value: object) => void): string[] {
   return [...said];
 }
 
-test('each field of a pod that is read is named when its type is wrong', () => {
+test('an error names each field of a pod whose type is wrong', () => {
   const interner = createInterner(4);
   const pod = structuredClone(POD);
   assert.deepEqual(
@@ -427,7 +427,7 @@ test('each field of a pod that is read is named when its type is wrong', () => {
   );
 });
 
-test('each field of a service that is read is named when its type is wrong', () => {
+test('an error names each field of a service whose type is wrong', () => {
   const interner = createInterner(4);
   const service = structuredClone(SERVICE);
   assert.deepEqual(
@@ -471,7 +471,7 @@ test('each field of a service that is read is named when its type is wrong', () 
   );
 });
 
-test('each field of a node that is read is named when its type is wrong', () => {
+test('an error names each field of a node whose type is wrong', () => {
   const interner = createInterner(4);
   const node = {
     metadata: { name: 'n', uid: 'u', resourceVersion: '1', labels: { a: 'b' } },
@@ -495,7 +495,7 @@ test('each field of a node that is read is named when its type is wrong', () => 
   );
 });
 
-test('cut or scribbled bytes give a decode error or some record, nothing else', () => {
+test('cut or scribbled bytes give a decode error or some record', () => {
   const interner = createInterner(64);
   const readers = [projectPod, projectService, projectNode, projectOutput];
   const whole = encodeBare({ apiVersion: 'v1', kind: 'Pod', ...POD });

@@ -66,7 +66,7 @@ test('a string field is tag, length in bytes, text', () => {
   );
 });
 
-test('any text comes back', () => {
+test('any text comes back from its bytes', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
       const writer = createWriter(1);
@@ -80,7 +80,7 @@ test('any text comes back', () => {
   );
 });
 
-test('what is cut off, too long or impossible says where', () => {
+test('an error says where bytes are cut off, too long or impossible', () => {
   const check = (hex: string, message: RegExp): void => {
     const read = (): void => {
       const reader = createReader(bytesOf(hex));
@@ -112,7 +112,7 @@ test('a number never reaches past its message into what follows', () => {
   }
 });
 
-test('memory for a large message is not held for good', () => {
+test('memory for a large message is freed in time', () => {
   const writer = takeScratch();
   prependBytes(writer, new Uint8Array(2 * 1024 * 1024));
   assert.ok(writer.bytes.length > 1024 * 1024);
@@ -124,7 +124,7 @@ test('ranges outside the buffer are refused', () => {
   assert.throws(() => createReader(bytesOf('0a00'), 2, 1), DecodeError);
 });
 
-test('prepending grows the buffer and keeps what is there', () => {
+test('prepending grows the buffer and keeps its bytes', () => {
   const hex = written((writer) => {
     for (let i = 0; i < 100; i++) prependVarint(writer, i);
   });

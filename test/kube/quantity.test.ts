@@ -28,17 +28,17 @@ suite('quantities in billionths', () => {
     '4e+2': 400_000_000_000n,
   };
   for (const [text, nano] of Object.entries(cases)) {
-    test(`${text} = ${nano}`, () => assert.equal(parseQuantityNano(text), nano));
+    test(`${text} is ${nano} billionths`, () => assert.equal(parseQuantityNano(text), nano));
   }
 
-  test('what is finer than a billionth is rounded up', () => {
+  test('amounts below a billionth are rounded up', () => {
     assert.equal(parseQuantityNano('0.1n'), 1n);
     assert.equal(parseQuantityNano('1.0000000001'), 1_000_000_001n);
     assert.equal(parseQuantityNano('1e-999999999'), 1n);
     assert.equal(parseQuantityNano('0e-999999999'), 0n);
   });
 
-  test('what is larger than 2^63 - 1 is that', () => {
+  test('amounts above 2^63 - 1 are cut to that', () => {
     const largest = 9_223_372_036_854_775_807_000_000_000n;
     assert.equal(parseQuantityNano('9223372036854775807'), largest);
     assert.equal(parseQuantityNano('9223372036854775808'), largest);
@@ -65,7 +65,7 @@ suite('quantities in billionths', () => {
     '١',
     '1'.repeat(65),
   ]) {
-    test(`no quantity: "${text}"`, () => assert.equal(parseQuantityNano(text), null));
+    test(`the text "${text}" is no quantity`, () => assert.equal(parseQuantityNano(text), null));
   }
 
   test('division rounds up', () => {

@@ -123,7 +123,7 @@ test('a large frame in many small chunks is put together once', () => {
   }
 });
 
-test('a stream that is cut off shows as bytes pending', () => {
+test('a stream that is cut off has bytes pending', () => {
   for (const contentType of [PROTOBUF_WATCH, JSON_TYPE]) {
     const reader = createWatchReader(contentType);
     reader.push(bytesOf('\0\0\0{'));
@@ -132,7 +132,7 @@ test('a stream that is cut off shows as bytes pending', () => {
   }
 });
 
-test('what is no frame is a decode error', () => {
+test('bytes that are no frame are a decode error', () => {
   const check = (contentType: string, bytes: Uint8Array, message: RegExp): void => {
     const reader = createWatchReader(contentType);
     reader.push(bytes);
@@ -170,7 +170,7 @@ test('a line of exactly 16 MiB is read, and so is what follows blank lines', () 
   assert.equal(frames(bytesOf(`\n \t\r\n${event}\n`)), 1);
 });
 
-test('garbage in a stream is a decode error or nothing yet', () => {
+test('garbage in a stream is a decode error or an incomplete frame', () => {
   const stream = Buffer.concat([EXPIRED_FRAME, encodeWatchFrame(PROTOBUF, 'ADDED', encodeObject(pod('a', '1')))]);
   fc.assert(
     fc.property(fc.nat(stream.length - 1), fc.nat(255), (at, byte) => {
@@ -212,7 +212,7 @@ test('a list is cut into items without reading them', () => {
   check(JSON_TYPE, bytesOf(JSON.stringify({ kind: 'PodList', apiVersion: 'v1', metadata, items })));
 });
 
-test('an empty list, also with null for its items', () => {
+test('a list may be empty, and its items null', () => {
   const empty = { kind: 'PodList', apiVersion: 'v1', continueToken: '', remainingItemCount: -1, items: [] };
   const go = fromHex('6b3873000a0d0a0276311207506f644c69737412080a060a0012001a001a002200');
   assert.deepEqual(readList(PROTOBUF, go), { ...empty, resourceVersion: '' });
@@ -220,7 +220,7 @@ test('an empty list, also with null for its items', () => {
   assert.deepEqual(readList(JSON_TYPE, bytesOf(json)), { ...empty, resourceVersion: '7' });
 });
 
-test('what is no list says so', () => {
+test('an error says that bytes are no list', () => {
   assert.throws(() => readList(PROTOBUF, encodeObject(pod('a', '1'))), /expected a list, got kind "Pod"/);
   assert.throws(
     () => readList(JSON_TYPE, bytesOf('{"kind":"PodList","items":[5]}')),
@@ -289,7 +289,7 @@ test('a Status that is made up has the reason of its code', () => {
   for (const [code, reason] of reasons) assert.equal(readStatus('', code, bytesOf('')).reason, reason);
 });
 
-test('parts of a Status that have the wrong type are left out', () => {
+test('parts of a Status with the wrong type are left out', () => {
   const body =
     '{"kind":"Status","message":5,"reason":"Expired","metadata":[],"details":{"causes":[null,{"reason":"x"}],"name":1}}';
   assert.deepEqual(readStatus(JSON_TYPE, 410, bytesOf(body)), {
@@ -303,7 +303,7 @@ test('parts of a Status that have the wrong type are left out', () => {
   });
 });
 
-test('no bytes at all can make readStatus throw', () => {
+test('no bytes make readStatus throw', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(PROTOBUF, JSON_TYPE, ''),

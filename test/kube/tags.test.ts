@@ -14,7 +14,7 @@ const ONLY_IN_ORACLE: ReadonlySet<string> = new Set(
   EmptyDirVolumeSource VolumeSource Volume`.split(/\s+/),
 );
 
-test('every tag of the schema is the one that the .proto file gives the field', () => {
+test("every tag of the schema is the field's tag in the .proto file", () => {
   const fields = tagsByOracle().filter(({ message }) => !ONLY_IN_ORACLE.has(message));
   assert.ok(fields.length > 200, `${fields.length} fields`);
   for (const { message, field, tag } of fields) assert.equal(tagOf(message, field), tag, `${message}.${field}`);
@@ -27,7 +27,7 @@ test('a field number and its wire type make the tag', () => {
   assert.equal(tagOf('MapEntry', 'value'), (2 << 3) | 2);
 });
 
-test('a name that the schema does not have is an error when the reader is loaded', () => {
+test('a name that the schema lacks is an error when the reader is loaded', () => {
   assert.throws(() => tagOf('PodSpec', 'nodename'), { message: 'schema: no field nodename in PodSpec' });
   assert.throws(() => tagOf('Podspec', 'nodeName'), { message: 'schema: no message Podspec' });
 });

@@ -14,7 +14,7 @@ import { encodingOf } from '../../src/kube/media-type.ts';
 import { compareResourceVersions } from '../../src/kube/resource-version.ts';
 import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
 
-test('labels are sorted by key, and the last of two wins', () => {
+test('labels are sorted by key, and the last of equal keys wins', () => {
   assert.deepEqual(
     labelsFromPairs([
       ['b', '1'],
@@ -68,7 +68,7 @@ test('resource versions compare by length, then by text', () => {
   assert.equal(compareResourceVersions('', '1'), -1);
 });
 
-test('keys split where they were joined', () => {
+test('keys split at the places where they were joined', () => {
   assert.deepEqual(splitKey(serviceKey('default', 'web')), { namespace: 'default', name: 'web' });
   assert.deepEqual(splitKey('node-1'), { namespace: '', name: 'node-1' });
 });
@@ -83,7 +83,7 @@ test('times are RFC 3339 in UTC and go both ways', () => {
   assert.deepEqual(parseMicroTime('2026-08-04T13:01:58.000123Z'), { seconds: 1_785_848_518, nanos: 123_000 });
 });
 
-test('what is no time reads as 0, and what no year holds is not written', () => {
+test('a text that is no time reads as 0, and an impossible time is not written', () => {
   for (const text of [undefined, null, '', 'yesterday', '2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z', '2026-01-01']) {
     assert.equal(parseTime(text), 0, String(text));
   }
@@ -92,7 +92,7 @@ test('what is no time reads as 0, and what no year holds is not written', () => 
   assert.throws(() => formatTime(Number.NaN), RangeError);
 });
 
-test('a Content-Type decides the encoding whatever its parameters', () => {
+test('a Content-Type gives the encoding, whatever its parameters', () => {
   assert.equal(encodingOf('application/vnd.kubernetes.protobuf;stream=watch'), 'protobuf');
   assert.equal(encodingOf('Application/JSON; charset=utf-8'), 'json');
   assert.throws(() => encodingOf('text/html'), /unexpected Content-Type "text\/html"/);

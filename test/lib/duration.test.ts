@@ -86,7 +86,7 @@ function isDuration(text: string): boolean {
   return true;
 }
 
-test('accepts exactly the grammar', () => {
+test('the parser accepts exactly the grammar', () => {
   const piece = fc.constantFrom('1', '0', '.', 'm', 's', 'h', 'u', '\u00b5', 'n', '-', '+', ' ', 'd');
   fc.assert(
     fc.property(fc.string({ unit: piece, maxLength: 8 }), (text) => {

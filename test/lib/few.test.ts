@@ -5,13 +5,13 @@ import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../../
 
 const items = [{ n: 0 }, { n: 1 }, { n: 2 }];
 
-test('none, one and many', () => {
+test('a few may be none, one and many', () => {
   assert.deepEqual([...fewItems(null)], []);
   assert.deepEqual([...fewItems(fewWith(null, items[0]!))], [items[0]]);
   assert.deepEqual([...fewItems(fewWith(fewWith(null, items[0]!), items[1]!))], [items[0], items[1]]);
 });
 
-test('a set, whatever is added and removed', () => {
+test('a few is a set, whatever is added and removed', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat(2))), (steps) => {
       let few: Few<{ n: number }> = null;

@@ -9,15 +9,16 @@ for (const [text, hash] of [
   ['a', 0xe40c292c],
   ['foobar', 0xbf9cf968],
 ] as const) {
-  test(`32 bits of "${text}"`, () => assert.equal(fnv1a32(text), hash));
+  test(`the 32-bit hash of "${text}" is right`, () => assert.equal(fnv1a32(text), hash));
 }
 
-test('32 bits piece by piece', () => assert.equal(fnv1a32Continue(fnv1a32('foo'), 'bar'), fnv1a32('foobar')));
+test('a 32-bit hash may be computed piece by piece', () =>
+  assert.equal(fnv1a32Continue(fnv1a32('foo'), 'bar'), fnv1a32('foobar')));
 
-test('128 bits of nothing', () => assert.equal(fnv1a128(''), '6c62272e07bb014262b821756295c58d'));
-test('128 bits of "a"', () => assert.equal(fnv1a128('a'), 'd228cb696f1a8caf78912b704e4a8964'));
+test('the 128-bit hash of nothing is right', () => assert.equal(fnv1a128(''), '6c62272e07bb014262b821756295c58d'));
+test('the 128-bit hash of "a" is right', () => assert.equal(fnv1a128('a'), 'd228cb696f1a8caf78912b704e4a8964'));
 
-test('128 bits by the definition, in big integers, over the bytes of any text', () => {
+test('128-bit hashes equal the definition in big integers, for any text', () => {
   const slow = (text: string): string => {
     let hash = 0x6c62272e07bb014262b821756295c58dn;
     for (const byte of Buffer.from(text)) hash = BigInt.asUintN(128, (hash ^ BigInt(byte)) * (2n ** 88n + 0x13bn));

@@ -11,7 +11,7 @@ interface Timer extends HeapItem {
 const timer = (name: string, atMs: number): Timer => ({ name, atMs, heapIndex: -1 });
 const createTimers = () => createHeap<Timer>((a, b) => a.atMs < b.atMs);
 
-test('the earliest comes first, also after one was moved or removed', () => {
+test('the earliest item comes first, also after one was moved or removed', () => {
   const heap = createTimers();
   const [a, b, c] = [timer('a', 30), timer('b', 20), timer('c', 10)];
   for (const item of [a, b, c]) heapPlace(heap, item);
@@ -25,7 +25,7 @@ test('the earliest comes first, also after one was moved or removed', () => {
   assert.equal(heap.items.length, 2);
 });
 
-test('property: the first is a smallest one, and every item knows its place', () => {
+test('property: the first item is a smallest one, and every item knows its place', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ item: fc.nat(15), atMs: fc.nat(20), remove: fc.boolean() }), {

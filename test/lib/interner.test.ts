@@ -4,7 +4,7 @@ import { createInterner, internLatin1, internSpan, internString } from '../../sr
 
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));
 
-test('a range spells its Latin-1 characters', () => {
+test('a range gives its Latin-1 characters', () => {
   const interner = createInterner(16);
   const bytes = bytesOf('xxnode-1yy');
   assert.equal(internLatin1(interner, bytes, 2, 8), 'node-1');
@@ -13,7 +13,7 @@ test('a range spells its Latin-1 characters', () => {
   assert.equal(internLatin1(interner, bytesOf('é'), 0, 1), 'é');
 });
 
-test('one slot serves any number of different strings, rightly', () => {
+test('one slot serves any number of different strings', () => {
   const interner = createInterner(1);
   for (let round = 0; round < 3; round++) {
     for (const text of ['a', 'b', 'ab', 'ba', 'aa'])
@@ -34,7 +34,7 @@ test('strings from JSON and from bytes share the table', () => {
   assert.equal(internString(interner, 'default'), internLatin1(interner, bytesOf('default'), 0, 7));
 });
 
-test('equal spans give the identical value, kinds apart', () => {
+test('equal spans give the identical value, each kind for itself', () => {
   const interner = createInterner(16);
   const read = (_: unknown, bytes: Uint8Array, start: number, end: number): number[] => [...bytes.subarray(start, end)];
   const first = internSpan(interner, 1, bytesOf('--abc'), 2, 5, read);
@@ -52,6 +52,6 @@ test('a span that cannot be read leaves nothing behind', () => {
   assert.equal(interner.spans[0], undefined);
 });
 
-test('slots are a power of two', () => {
+test('the number of slots is a power of two', () => {
   assert.throws(() => createInterner(1000), /power of two: 1000/);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLru, lruGet, lruSet } from '../../src/lib/lru.ts';
 
-test('a full map forgets what was not used for the longest time', () => {
+test('a full map forgets the entry that was not used for the longest time', () => {
   const lru = createLru<string, number>(2);
   lruSet(lru, 'a', 1);
   lruSet(lru, 'b', 2);

@@ -9,5 +9,5 @@ const cases: [expected: boolean | null, ...texts: string[]][] = [
 ];
 for (const [expected, ...texts] of cases) {
   for (const text of texts)
-    test(`"${text}" is ${expected ?? 'neither'}`, () => assert.equal(parseBool(text), expected));
+    test(`the text "${text}" is ${expected ?? 'neither'}`, () => assert.equal(parseBool(text), expected));
 }

@@ -24,10 +24,10 @@ describe('a text that cannot be parsed', () => {
     ['', load, 'expected a document, but the input is empty'],
   ];
   for (const [text, parse, message] of told) {
-    it(`is told as: ${message}`, () => assert.equal(textOf(parse, text), message));
+    it(`the error is told as: ${message}`, () => assert.equal(textOf(parse, text), message));
   }
 
-  it('is told for what is no error of a parser, too', () => {
+  it("an error that is no parser's has a message too", () => {
     assert.equal(parseErrorText(new Error('secret')), 'not valid');
     assert.equal(parseErrorText('secret'), 'not valid');
   });

@@ -16,7 +16,7 @@ describe('a text of a stranger', () => {
   }
 });
 
-it('JSON for a terminal is the same data, and steers it no more', () => {
+it('JSON for a terminal has the same data, and does not steer it', () => {
   assert.equal(
     printableJson({ name: '\u001B[2J\u009B\u202E\u{E0041} ä' }),
     String.raw`{

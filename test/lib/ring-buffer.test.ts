@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRingBuffer, ringFirst, ringPush, ringShift } from '../../src/lib/ring-buffer.ts';
 
-test('first in, first out, around the end of its slots, and full at its bound', () => {
+test('a ring buffer is first in, first out, and full at its bound', () => {
   const ring = createRingBuffer<string>(3);
   assert.deepEqual([ringFirst(ring), ringShift(ring)], [undefined, undefined]);
   assert.deepEqual(

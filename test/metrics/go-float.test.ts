@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatGoFloat } from '../../src/metrics/go-float.ts';
 
-test('numbers read as Go prints them', () => {
+test('numbers are printed as Go prints them', () => {
   const printed: [number, string][] = [
     [0, '0'],
     [1, '1'],

@@ -40,7 +40,7 @@ test('gauges are set and moved, histograms observed', () => {
   assert.deepEqual([sample!.labels, sample!.histogram.count], [{ controller: 'endpoints', stage: 'plan' }, 1]);
 });
 
-test('what is counted elsewhere is read when it is asked for', () => {
+test('a metric that is counted elsewhere is read when it is asked for', () => {
   const store = createMetricStore();
   readMetric(store, 'workqueue_depth', { name: 'endpoint' }, (nowMs) => nowMs * 2);
   assert.deepEqual(samples(store, 'workqueue_depth', 21), [{ labels: { name: 'endpoint' }, value: 42 }]);
@@ -54,7 +54,7 @@ test('what is counted elsewhere is read when it is asked for', () => {
   assert.deepEqual(samples(store, 'endpointd_stuck_service', 0), []);
 });
 
-test('a metric has a bounded number of series: the rest is counted together', () => {
+test('a metric has a bounded number of series, and the rest is counted together', () => {
   const store = createMetricStore();
   for (let n = 0; n < SERIES_MAX + 100; n++) counter(store, 'endpointd_problems_total', { kind: `k${n}` }).inc();
   const found = samples(store, 'endpointd_problems_total', 0);
@@ -125,7 +125,7 @@ test("metrics of slices and mirroring have upstream's names, types and buckets",
   );
 });
 
-test('no name stands twice in the catalogue, and each has a unit and help', () => {
+test('each name is once in the catalogue, and has a unit and a help text', () => {
   const names = CATALOGUE.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const { name, type, help, bounds } of CATALOGUE) {

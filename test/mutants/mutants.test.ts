@@ -54,7 +54,7 @@ async function run(project: Project, mutants: readonly Mutant[], before = runnin
 }
 
 describe('which mutants there are', () => {
-  it('of an expression, each with its function and its place', () => {
+  it('an expression has mutants with their function and place', () => {
     assert.deepEqual(
       all
         .filter(({ within }) => within === 'larger')
@@ -72,19 +72,19 @@ describe('which mutants there are', () => {
     );
   });
 
-  it('one that does not type-check is none', () => {
+  it('a mutant that does not type-check is none', () => {
     const valid = chooseMutants(toy, everything, compiler).filter(({ within }) => within === 'isSmall');
     assert.deepEqual(valid.map(({ replacement }) => replacement).sort(), ['(10 + 1)', 'n <= 10', 'n >= 10']);
   });
 
-  it('a seed always draws the same ones, another seed others', () => {
+  it('a seed always draws the same mutants, and another seed draws others', () => {
     const drawn = (seed: number): string[] => shuffled(all, seed).map(({ id }) => id);
     assert.deepEqual(drawn(1), drawn(1));
     assert.notDeepEqual(drawn(1), drawn(2));
     assert.deepEqual(drawn(1).sort(), drawn(2).sort());
   });
 
-  it('a change elsewhere leaves the order of the others as it was', () => {
+  it('a change elsewhere leaves the order of the other mutants', () => {
     const drawn = shuffled(all, 1);
     const gone = drawn[3]!;
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe('which mutants there are', () => {
     );
   });
 
-  it('slices of a sample are the sample', () => {
+  it('the slices of a sample together are the sample', () => {
     const ids = (from: number, count: number): string[] =>
       chooseMutants(toy, { ...everything, from, count }, compiler).map(({ id }) => id);
     assert.deepEqual([...ids(0, 3), ...ids(3, 4)], ids(0, 7));
@@ -104,7 +104,7 @@ describe('which mutants there are', () => {
 });
 
 describe('what becomes of them', () => {
-  it('killed by a test that fails, survived, run by no test, or without an end', async () => {
+  it('a mutant is killed by a test, survives, is not run, or does not end', async () => {
     const results = await run(toy, [
       find('a > b', 'a <= b'),
       find('a > b', 'a >= b'),
@@ -122,13 +122,13 @@ describe('what becomes of them', () => {
     );
   });
 
-  it('what an earlier run has told of the same tree is kept', async () => {
+  it('results of an earlier run on the same tree are kept', async () => {
     const mutant = find('a > b', 'a <= b');
     const earlier = { status: 'survived', by: '', seconds: 7 } as const;
     assert.deepEqual(await run(toy, [mutant], new Map([[mutant.id, earlier]])), [{ mutant, ...earlier }]);
   });
 
-  it('the test file that noticed it last time comes first', async () => {
+  it('the test file that killed a mutant last time runs first', async () => {
     const mutant = find('a > b', 'a <= b');
     const more = 'test/mutants/toy/more-tests.ts';
     const killer = async (tests: readonly string[]) => {
@@ -162,7 +162,7 @@ describe('what becomes of them', () => {
     });
   });
 
-  it('a test file that fails without a mutant is left out, and said so', async () => {
+  it('a test file that fails without a mutant is left out and named', async () => {
     const said: string[] = [];
     const broken = { ...toy, tests: ['test/mutants/toy/no-such-file.ts'] };
     const [result] = await testMutants(broken, [find('a > b', 'true')], {
@@ -186,7 +186,7 @@ describe('what becomes of them', () => {
     );
   });
 
-  it('the results as data name the mutant without its source', () => {
+  it('the data of the results name the mutant without its source', () => {
     const mutant = find('a > b', 'a >= b');
     const facts = { commit: 'abc', date: '2026-01-01', seed: 1 };
     const { id, line, within, operator, original, replacement } = mutant;
@@ -200,7 +200,7 @@ describe('what becomes of them', () => {
   });
 });
 
-it('the innermost range of a V8 report says whether a character was run', () => {
+it('the innermost range of a V8 report tells whether a character has run', () => {
   const range = (startOffset: number, endOffset: number, count: number) => ({ startOffset, endOffset, count });
   const ranges = runRanges({
     url: '',
@@ -217,7 +217,7 @@ it('the innermost range of a V8 report says whether a character was run', () => 
   );
 });
 
-it('every equivalent of the list has a reason and matches the code', () => {
+it('every listed equivalent has a reason and matches the code', () => {
   const files = [...new Set(EQUIVALENTS.map(({ file }) => file))];
   const project = { ...toy, sources: files, equivalents: EQUIVALENTS };
   assert.deepEqual(chooseMutants(project, { ...everything, count: 0 }, compiler), []);

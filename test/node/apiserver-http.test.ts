@@ -38,7 +38,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('the HTTP shell of the embedded API server', () => {
-  test('asks for the token, but not for health', async () => {
+  test('the shell asks for the token, but not for health', async () => {
     await withServer('secret', async ({ url }) => {
       const status = async (path: string, authorization?: string): Promise<number> => {
         const headers = authorization === undefined ? {} : { authorization };
@@ -53,7 +53,7 @@ describe('the HTTP shell of the embedded API server', () => {
     });
   });
 
-  test('streams changes as they happen, those of one turn in one piece', async () => {
+  test('changes are streamed as they happen, those of one turn in one piece', async () => {
     await withServer('', async ({ url }, api) => {
       const { body } = await request(`${url}/api/v1/endpoints?watch=1&resourceVersion=${api.revision}`);
       const chunks = body[Symbol.asyncIterator]();
@@ -65,7 +65,7 @@ describe('the HTTP shell of the embedded API server', () => {
     });
   });
 
-  test('ends a watch whose client does not read', async () => {
+  test('a watch ends if its client does not read', async () => {
     await withServer(
       '',
       async ({ port }, api) => {
@@ -84,7 +84,7 @@ describe('the HTTP shell of the embedded API server', () => {
     );
   });
 
-  test('forgets a watch whose client has gone', async () => {
+  test('a watch is forgotten when its client is gone', async () => {
     await withServer('', async ({ url }, api) => {
       const { body } = await request(`${url}/api/v1/pods?watch=1`);
       assert.equal(api.watchers.size, 1);

@@ -71,13 +71,13 @@ const GET = 'GET /api/v1/namespaces/default HTTP/1.1\r\nhost: localhost\r\n';
 const WATCH = 'GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
 describe('a client of the embedded API server', () => {
-  it('that closes its half after the request gets the answer', async () => {
+  it('a client that closes its half after the request gets the answer', async () => {
     const { received } = await exchange(`${GET}\r\n`, { halfClose: true });
     assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
     assert.match(received, /"name":"default"/);
   });
 
-  it('that closes its half in the middle of a body gets no more than an error', async () => {
+  it('a client that closes its half within a body gets at most an error', async () => {
     const head =
       'POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n';
     const { received, ended } = await exchange(`${head}{"metadata":`, { halfClose: true });
@@ -86,7 +86,7 @@ describe('a client of the embedded API server', () => {
     await isHealthy();
   });
 
-  it('gets 413 for a body over 3 MiB before it has sent all of it, and may go on', async () => {
+  it('a body over 3 MiB gets 413 before it is sent, and the connection goes on', async () => {
     const head = 'POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\n';
     const bytes = `${head}content-type: application/json\r\ncontent-length: 300000000\r\n\r\n${'x'.repeat(4_000_000)}`;
     const { received } = await exchange(bytes, { enough: /\r\n\r\n.*Request entity too large/ });
@@ -94,18 +94,18 @@ describe('a client of the embedded API server', () => {
     await isHealthy();
   });
 
-  it('that closes its half of a watch ends it', async () => {
+  it('a client that closes its half of a watch ends it', async () => {
     const { ended } = await exchange(WATCH, { halfClose: true });
     assert.ok(ended);
     await until(() => api.watchers.size === 0);
   });
 
-  it('may send headers of hundreds of kilobytes', async () => {
+  it('a client may send headers of hundreds of kilobytes', async () => {
     const { received } = await exchange(`${GET}x-long: ${'x'.repeat(500_000)}\r\n\r\n`, { enough: /\r\n\r\n/ });
     assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('is told when its headers are over a mebibyte', async () => {
+  it('headers over a mebibyte get an error', async () => {
     const { received, ended } = await exchange(`${GET}x-long: ${'x'.repeat(1_100_000)}\r\n\r\n`);
     assert.ok(ended);
     assert.match(received, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
@@ -113,7 +113,7 @@ describe('a client of the embedded API server', () => {
     await isHealthy();
   });
 
-  it('that does not speak HTTP is told so', async () => {
+  it('a client that does not speak HTTP gets an error', async () => {
     const { received, ended } = await exchange('EHLO example.com\r\n\r\n');
     assert.ok(ended);
     assert.match(received, /^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -121,7 +121,7 @@ describe('a client of the embedded API server', () => {
     await isHealthy();
   });
 
-  it('may send any bytes', async () => {
+  it('a client may send any bytes', async () => {
     const line = fc.constantFrom(
       'GET /api/v1/pods HTTP/1.1',
       'PUT /api/v1/namespaces/default/endpoints/a HTTP/1.1',
@@ -164,7 +164,7 @@ describe('a client of the embedded API server', () => {
 describe('a thousand watchers', () => {
   const COUNT = 1000;
 
-  it('all see a write, and leave nothing behind when they go', async () => {
+  it('a thousand watchers see a write, and leave nothing behind when they go', async () => {
     const sockets: Socket[] = [];
     let [opened, told] = [0, 0];
     for (let i = 0; i < COUNT; i++) {
@@ -186,7 +186,7 @@ describe('a thousand watchers', () => {
     await until(() => api.watchers.size === 0);
   });
 
-  it('of other namespaces are not asked', () => {
+  it('a write does not ask watchers of other namespaces', () => {
     const path = '/api/v1/namespaces/kube-system/endpoints?watch=1&resourceVersion=1';
     const reply = apply(api, 0, { method: 'GET', path, headers: {}, body: null });
     assert.ok('watch' in reply);

@@ -42,7 +42,7 @@ for (const path of [FAULTS_PATH, ENDPOINTS]) {
     before(() => statusOf('PUT', ENDPOINTS, {}));
 
     for (const host of ['localhost', 'LOCALHOST:80', 'localhost.:1', '127.0.0.1:8080', '127.1.2.3', '[::1]:8080']) {
-      it(`is served to a client that calls it ${host}`, async () => {
+      it(`${path} without a token is served to a client that calls it ${host}`, async () => {
         assert.deepEqual([await statusOf('GET', path, { host }), await statusOf('PUT', path, { host })], [200, 200]);
       });
     }
@@ -54,7 +54,7 @@ for (const path of [FAULTS_PATH, ENDPOINTS]) {
       '10.0.0.1',
       'a@localhost',
     ]) {
-      it(`is not served to one that calls it ${host}`, async () => {
+      it(`${path} without a token is not served to a client that calls it ${host}`, async () => {
         assert.deepEqual([await statusOf('GET', path, { host }), await statusOf('PUT', path, { host })], [403, 403]);
       });
     }
@@ -69,7 +69,7 @@ for (const path of [FAULTS_PATH, ENDPOINTS]) {
       ['no page: the user', { 'sec-fetch-site': 'none' }, 200],
     ];
     for (const [title, headers, status] of pages) {
-      it(`answers ${status} to a write of ${title}`, async () => {
+      it(`${path} without a token answers ${status} to a write of ${title}`, async () => {
         assert.equal(await statusOf('PUT', path, headers), status);
       });
     }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createClock } from '../../src/node/clock.ts';
 import { createRandom } from '../../src/node/random.ts';
 
-test('wakes at or after the time, never before', async () => {
+test('the clock wakes at or after the time, never before', async () => {
   const clock = createClock();
   for (const delayMs of [0, 0.4, 1, 1.6, 5]) {
     const atMs = clock.nowMs() + delayMs;
@@ -12,7 +12,7 @@ test('wakes at or after the time, never before', async () => {
   }
 });
 
-test('a time in the past wakes soon, but not from inside wakeAt', async () => {
+test('a past time wakes soon, but not within wakeAt', async () => {
   const clock = createClock();
   let inside = true;
   const woken = new Promise<boolean>((resolve) => clock.wakeAt(-1, () => resolve(inside)));
@@ -20,7 +20,7 @@ test('a time in the past wakes soon, but not from inside wakeAt', async () => {
   assert.equal(await woken, false);
 });
 
-test('the newest request replaces the one before', async () => {
+test('a new request replaces the one before', async () => {
   const clock = createClock();
   const woken: string[] = [];
   clock.wakeAt(clock.nowMs() + 1, () => woken.push('first'));
@@ -33,7 +33,7 @@ test('the newest request replaces the one before', async () => {
   assert.deepEqual(woken, ['second']);
 });
 
-test('a time beyond what timers can do is no wake-up now', async () => {
+test('a time beyond the range of timers does not wake now', async () => {
   const clock = createClock();
   let woken = false;
   clock.wakeAt(clock.nowMs() + 2 ** 33, () => (woken = true));
@@ -48,7 +48,7 @@ test('draws are integers in [0, 2^32), not all alike', () => {
   assert.ok(new Set(draws).size > 40);
 });
 
-test('a time that moves on arms no timer anew, and wakes when it has come', async (t) => {
+test('a time that moves on arms no new timer, and wakes when it has come', async (t) => {
   const clock = createClock();
   const armed = t.mock.method(globalThis, 'setTimeout');
   const woken: string[] = [];

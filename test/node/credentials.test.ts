@@ -55,7 +55,7 @@ async function refused(fields: Partial<CredentialsConfig>, message: RegExp): Pro
   });
 }
 
-test('certificates embedded in the kubeconfig', async () => {
+test('certificates may be embedded in the kubeconfig', async () => {
   const path = kubeconfig(
     { 'certificate-authority-data': base64(PKI.ca), 'tls-server-name': 'kubernetes.test' },
     { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) },
@@ -69,7 +69,7 @@ test('certificates embedded in the kubeconfig', async () => {
   });
 });
 
-test('certificates in files are read again, half a renewal is refused', async () => {
+test('certificates in files are read again, and half a renewal is refused', async () => {
   const [cert, key] = [file(PKI.clientCert), file(PKI.clientKey)];
   const path = kubeconfig({}, { 'client-certificate': cert, 'client-key': key });
   const { read } = createCredentials(config({ kubeconfig: path }));
@@ -80,7 +80,7 @@ test('certificates in files are read again, half a renewal is refused', async ()
   assert.equal((await read('refresh')).tls.cert, PKI.otherCert);
 });
 
-test('a token file goes before a token and is read again', async () => {
+test('a token file has precedence over a token, and is read again', async () => {
   const tokenFile = file('first\n');
   const { read } = createCredentials(config({ kubeconfig: kubeconfig({}, { token: 'static', tokenFile }) }));
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer first' });
@@ -98,7 +98,7 @@ test('a kubeconfig that changes is read again', async () => {
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
 });
 
-test('basic authentication and impersonation', async () => {
+test('basic authentication and impersonation become headers', async () => {
   const user = {
     username: 'jane',
     password: 'secret',
@@ -116,7 +116,7 @@ test('basic authentication and impersonation', async () => {
   });
 });
 
-test("--master goes before the kubeconfig's server, and alone has no credentials", async () => {
+test("--master replaces the kubeconfig's server, and alone has no credentials", async () => {
   const path = kubeconfig({}, { token: 't' });
   const both = await access({ kubeconfig: path, master: 'https://10.9.9.9/prefix/' });
   assert.equal(both.origin, 'https://10.9.9.9');
@@ -127,7 +127,7 @@ test("--master goes before the kubeconfig's server, and alone has no credentials
   assert.deepEqual(alone.headers, {});
 });
 
-test('in-cluster: environment, token and CA file', async () => {
+test('in-cluster credentials come from environment, token and CA file', async () => {
   const mounted = mkdtempSync(join(directory, 'mount-'));
   writeFileSync(join(mounted, 'token'), 'mounted');
   writeFileSync(join(mounted, 'ca.crt'), PKI.ca);
@@ -142,7 +142,7 @@ test('in-cluster: environment, token and CA file', async () => {
   assert.ok(refreshMs <= 60_000);
 });
 
-test('a proxy: of the kubeconfig, else of the environment', async () => {
+test("the proxy is the kubeconfig's, else the environment's", async () => {
   const env = { HTTPS_PROXY: 'http://env:3128' };
   const own = kubeconfig({ 'proxy-url': 'socks5://own:1080' }, {});
   assert.equal((await access({ kubeconfig: own, env })).proxyUrl, 'socks5://own:1080');
@@ -222,7 +222,7 @@ function execUser(status: string): Record<string, unknown> {
   return { exec: { apiVersion, command: execScript(status), env, interactiveMode: 'Never', provideClusterInfo: true } };
 }
 
-test('exec: asked once while valid, again after a 401 and after it expired', async () => {
+test('exec: a valid token is kept, and asked for again after a 401 or its end', async () => {
   const { read, refreshMs } = createCredentials(config({ kubeconfig: kubeconfig({}, execUser('{}')) }));
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
@@ -236,7 +236,7 @@ test('exec: asked once while valid, again after a 401 and after it expired', asy
   assert.deepEqual((await expired.read('refresh')).headers, { Authorization: 'Bearer call-2-env-21' });
 });
 
-test('exec: a command that fails is named with what it said', async () => {
+test('exec: a failed command is named with its output', async () => {
   const apiVersion = 'client.authentication.k8s.io/v1';
   const exec = {
     apiVersion,
@@ -299,7 +299,7 @@ test('TLS: client certificate and tls-server-name reach the server, over HTTP/1.
   assert.deepEqual(world.peers, ['client over http/1.1']);
 });
 
-test('TLS: a certificate that is replaced in its file is used by new connections', async () => {
+test('TLS: new connections use a certificate that was replaced in its file', async () => {
   const [cert, key] = [file(PKI.clientCert), file(PKI.clientKey)];
   await using world = await tlsWorld(TRUSTED, { 'client-certificate': cert, 'client-key': key });
   world.transport.send(httpRequest());

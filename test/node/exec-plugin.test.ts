@@ -80,14 +80,14 @@ async function ended(pids: readonly number[]): Promise<void> {
 }
 
 describe('a command that does not end', () => {
-  it('is killed at the time limit, with what it has started', { timeout: LONG_MS }, async () => {
+  it('an endless command is killed at the time limit, with its children', { timeout: LONG_MS }, async () => {
     const pids = newPath();
     const asked = failure((await plugin(stubborn(pids), 500))(false));
     assert.match(await asked, /users\["x"\]: exec "sh" failed: no answer within 500 ms$/);
     await ended(await pidsIn(pids));
   });
 
-  it('is killed when this process ends', { timeout: LONG_MS }, async () => {
+  it('an endless command is killed when this process ends', { timeout: LONG_MS }, async () => {
     const [pids, kubeconfig] = [newPath(), newPath()];
     writeFileSync(kubeconfig, kubeconfigText(stubborn(pids)));
     const child = spawn(execPath, [BIN, 'run', `--kubeconfig=${kubeconfig}`], { stdio: 'ignore' });
@@ -98,7 +98,7 @@ describe('a command that does not end', () => {
     await ended(started);
   });
 
-  it('is killed when it prints without end', { timeout: LONG_MS }, async () => {
+  it('a command that prints without end is killed', { timeout: LONG_MS }, async () => {
     assert.match(await failure((await plugin(`yes ${CANARY}`))(false)), /failed: it printed more than 1048576 bytes$/);
   });
 });
@@ -114,7 +114,7 @@ describe('a command is told', () => {
     return JSON.parse(readFileSync(info, 'utf8')) as Record<string, unknown>;
   }
 
-  it('that nobody is there to answer questions', async () => {
+  it('a command is told that nobody can answer questions', async () => {
     assert.deepEqual(await told({}, {}), {
       apiVersion: API_VERSION,
       kind: 'ExecCredential',
@@ -122,7 +122,7 @@ describe('a command is told', () => {
     });
   });
 
-  it('of the cluster, where it asks for it', async () => {
+  it('a command is told of the cluster if it asks for that', async () => {
     const ca = newPath();
     writeFileSync(ca, 'pem');
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }];
@@ -139,7 +139,7 @@ describe('a command is told', () => {
 });
 
 describe('a command', () => {
-  it('runs once for all who ask at the same time', async () => {
+  it('a command runs once for all who ask at the same time', async () => {
     const runs = newPath();
     const ask = await plugin(`echo run >> ${runs}; ${answering({ token: 't' })}`);
     await Promise.all([ask(false), ask(true), ask(false)]);
@@ -150,7 +150,7 @@ describe('a command', () => {
 });
 
 describe('the answer of a command', () => {
-  it('may be a certificate and its key', async () => {
+  it("a command's answer may be a certificate and its key", async () => {
     const ask = await plugin(answering({ clientCertificateData: 'c', clientKeyData: 'k' }));
     assert.deepEqual(await ask(false), { authorization: null, cert: 'c', key: 'k' });
   });
@@ -180,7 +180,7 @@ describe('the answer of a command', () => {
     ],
   ];
   for (const [what, script, message] of refused) {
-    it(`is refused without being quoted: ${what}`, async () => {
+    it(`a command's answer is refused without being quoted: ${what}`, async () => {
       assert.equal(
         await failure((await plugin(script))(false)),
         `kubeconfig /k: users["x"]: exec "sh" failed: ${message}`,
@@ -188,7 +188,7 @@ describe('the answer of a command', () => {
     });
   }
 
-  it('is not there when it fails: its last words are told', async () => {
+  it('a failed command gives no answer, and its last output is told', async () => {
     const message = await failure((await plugin('echo no login >&2; exit 3'))(false));
     assert.match(message, /failed: no login$/);
     assert.match(await failure((await plugin('exit 3'))(false)), /failed: it ended with status 3$/);
@@ -209,7 +209,7 @@ describe('a kubeconfig is refused', () => {
     });
   }
 
-  it('with an auth-provider that Kubernetes has removed', async () => {
+  it('an auth-provider that Kubernetes has removed is refused', async () => {
     const text = kubeconfigText('true').replace(/"exec":.*?\}/, '"auth-provider":{"name":"gcp"}');
     const config = await parseKubeconfig('/k', text);
     assert.throws(() => createAuthPlugin(config), /auth-provider: "gcp" is not supported, only oidc is/);

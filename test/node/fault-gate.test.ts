@@ -38,19 +38,19 @@ function isThere(): boolean {
 }
 
 describe('faults on demand', () => {
-  it('a lost request is not done, and has no answer', async () => {
+  it('a lost request is not carried out, and has no answer', async () => {
     await start(['lose-request=1']);
     await assert.rejects(put());
     assert.equal(isThere(), false);
   });
 
-  it('a lost reply is of something done', async () => {
+  it('a lost reply is of a request that is carried out', async () => {
     await start(['verb=update,lose-reply=1']);
     await assert.rejects(put());
     assert.equal(isThere(), true);
   });
 
-  it('429 looks like that of priority and fairness: plain text, header, Retry-After', async () => {
+  it('429 is as that of priority and fairness: plain text, header, Retry-After', async () => {
     await start(['too-many=1']);
     const { statusCode, headers, body } = await request(http.url + PATH);
     await body.dump();
@@ -65,19 +65,19 @@ describe('faults on demand', () => {
     );
   });
 
-  it('410 to a list, as after compaction', async () => {
+  it('410 to a list is as after a compaction', async () => {
     await start(['verb=list,gone=1']);
     const { statusCode, body } = await request(`${http.url}/api/v1/pods?resourceVersion=1`);
     assert.deepEqual([statusCode, ((await body.json()) as { reason: string }).reason], [410, 'Expired']);
   });
 
-  it('5xx without being done', async () => {
+  it('5xx is answered and the request is not carried out', async () => {
     await start(['server-error=1']);
     assert.ok((await put()) >= 500);
     assert.equal(isThere(), false);
   });
 
-  it('what is late comes in the end', async () => {
+  it('a late answer comes in the end', async () => {
     await start(['delay=fixed:20ms']);
     const from = performance.now();
     assert.equal(await put(), 201);
@@ -119,7 +119,7 @@ describe('faults on demand', () => {
     await assert.rejects(body.text());
   });
 
-  it('health checks and other clients are left alone', async () => {
+  it('health checks and other clients have no faults', async () => {
     await start(['user-agent=victim,server-error=1', 'resource=pods,server-error=1']);
     assert.equal(await put(), 201);
     const { statusCode, body } = await request(`${http.url}/readyz`, { headers: { 'user-agent': 'victim' } });
@@ -127,7 +127,7 @@ describe('faults on demand', () => {
     assert.equal(statusCode, 200);
   });
 
-  it('are changed under way over the admin path', async () => {
+  it('faults may be changed over the admin path while the server runs', async () => {
     await start([], true);
     assert.equal(await put(), 201);
     const ask = async (method: string, body?: string): Promise<[number, string]> => {
@@ -145,7 +145,7 @@ describe('faults on demand', () => {
     assert.equal(await put(), 200);
   });
 
-  it('take at most 64 KiB over the admin path, and more leaves them as they are', async () => {
+  it('the admin path takes at most 64 KiB, and more changes nothing', async () => {
     await start(['too-many=1'], true);
     const { port } = http;
     const socket = connect(port, '127.0.0.1');

@@ -115,7 +115,7 @@ describe('hostile replies', () => {
     'a length that is too short': keep(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}, and more`),
   };
   for (const [what, reply] of Object.entries(right)) {
-    it(`${what}: the request has its answer, and the next one has its own`, async () => {
+    it(`${what}: the request gets its answer, and the next one its own`, async () => {
       assert.equal(bodyOf(await answeredWith('/odd', reply)), body);
     });
   }
@@ -149,7 +149,7 @@ describe('hostile replies', () => {
     });
   }
 
-  it('bytes that come while nobody has asked close the connection', async () => {
+  it('bytes without a request close the connection', async () => {
     assert.equal(bodyOf(await answeredWith('/a', keep(replyTo('/a')))), 'answer to /a');
     const [idle] = sockets;
     const known = connections;
@@ -159,13 +159,13 @@ describe('hostile replies', () => {
     assert.equal(connections, known + 1);
   });
 
-  it('a connection that is closed while it is idle is replaced', async () => {
+  it('a connection that closes while it is idle is replaced', async () => {
     assert.equal(bodyOf(await answeredWith('/a', keep(replyTo('/a')))), 'answer to /a');
     for (const socket of sockets) socket.end();
     assert.equal(bodyOf(await put('/b')), 'answer to /b');
   });
 
-  it('replies with mistakes at random: one answer or error each, none for another', async () => {
+  it('each request on random broken replies gets one answer or error of its own', async () => {
     const { first, count } = seeds({ first: 1, count: 120 });
     for (let n = first; n < first + count; n++) {
       const prng = createPrng(n);

@@ -38,7 +38,7 @@ async function answers(socket: Socket, count: number): Promise<string[]> {
 }
 
 describe('requests of one connection, in one packet', () => {
-  it('are done one after another: each sees what the one before has done', async () => {
+  it('requests of one packet are done in turn: each sees the effects of the last', async () => {
     await withSocket(async (socket) => {
       const object = { metadata: { name: 'a' } };
       const parts = [write('POST', PATH, object), GET(`${PATH}/a`), write('DELETE', `${PATH}/a`, {}), GET(`${PATH}/a`)];
@@ -47,7 +47,7 @@ describe('requests of one connection, in one packet', () => {
     });
   });
 
-  it('end the connection when more than 100 wait behind a watch', async () => {
+  it('more than 100 requests behind a watch end the connection', async () => {
     await withSocket(async (socket) => {
       const ended = once(socket, 'close');
       socket.resume();

@@ -32,7 +32,7 @@ users:
       example.com/Scope: [x, y]
 `;
 
-test('the current context is resolved, with paths from the directory of the file', async () => {
+test("the current context is resolved, with paths from the file's directory", async () => {
   const { path, cluster, user } = await parseKubeconfig('/etc/endpointd/kubeconfig', YAML);
   assert.equal(path, '/etc/endpointd/kubeconfig');
   assert.deepEqual(cluster, {
@@ -83,7 +83,7 @@ const bad: [text: string, message: string][] = [
   [YAML.replace('as: jane', 'exec: aws'), 'kubeconfig /k: users["u1"].exec: must be a mapping'],
 ];
 for (const [text, message] of bad) {
-  test(`${JSON.stringify(text.slice(0, 20))}: ${message}`, async () => {
+  test(`the kubeconfig ${JSON.stringify(text.slice(0, 20))} gives: ${message}`, async () => {
     await assert.rejects(parseKubeconfig('/k', text), (error) => {
       assert.ok(error instanceof CredentialsError);
       assert.ok(error.message.startsWith(message), error.message);

@@ -60,7 +60,7 @@ timed('lines that come together are written together', async () => {
   assert.deepEqual(seen, ['a\nb\n']);
 });
 
-timed('an output that takes a part is given the rest', async () => {
+timed('an output that takes a part gets the rest', async () => {
   const { push, seen } = scene([2, 1]);
   push('abcdef\n');
   await pass();
@@ -78,7 +78,7 @@ timed('an output that takes nothing now is asked again after a pause', async () 
   assert.deepEqual([droppedLines(), writeErrors()], [0, 0]);
 });
 
-timed('lines that cannot be written are counted, and told once writing works again', async () => {
+timed('lines that cannot be written are counted, and reported when writing works', async () => {
   const { push, text, droppedLines, writeErrors } = scene(['ENOSPC', 'ENOSPC']);
   push('a\n');
   push('b\n');
@@ -94,7 +94,7 @@ timed('lines that cannot be written are counted, and told once writing works aga
   assert.equal(text(), '[3 dropped]\nd\ne\n');
 });
 
-timed('a notice that cannot be written is told again, and its lines counted once', async () => {
+timed('a notice that cannot be written is repeated, and its lines count once', async () => {
   const { push, text, droppedLines } = scene(['EIO', 'EIO', 'EIO']);
   for (const line of ['a\n', 'b\n', 'c\n', 'd\n']) {
     push(line);
@@ -115,7 +115,7 @@ timed('a line that was cut off does not run into the next one', async () => {
   assert.equal(text(), 'ab\nc\n[1 dropped]\nef\n');
 });
 
-timed('beyond the buffer lines are dropped; the notice stands where they are missing', async () => {
+timed('lines beyond the buffer are dropped, and a notice stands in their place', async () => {
   const { push, text, droppedLines } = scene(['EAGAIN'], 20);
   for (let i = 0; i < 8; i++) push(`line${i}\n`);
   assert.equal(droppedLines(), 5);
@@ -124,7 +124,7 @@ timed('beyond the buffer lines are dropped; the notice stands where they are mis
   assert.equal(text(), 'line0\nline1\nline2\n[5 dropped]\n');
 });
 
-timed('a write that never comes back holds no more than the buffer, and no flush', async () => {
+timed('a write that never returns holds no more than the buffer, and no flush', async () => {
   const { push, flush, droppedLines } = scene([NEVER], 20);
   push('line0\n');
   await pass();
@@ -135,7 +135,7 @@ timed('a write that never comes back holds no more than the buffer, and no flush
   assert.equal(await flushed, false);
 });
 
-timed('a flush ends when all is written', async () => {
+timed('a flush ends when everything is written', async () => {
   const { push, flush, text } = scene([1, 'EAGAIN']);
   push('ab\n');
   const flushed = flush(1000);
@@ -145,7 +145,7 @@ timed('a flush ends when all is written', async () => {
   assert.equal(text(), 'ab\n');
 });
 
-timed('nothing waits, no timer runs', async () => {
+timed('without waiting lines no timer runs', async () => {
   const { push } = scene([]);
   const timers = mock.method(globalThis, 'setTimeout');
   push('a\n');
@@ -163,7 +163,7 @@ function sync(answers: Answer[], use: (writer: LineWriter & { text: () => string
   use(writer);
 }
 
-test('flushNow writes on the spot, past errors and refusals', () =>
+test('flushNow writes at once, past errors and refusals', () =>
   sync([1, 'EAGAIN'], ({ flushNow, text }) => {
     flushNow(10_000);
     assert.equal(text(), 'a\nb\n');

@@ -14,7 +14,7 @@ function line(fields: Partial<LogLine>): SourcedLine {
   return { level: 'info', v: 0, message: 'Synced', fields: {}, source: 'syncs/sync.ts:12', ...fields };
 }
 
-test('text is klog text, with the file and line of the source', () => {
+test('text is klog text with the file and line of the source', () => {
   assert.equal(
     formatText(line({ fields: { service: 'a/b "c"', writes: 2, ok: true } }), WALL_MS),
     `I1121 09:08:07.065000 ${String(pid).padStart(7)} sync.ts:12] "Synced" service="a/b \\"c\\"" writes=2 ok=true\n`,
@@ -23,7 +23,7 @@ test('text is klog text, with the file and line of the source', () => {
   assert.match(formatText(line({ level: 'warning' }), WALL_MS), /^W1121/);
 });
 
-test('text stays one line that collectors can read, whatever the values hold', () => {
+test('a text stays one line that collectors can read, whatever its values', () => {
   const text = formatText(line({ message: 'a\nb', fields: { x: 'c\nd', y: ']' } }), WALL_MS);
   assert.equal(text.split('\n').length, 2);
   assert.deepEqual(strangeLines(text), []);
@@ -44,12 +44,12 @@ test('json has the keys of component-base, `v` in information only', () => {
   });
 });
 
-test('a controller is the logger of that name, in text too', () => {
+test('the logger of a line is its controller, in text too', () => {
   const text = formatText(line({ fields: { writes: 1, controller: 'endpointslice' } }), WALL_MS);
   assert.match(text, /"Synced" logger="endpointslice-controller" writes=1\n$/);
 });
 
-test('a line has the source that it says, else that of who writes it', () =>
+test('a line has its given source, else that of its writer', () =>
   withPath(async (path) => {
     const log = createLog({ verbosity: 0, format: 'json', destination: openSync(path, 'w') });
     log.write({ level: 'info', v: 0, message: 'a', fields: {} });
@@ -86,7 +86,7 @@ test('information is written up to the verbosity, errors and warnings always', (
     );
   }));
 
-test('a line is written soon without a flush, and so is one that comes long after it', { timeout: 10_000 }, () =>
+test('a line is written soon without a flush, also long after the last one', { timeout: 10_000 }, () =>
   withPath(async (path) => {
     const log = createLog({ verbosity: 0, format: 'text', destination: openSync(path, 'w') });
     for (const message of ['first', 'second']) {

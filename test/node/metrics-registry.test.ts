@@ -49,7 +49,7 @@ test('a work queue reads as workqueue_* with the names and buckets of upstream',
   ]);
 });
 
-test('the bucket and the recorder', async () => {
+test('the token bucket and the recorder have metrics', async () => {
   const store = createMetricStore();
   const bucket = createTokenBucket(1, 4);
   const recorder = createEventRecorder(10, createPrng(1));
@@ -90,7 +90,7 @@ test('the bucket and the recorder', async () => {
   ]);
 });
 
-test('each request for the text counts nothing twice', async () => {
+test('no request for the text counts anything twice', async () => {
   const store = createMetricStore();
   const labels = { code: '200', method: 'PUT', host: '10.0.0.1:443' };
   const requests = counter(store, 'rest_client_requests_total', labels);

@@ -27,7 +27,7 @@ users:
 `;
 
 describe('a kubeconfig', () => {
-  it('is read as the official client reads it', async () => {
+  it('a kubeconfig is read as the official client reads it', async () => {
     const theirs = new KubeConfig();
     theirs.loadFromString(KUBECONFIG);
     const { cluster, user } = await parseKubeconfig('/etc/kubeconfig', KUBECONFIG);
@@ -59,7 +59,7 @@ describe('the embedded API server', () => {
   });
   after(() => server.stop());
 
-  it('lists, creates and deletes for the official client', async () => {
+  it('the official client can list, create and delete', async () => {
     const core = config.makeApiClient(CoreV1Api);
     const { items } = await core.listPodForAllNamespaces();
     assert.ok(items.length > 0 && items.every(({ metadata }) => metadata?.uid !== undefined));
@@ -73,7 +73,7 @@ describe('the embedded API server', () => {
     await core.deleteNamespacedService({ namespace: 'default', name });
   });
 
-  it('keeps an informer of the official client up to date', async () => {
+  it('an informer of the official client stays up to date', async () => {
     const discovery = config.makeApiClient(DiscoveryV1Api);
     const path = '/apis/discovery.k8s.io/v1/endpointslices';
     const informer = makeInformer<V1EndpointSlice>(config, path, () => discovery.listEndpointSliceForAllNamespaces());

@@ -68,7 +68,7 @@ describe('oidc', () => {
     return (JSON.parse(payload) as { sub: string }).sub;
   }
 
-  it('renews an id token that has expired, again and again with one refresh token', async () => {
+  it('an expired id token is renewed, again and again with one refresh token', async () => {
     const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first', 'client-secret': 's3cret' });
     let renewed = 0;
     // The next one has run out when it is asked for again; the issuer gives no new refresh token.
@@ -78,7 +78,7 @@ describe('oidc', () => {
     assert.deepEqual(grants, Array(3).fill(`refresh_token=first&grant_type=refresh_token ${basic}`));
   });
 
-  it('keeps one that is valid, and asks with the newest refresh token', async () => {
+  it('a valid id token is kept, and the newest refresh token is used', async () => {
     const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
     answer = () => tokens('new', 3600, { refresh_token: 'second' });
     assert.deepEqual([await sent(read), await sent(read)], ['new', 'new']);
@@ -87,7 +87,7 @@ describe('oidc', () => {
     assert.match(grants[1]!, /refresh_token=second/);
   });
 
-  it('spends a refresh token once for reads at the same time', async () => {
+  it('concurrent reads spend a refresh token once', async () => {
     const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
     let given = 0;
     answer = () => ({ ...tokens('new', 3600, { refresh_token: `next-${++given}` }), afterMs: 50 });
@@ -96,7 +96,7 @@ describe('oidc', () => {
     assert.deepEqual(grants, [...new Set(grants)]);
   });
 
-  it('asks again after a renewal that failed', async () => {
+  it('a failed renewal is tried again', async () => {
     const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
     answer = () => jsonAnswer({ error: 'temporarily_unavailable' }, 400);
     await assert.rejects(read('refresh'), /the issuer says temporarily_unavailable$/);
@@ -104,13 +104,13 @@ describe('oidc', () => {
     assert.equal(await sent(read), 'new');
   });
 
-  it('needs no id token to begin with', async () => {
+  it('oidc needs no id token to begin with', async () => {
     const read = reader({ 'refresh-token': 'first' });
     answer = () => tokens('new', 3600);
     assert.equal(await sent(read), 'new');
   });
 
-  it('sends its secret in the body if the issuer takes no header', async () => {
+  it('the secret goes into the body if the issuer takes no header', async () => {
     const read = reader({ 'refresh-token': 'first', 'client-secret': 's3cret' });
     methods = ['client_secret_post'];
     answer = () => tokens('new', 3600);
@@ -150,7 +150,7 @@ describe('oidc', () => {
       /idp-issuer-url and client-id are needed/,
     ],
   ] as const) {
-    it(`refuses ${title}, and tells no secret`, async () => {
+    it(`oidc refuses ${title}, and tells no secret`, async () => {
       const read = reader(config);
       answer = () => reply ?? assert.fail('nothing is asked for');
       await assert.rejects(read('refresh'), (error) => {

@@ -13,7 +13,8 @@ const cases: [server: string, env: Record<string, string>, proxy: string | null]
   ['https://localhost:6443', { HTTPS_PROXY: 'http://proxy:3128' }, null],
 ];
 for (const [server, env, proxy] of cases) {
-  test(`${server} with ${JSON.stringify(env)}`, () => assert.equal(proxyFromEnvironment(new URL(server), env), proxy));
+  test(`the proxy of ${server} is right with ${JSON.stringify(env)}`, () =>
+    assert.equal(proxyFromEnvironment(new URL(server), env), proxy));
 }
 
 const noProxy: [server: string, noProxy: string, exempt: boolean][] = [

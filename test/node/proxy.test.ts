@@ -124,7 +124,7 @@ for (const [kind, makeProxy] of [
   });
 }
 
-test('a proxy that is not there is a refusal that certainly did not arrive', async () => {
+test('an absent proxy is a refusal, so the request certainly did not arrive', async () => {
   const world = await socketWorld(() => ({ status: 200, body: '' }), {
     accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: 'http://127.0.0.1:1' }),
   });

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { getOrDeleteEndpoints, onlySelfReviews, readOnly } from '../../src/node/read-only-transport.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
-it('a transport that only reads lets GET through, and nothing else', () => {
+it('a read-only transport lets GET through, and nothing else', () => {
   const sent: string[] = [];
   const transport = readOnly({ send: ({ method }: HttpRequest) => void sent.push(method), cancel() {} });
   const request = { id: 1, lane: 'read', path: '/api/v1/pods', accept: '', contentType: '', body: null } as const;
@@ -33,7 +33,7 @@ it('a transport for reviews of oneself lets these through, and nothing else', ()
   assert.equal(sent.length, 2);
 });
 
-it('one that deletes Endpoints lets through no other write', () => {
+it('a transport that deletes Endpoints lets no other write through', () => {
   const sent: string[] = [];
   const transport = getOrDeleteEndpoints({ send: ({ path }: HttpRequest) => void sent.push(path), cancel() {} });
   const rest = {

@@ -12,7 +12,7 @@ function certificateOf(...hosts: string[]): X509Certificate {
   return new X509Certificate(selfSigned({ hosts, nowMs: NOW_MS, days: 10 }).cert);
 }
 
-test('it is its own authority, and fits its key', () => {
+test('a self-signed certificate is its own authority, and fits its key', () => {
   const { cert, key } = selfSigned({ hosts: ['localhost'], nowMs: NOW_MS, days: 10 });
   const certificate = new X509Certificate(cert);
   assert.equal(certificate.subject, 'CN=endpointd');
@@ -23,7 +23,7 @@ test('it is its own authority, and fits its key', () => {
   assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1']);
 });
 
-test('it is good for names and addresses', () => {
+test('the certificate is valid for names and addresses', () => {
   const certificate = certificateOf('localhost', '127.0.0.1', '::1', 'fd00:10::20', '192.0.2.255');
   assert.equal(
     certificate.subjectAltName,
@@ -40,7 +40,7 @@ test('many hosts make a longer certificate', () => {
   assert.equal(certificateOf(...hosts).checkHost('host-39.example'), 'host-39.example');
 });
 
-test('it begins an hour before and ends after its days, also beyond 2049', () => {
+test('the certificate begins an hour before and ends after its days, beyond 2049 too', () => {
   const certificate = certificateOf('localhost');
   assert.deepEqual(
     [certificate.validFrom, certificate.validTo],
@@ -50,11 +50,11 @@ test('it begins an hour before and ends after its days, also beyond 2049', () =>
   assert.match(new X509Certificate(late.cert).validTo, /2056 GMT$/);
 });
 
-test('a host that no certificate can name', () => {
+test('a host that no certificate can name is refused', () => {
   assert.throws(() => certificateOf('a host'), /"a host" is no host name/);
 });
 
-test('HTTPS with it, for clients that trust it and know the token', async () => {
+test('HTTPS works for clients that trust the certificate and know the token', async () => {
   const tls = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
   const http = await serveApi(createApiServer({ random: () => 0.5 }), { tls, token: 'secret' });
   const trusting = new Agent({ connect: { ca: tls.cert } });

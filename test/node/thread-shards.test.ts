@@ -18,7 +18,7 @@ const OPTIONS: ThreadShardsOptions = {
 shardsContract('threaded', ['throw', 'exit', 'hang', 'allocate', 'throw-later'], () => makeWorld(OPTIONS));
 
 suite('threaded shards, further', () => {
-  test('the production worker plans', async () => {
+  test('the production worker plans in its thread', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: undefined });
     world.shards.post(
       0,
@@ -41,7 +41,7 @@ suite('threaded shards, further', () => {
     await world.close();
   });
 
-  test('shards die alone', async () => {
+  test('shards die one by one', async () => {
     const world = makeWorld({ ...OPTIONS, count: 2 });
     const harmless = () => encodeBatch(batchOf(batchEntry({ version: 1, spec: serviceRecord() })));
     world.shards.post(0, 1, encodeBatch(batchOf(batchEntry({ service: poisonService('exit') }))));
@@ -56,7 +56,7 @@ suite('threaded shards, further', () => {
     await world.close();
   });
 
-  test('facts are of the thread that lives', async () => {
+  test('facts come from the living thread', async () => {
     const world = makeWorld(OPTIONS);
     world.shards.post(0, 1, encodeBatch(batchOf()));
     assert.equal(world.shards.facts(0).batches, 1);
@@ -78,7 +78,7 @@ suite('threaded shards, further', () => {
     await world.close();
   });
 
-  test('a thread that cannot be made is a loss as well', async () => {
+  test('a thread that cannot be made counts as a loss', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: { href: 5 } as unknown as URL });
     world.shards.post(0, 1, encodeBatch(batchOf()));
     await world.until(() => world.events.length === 1);

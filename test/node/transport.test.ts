@@ -5,7 +5,7 @@ import { httpRequest, transportContract } from '../suites/transport.ts';
 
 transportContract('undici', (script, config) => socketWorld(script, config));
 
-test('names itself, sends credentials, and never asks for compression', async () => {
+test('a request has the user agent and credentials, and asks for no compression', async () => {
   const headers = { Authorization: 'Bearer abc', 'Impersonate-User': 'jane', 'Impersonate-Group': ['a', 'b'] };
   await using world = await disposable(
     socketWorld(() => ({ status: 200, body: '' }), {
@@ -88,7 +88,7 @@ test('a write waiting for a connection that times out certainly did not arrive',
   assert.equal(failure.mayHaveArrived, false);
 });
 
-test('a stream has a connection of its own, also after one that has ended', async () => {
+test('a stream has a connection of its own, also after another stream has ended', async () => {
   await using world = await disposable(socketWorld(() => ({ chunks: ['x'], finish: 'end' })));
   for (let i = 1; i <= 3; i++) {
     world.transport.send(httpRequest({ lane: 'watch', stream: true }));
@@ -113,7 +113,7 @@ function refusing(known: string, readAgain: string) {
   return { reads, world };
 }
 
-test('after a 401 credentials are read again once, and what was refused sent again', async () => {
+test('after a 401 credentials are read once, and the refused request is sent again', async () => {
   const { reads, world: making } = refusing('new', 'new');
   await using world = await making;
   for (let i = 0; i < 5; i++) {
@@ -125,7 +125,7 @@ test('after a 401 credentials are read again once, and what was refused sent aga
   assert.equal(world.observed.filter(({ code }) => code === '401').length, world.seen.length - 5);
 });
 
-test('a 401 is delivered where the credentials are still the same, or are refused too', async () => {
+test('a 401 is delivered if the credentials are the same, or are refused too', async () => {
   for (const readAgain of ['old', 'newer']) {
     const { reads, world: making } = refusing('new', readAgain);
     await using world = await making;
@@ -148,7 +148,7 @@ test('a new token leaves the connections as they are', async () => {
   assert.equal(world.seen.length, 4);
 });
 
-test('what is cancelled while the credentials are read is not sent again', async () => {
+test('a request cancelled while credentials are read is not sent again', async () => {
   const read = Promise.withResolvers<void>();
   let reads = 0;
   await using world = await disposable(
@@ -169,7 +169,7 @@ test('what is cancelled while the credentials are read is not sent again', async
   assert.deepEqual([world.events.length, world.seen.length], [0, 1]);
 });
 
-test('credentials that cannot be read again leave the last ones in use', async () => {
+test('if credentials cannot be read again, the last ones stay in use', async () => {
   await using world = await disposable(
     socketWorld(() => ({ status: 200, body: '' }), {
       refreshMs: 5,
@@ -208,7 +208,7 @@ test('changed credentials open new connections while a stream ends on its old on
   assert.equal(world.connections(), before + 1);
 });
 
-test('Warning headers: one line for each text, none for the deprecation of Endpoints', async () => {
+test('each text of Warning headers is one line, except the deprecation of Endpoints', async () => {
   const warning =
     '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", 299 - "odd \\"thing\\""';
   await using world = await disposable(socketWorld(() => ({ status: 200, headers: { warning }, body: '' })));

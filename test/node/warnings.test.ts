@@ -9,7 +9,7 @@ test('a text is due once an hour', () => {
   assert.deepEqual(due('299 - "be careful"', 3_600_000), ['be careful']);
 });
 
-test('several in one header, several headers, quotes and backslashes', () => {
+test('several warnings, several headers, quotes and backslashes are read', () => {
   const due = createWarningFilter();
   const text = String.raw`299 - "a \"b\"", 299 kube "c\\d"`;
   assert.deepEqual(due([text, '299 - "e"'], 0), ['a "b"', String.raw`c\d`, 'e']);
@@ -20,7 +20,7 @@ test('the deprecation of Endpoints is never due', () => {
   assert.deepEqual(createWarningFilter()(text, 0), []);
 });
 
-test('what is no warning is ignored, what is too long is cut', () => {
+test('a text that is no warning is ignored, and a long one is cut', () => {
   const due = createWarningFilter();
   assert.deepEqual(due('nonsense', 0), []);
   assert.deepEqual(due('299 - "unterminated', 0), []);

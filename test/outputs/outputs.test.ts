@@ -40,7 +40,7 @@ describe('a fourth output', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  it(`touches at most ${FILES_MAX} source files, and compiles`, (test) => {
+  it(`a fourth output touches at most ${FILES_MAX} source files, and compiles`, (test) => {
     const files = new Set(EDITS.map(({ file }) => file));
     test.diagnostic([...files].join(', '));
     assert.ok(files.size <= FILES_MAX, `${files.size} files`);
@@ -51,7 +51,7 @@ describe('a fourth output', () => {
     });
   });
 
-  it('is written, and holds up no other where it is declared wrongly', () => {
+  it('a wrongly declared output holds up no other', () => {
     const text = execFileSync(process.execPath, ['test/outputs/play.ts'], { cwd: directory, encoding: 'utf8' });
     const { none, ...mistakes } = JSON.parse(text) as Record<string, Played>;
     const ready = ['10.0.0.1 not ready', '10.0.0.2 ready'];

@@ -25,7 +25,7 @@ function hostilePage(): Page {
 }
 
 describe('a page', () => {
-  it('is allowed nothing but its own style and its own script', () => {
+  it('a page is allowed its own style and script only', () => {
     assert.equal(STYLE_HASH, sha256(STYLE));
     assert.equal(SCRIPT_HASH, sha256(SCRIPT));
     assert.equal(LIVE_SCRIPT.hash, sha256(LIVE_SCRIPT.text));
@@ -35,7 +35,7 @@ describe('a page', () => {
     );
   });
 
-  it('may ask its own server, and no other, only where it is live', () => {
+  it('only a live page may ask its own server, and no other', () => {
     assert.doesNotMatch(renderPage(hostilePage()), /connect-src|fetch\(/);
     assert.match(
       renderPage({ ...hostilePage(), live: LIVE_SCRIPT }),
@@ -43,7 +43,7 @@ describe('a page', () => {
     );
   });
 
-  it('shows texts of strangers as texts, in each place that takes one', () => {
+  it('a page shows texts of others as texts, in each place that takes one', () => {
     const html = renderPage(hostilePage());
     assert.equal(html.split('<img').length, 1);
     assert.equal(html.split('</script>').length, 2);
@@ -51,7 +51,7 @@ describe('a page', () => {
     for (const character of ['\u001B', '\u202E']) assert.ok(!html.includes(character));
   });
 
-  it('leaves out a side of a change on which there is nothing', () => {
+  it('a page leaves out a side of a change without a value', () => {
     const change = { field: 'metadata.labels[a]', before: null, after: 'b', note: '' };
     const entries = [{ title: 'Endpoints default/web', aside: '', changes: [change] }];
     const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });

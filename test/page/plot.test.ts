@@ -22,23 +22,23 @@ const LINES: LinePlot = {
 };
 
 describe('a plot', () => {
-  it('has a colour for each series, and a gap in a line where nothing is known', () => {
+  it('a plot has a colour for each series, and a gap in a line without a value', () => {
     const svg = plotSvg(LINES);
     assert.match(svg, /<path class="line s0" d="M64 282L272 161M688 40"\/>/);
   });
 
-  it('shows texts of strangers as texts', () => {
+  it('a plot shows texts of others as texts', () => {
     const svg = plotSvg(LINES);
     assert.ok(svg.includes('aria-label="CPU &lt;of&gt; &quot;all&quot;"'));
     assert.ok(svg.includes('>&lt;b&gt;ours&lt;/b&gt;</text>'));
     assert.ok(!svg.includes('<b>'));
   });
 
-  it('steps where a value holds until the next', () => {
+  it('a stepped line holds a value until the next one', () => {
     assert.match(plotSvg({ ...LINES, stepped: true }), /M64 282H272V161/);
   });
 
-  it('puts areas on top of each other', () => {
+  it('a stacked plot puts areas on top of each other', () => {
     const points = [
       [0, 1],
       [1, 1],
@@ -56,7 +56,7 @@ describe('a plot', () => {
     assert.deepEqual(areas, ['M64 161L688 161L688 282L64 282Z', 'M64 40L688 40L688 161L64 161Z']);
   });
 
-  it('has a bar for each value that is known, with its interval', () => {
+  it('a bar plot has a bar for each known value, with its interval', () => {
     const svg = plotSvg({
       kind: 'bars',
       title: 't',
@@ -68,19 +68,19 @@ describe('a plot', () => {
     assert.ok(svg.includes('class="range"'));
   });
 
-  it('brings its style along where it stands alone, and only there', () => {
+  it('a plot has a style of its own only where it stands alone', () => {
     assert.match(plotSvg(LINES, true), /^<svg class="plot" xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*><style>/);
     assert.ok(!plotSvg(LINES).includes('<style>'));
   });
 
-  it('is drawn of nothing, too', () => {
+  it('a plot may be empty', () => {
     assert.match(plotSvg({ ...LINES, series: [] }), /^<svg .*<\/svg>$/);
     assert.ok(!plotSvg({ ...LINES, series: [] }).includes('NaN'));
   });
 });
 
 describe('the marks of an axis', () => {
-  it('are round numbers around what there is', () => {
+  it('the ticks of an axis are round numbers around the values', () => {
     assert.deepEqual(linearTicks(0, 97), [0, 20, 40, 60, 80, 100]);
     assert.deepEqual(linearTicks(3, 3), [3, 4, 5, 6]);
     assert.deepEqual(linearTicks(Infinity, -Infinity), [0, 0.2, 0.4, 0.6, 0.8, 1]);
@@ -88,11 +88,11 @@ describe('the marks of an axis', () => {
     assert.deepEqual(logTicks(10, 10), [10, 100]);
   });
 
-  it('are short', () => {
+  it('the texts of ticks are short', () => {
     assert.deepEqual([0.25, 15, 1500, 2_000_000].map(tickText), ['0.25', '15', '1,500', '2M']);
   });
 
-  it('shows a field of cells, the darker the higher, and none where nothing is known', () => {
+  it('a heat plot is darker where values are higher, and has no cell without one', () => {
     const cell = (value: number): { text: string; value: number } => ({ text: String(value), value });
     const svg = plotSvg({
       kind: 'heat',

@@ -106,7 +106,7 @@ describe('the page of a bench in a browser', () => {
   after(() => browser.close());
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`draws bars, a distribution, areas and lines, each in its colour (${colorScheme})`, async () => {
+    it(`the page draws bars, distribution, areas and lines in colour (${colorScheme})`, async () => {
       const { page, complaints, close } = await openHtml(browser, peersPage(RESULTS), { width: 1200, colorScheme });
       // CPU, one distribution, its course, the stages, the cores of three peers, memory.
       assert.equal(await page.locator('svg.plot').count(), 8);
@@ -120,7 +120,7 @@ describe('the page of a bench in a browser', () => {
     });
   }
 
-  it('shows a flat line beside a rising one, and heat maps beside a frontier', async () => {
+  it('the page shows a flat line beside a rising one, and heat maps with a frontier', async () => {
     for (const [html, plots] of [
       [growthPage(GROWTH), 3],
       [sweepPage(SWEEP), 2 + 3],
@@ -132,7 +132,7 @@ describe('the page of a bench in a browser', () => {
     }
   });
 
-  it('fits 400 pixels, and a plot is found by its title', async () => {
+  it('the page fits 400 pixels, and a plot is found by its title', async () => {
     const { page, close } = await openHtml(browser, peersPage(RESULTS), { width: 400, colorScheme: 'light' });
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400);
     await page.fill('#search', 'resident memory');

@@ -63,7 +63,7 @@ describe('the debug page in a browser', () => {
     await server.close();
   });
 
-  it('refreshes itself and keeps the search, asks nobody else, complains of nothing', async () => {
+  it('the page refreshes itself and keeps the search, without errors', async () => {
     const page = await browser.newPage({ viewport: { width: 400, height: 800 }, colorScheme: 'dark' });
     const complaints: string[] = [];
     const url = `http://${server.address}/debug/endpointd`;
@@ -87,7 +87,7 @@ describe('the debug page in a browser', () => {
     await page.close();
   });
 
-  it('says that it is old when nobody answers', async () => {
+  it('the page says that it is old when nothing answers', async () => {
     const page = await browser.newPage();
     await page.goto(`http://${server.address}/debug/endpointd`);
     await server.close();

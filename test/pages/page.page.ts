@@ -76,14 +76,14 @@ describe('a page in a browser', () => {
     }
   }
 
-  it('shows its figure, complains of nothing and asks nobody', async () => {
+  it('the page shows its figure, without errors and without requests', async () => {
     await withPage({ width: 1200, colorScheme: 'light' }, async (page) => {
       assert.equal(await page.textContent('.figure'), '2');
       assert.equal(await page.locator('img').count(), 0);
     });
   });
 
-  it('shows what the words of the search are in, and no empty section', async () => {
+  it('the search shows matching entries, and no empty section', async () => {
     await withPage({ width: 1200, colorScheme: 'light' }, async (page) => {
       const visible = async (): Promise<string[]> =>
         (await page.locator('.find:visible').allTextContents()).map((text) => text.slice(0, 21));
@@ -97,7 +97,7 @@ describe('a page in a browser', () => {
     });
   });
 
-  it('opens a difference: what is there and what would be, by sign and colour', async () => {
+  it('an opened difference shows both sides, by sign and colour', async () => {
     await withPage({ width: 1200, colorScheme: 'light' }, async (page) => {
       await page.click('summary >> nth=0');
       const look = async (element: string): Promise<string[]> =>
@@ -111,7 +111,7 @@ describe('a page in a browser', () => {
     });
   });
 
-  it('fits 400 pixels, with all open', async () => {
+  it('the page fits 400 pixels, with everything open', async () => {
     await withPage({ width: 400, colorScheme: 'light' }, async (page) => {
       for (const summary of await page.locator('summary').all()) await summary.click();
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400);
@@ -119,7 +119,7 @@ describe('a page in a browser', () => {
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`has a contrast of at least 4.5 between text and ground (${colorScheme})`, async () => {
+    it(`text has a contrast of at least 4.5 to its ground (${colorScheme})`, async () => {
       await withPage({ width: 1200, colorScheme }, async (page) => {
         await page.click('summary >> nth=0');
         for (const element of ['body', '.figure', '.note', 'dt', 'del', 'ins', 'th']) {

@@ -17,7 +17,7 @@ describe('the page of a tuning in a browser', () => {
   after(() => browser.close());
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`draws latencies, writes, the field, the frontier and trials (${colorScheme})`, async () => {
+    it(`the page draws latencies, writes, field, frontier and trials (${colorScheme})`, async () => {
       const { page, complaints, close } = await openHtml(browser, HTML, { width: 1200, colorScheme });
       assert.equal(await page.locator('svg.plot').count(), 5);
       assert.equal(await page.locator('rect.heat').count(), 36);
@@ -28,7 +28,7 @@ describe('the page of a tuning in a browser', () => {
     });
   }
 
-  it('has the back-test, what was tried, and where each number is from', async () => {
+  it('the page has the back-test, the trials, and where each number comes from', async () => {
     const { page, close } = await openHtml(browser, HTML, { width: 1200, colorScheme: 'light' });
     const titles = await page.locator('section h2').allTextContents();
     for (const title of ['The back-test', 'Tried for real', 'Where the numbers are from', 'What this stands on'])
@@ -40,7 +40,7 @@ describe('the page of a tuning in a browser', () => {
     await close();
   });
 
-  it('fits 400 pixels, and holds the whole answer as JSON', async () => {
+  it('the page fits 400 pixels, and holds the whole answer as JSON', async () => {
     const { page, close } = await openHtml(browser, HTML, { width: 400, colorScheme: 'light' });
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400);
     await page.fill('#search', 'tuneVersion');

@@ -15,7 +15,7 @@ describe('the report of verify', () => {
   after(() => browser.close());
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`is found by object, field and value, at 400 pixels (${colorScheme})`, async () => {
+    it(`a difference is found by object, field and value, at 400 pixels (${colorScheme})`, async () => {
       const html = renderPage(reportPage(sampleReport()));
       const { page, complaints, close } = await openHtml(browser, html, { width: 400, colorScheme });
       assert.equal(await page.textContent('.figure'), '4');

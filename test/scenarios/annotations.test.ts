@@ -33,7 +33,7 @@ function triggerTime(sim: Sim): string {
 }
 
 describe('the trigger time', () => {
-  it('is the creation of a new service, then the transition of the pod that changed', () => {
+  it("the trigger time is a new service's creation, then the changed pod's transition", () => {
     const sim = atTen();
     assert.equal(triggerTime(sim), '00:00:00Z');
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -41,7 +41,7 @@ describe('the trigger time', () => {
     assert.equal(triggerTime(sim), '00:00:10Z');
   });
 
-  it('of a change whose write failed is told by the write that succeeds', () => {
+  it('the trigger time of a failed write is told by the next write that succeeds', () => {
     const sim = atTen();
     sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -54,7 +54,7 @@ describe('the trigger time', () => {
     assert.equal(triggerTime(sim), '00:00:10Z');
   });
 
-  it('of a write that was applied although its answer was lost is not told again', () => {
+  it('the trigger time of an applied write is not told again if its answer was lost', () => {
     const sim = atTen();
     sim.faults.loseReply = 1;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -67,7 +67,7 @@ describe('the trigger time', () => {
     assert.equal(triggerTime(sim), '00:00:40Z');
   });
 
-  it('of a change there and back costs no write, and is not what the next write tells', () => {
+  it('a change there and back costs no write and gives no trigger time', () => {
     const sim = atTen({ options: { endpointUpdatesBatchPeriodMs: 3000 } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);
@@ -80,7 +80,7 @@ describe('the trigger time', () => {
     assert.equal(triggerTime(sim), '00:00:20Z');
   });
 
-  it('stays through a restart, after which the next change tells its own', () => {
+  it('the trigger time stays through a restart, until the next change', () => {
     const sim = atTen();
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(2000);
@@ -121,19 +121,19 @@ describe('service.alpha.kubernetes.io/tolerate-unready-endpoints', () => {
   const PUBLISHED = ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : :8080/TCP'];
   const KEPT_APART = ['default/web 10.0.0.1 | 10.0.0.2 : :8080/TCP'];
 
-  it('is not looked at without the flag', () => {
+  it('without the flag the annotation is not read', () => {
     assert.deepEqual(endpointsTable(world('true', false, false)), KEPT_APART);
     assert.deepEqual(endpointsTable(world('false', true, false)), PUBLISHED);
   });
 
-  it('with the flag overrides publishNotReadyAddresses in both directions', () => {
+  it('with the flag the annotation overrides publishNotReadyAddresses, both ways', () => {
     assert.deepEqual(endpointsTable(world('true', false, true)), PUBLISHED);
     assert.deepEqual(endpointsTable(world('T', true, true)), PUBLISHED);
     assert.deepEqual(endpointsTable(world('false', true, true)), KEPT_APART);
     assert.deepEqual(endpointsTable(world('0', false, true)), KEPT_APART);
   });
 
-  it('of another value is logged once and ignored', () => {
+  it('another value of the annotation is logged once and ignored', () => {
     const sim = world('yes', true, true);
     setPodStatus(sim, { name: 'unready', ready: true });
     sim.run(2000);

@@ -62,7 +62,7 @@ describe('--clean-up-unselected', () => {
     ['loses its selector', unselect],
     ['becomes an ExternalName', becomeExternalName],
   ] as const) {
-    it(`a Service that ${how} loses what was written for it`, () => {
+    it(`a Service that ${how} loses its objects`, () => {
       const sim = settled(CLEAN_UP);
       const from = sim.exchanges.length;
       change(sim);
@@ -72,7 +72,7 @@ describe('--clean-up-unselected', () => {
     });
   }
 
-  it('with the selector all comes back', () => {
+  it('with the selector all objects come back', () => {
     const sim = settled(CLEAN_UP);
     unselect(sim);
     sim.run(5000);
@@ -82,7 +82,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('what stayed behind while nobody ran, or the flag was off, goes at the start', () => {
+  it('objects left behind while nobody ran, or the flag was off, go at the start', () => {
     const sim = settled({});
     unselect(sim);
     sim.run(5000);
@@ -124,7 +124,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('such Endpoints are not mirrored where another program is their controller', () => {
+  it('such Endpoints are not mirrored if another program is their controller', () => {
     const sim = settled(CLEAN_UP);
     sim.kill();
     unselect(sim);
@@ -159,7 +159,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 
-  it('a delete that still waits when the selector is back is not sent', () => {
+  it('a waiting delete is not sent once the selector is back', () => {
     const sim = settled({ ...CLEAN_UP, kubeApiQps: 0.1, kubeApiBurst: 1 });
     // The token is spent.
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -172,7 +172,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
   });
 
-  it('nothing is kept of a Service that then goes', () => {
+  it('nothing is kept of a Service that loses its selector and then goes', () => {
     const sim = settled(CLEAN_UP);
     unselect(sim);
     sim.run(5000);
@@ -187,7 +187,7 @@ describe('--opt-out-label', () => {
   const OPT_OUT = { optOutLabel: KEY };
   const label = (sim: Sim, name: string): void => editService(sim, name, {}, { labels: { [KEY]: 'them' } });
 
-  it('a Service with the label keeps what it has, whatever its pods do', () => {
+  it('a Service with the label keeps its objects, whatever its pods do', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');
     const from = sim.exchanges.length;
@@ -199,7 +199,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web -']);
   });
 
-  it('its pods are not followed at all: they cost no syncs', () => {
+  it('pods of a Service with the label cost no syncs', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');
     sim.run(5000);
@@ -210,7 +210,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(adds(), before);
   });
 
-  it('without the label it is brought up to date', () => {
+  it('a Service that loses the label is brought up to date', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');
     sim.run(1000);
@@ -222,7 +222,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
   });
 
-  it('one that has it at the start is left alone, all others are not', () => {
+  it('a Service with the label at the start is left alone, all others are not', () => {
     const sim = createSliceSim({ options: { ...ALL, ...OPT_OUT } });
     createService(sim, { name: 'theirs', labels: { [KEY]: '' } });
     createService(sim, { name: 'ours' });
@@ -233,7 +233,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/ours 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('Endpoints made by hand for it are not mirrored, and their slices stay', () => {
+  it('hand-made Endpoints with the label are not mirrored, and their slices stay', () => {
     const sim = createSliceSim({ options: { ...ALL, ...OPT_OUT } });
     createService(sim, { name: 'hand', spec: { selector: null } });
     makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: HTTP }]);
@@ -251,7 +251,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(slicesTable(sim), ['default/hand (mirror) IPv4 192.0.2.2 : http:8080/TCP']);
   });
 
-  it('with --clean-up-unselected nothing of it is cleaned up, now or after a restart', () => {
+  it('--clean-up-unselected leaves a Service with the label alone, always', () => {
     const sim = settled({ ...OPT_OUT, cleanUpUnselected: true });
     label(sim, 'web');
     editService(sim, 'web', { selector: null });
@@ -263,7 +263,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('with --clean-up-unselected it is cleaned up when the label goes', () => {
+  it('--clean-up-unselected cleans up when the label goes', () => {
     const sim = settled({ ...OPT_OUT, cleanUpUnselected: true });
     label(sim, 'web');
     editService(sim, 'web', { selector: null });
@@ -276,7 +276,7 @@ describe('--opt-out-label', () => {
     assert.deepEqual(endpointsTable(sim), []);
   });
 
-  it('nothing is kept of a Service that then goes', () => {
+  it('nothing is kept of a Service with the label that then goes', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');
     sim.run(5000);
@@ -303,7 +303,7 @@ describe('--mirroring-zones', () => {
   const zonesOf = (sim: Sim): (string | undefined)[] =>
     slicesOf(sim).flatMap(({ endpoints }) => endpoints!.map(({ zone }) => zone));
 
-  it('mirrored endpoints are in the zone of their node; without the flag in none', () => {
+  it("mirrored endpoints have their node's zone with the flag only", () => {
     const sim = onNodes(['node-1', 'node-2']);
     assert.deepEqual(zonesOf(sim), ['zone-a', undefined]);
     assert.deepEqual(asked(sim), ['POST endpointslices 201']);
@@ -323,7 +323,7 @@ describe('--mirroring-zones', () => {
     }
   });
 
-  it('they follow a node that comes, moves and goes, and no others are planned for it', () => {
+  it('mirrored zones follow a node, and no other service is planned for it', () => {
     const sim = onNodes(['node-1', 'node-2']);
     createService(sim, { name: 'other', spec: { selector: null } });
     makeEndpoints(sim, 'other', [{ addresses: [{ ip: '192.0.2.9', nodeName: 'node-1' }], ports: HTTP }]);
@@ -341,7 +341,7 @@ describe('--mirroring-zones', () => {
     assert.equal(sim.loop!.state.controllers[0]!.queue.addsTotal - addsTotal, 3);
   });
 
-  it('a node that comes while the first plan is under way is not missed', () => {
+  it('a node that comes during the first plan is not missed', () => {
     for (const afterMs of [0, 50, 100, 150, 200, 250, 300]) {
       const sim = createSliceSim({ options: ALONE, shards: 1, batchMs: () => 200 });
       sim.start();
@@ -358,7 +358,7 @@ describe('--mirroring-zones', () => {
     }
   });
 
-  it('a planner that takes the place of a dead one is told all zones again', () => {
+  it('a planner that replaces a dead one is told all zones again', () => {
     const sim = onNodes(['node-1']);
     for (let shard = 0; shard < sim.shards!.count; shard++) sim.shards!.kill(shard, 'simulated death');
     sim.run(1000);
@@ -367,7 +367,7 @@ describe('--mirroring-zones', () => {
     assert.deepEqual(zonesOf(sim), ['zone-a']);
   });
 
-  it('of two Endpoints on a node the one that stays follows it', () => {
+  it('of two Endpoints on a node, the one that stays follows it', () => {
     const sim = onNodes(['node-1']);
     createService(sim, { name: 'other', spec: { selector: null } });
     makeEndpoints(sim, 'other', [{ addresses: [{ ip: '192.0.2.9', nodeName: 'node-1' }], ports: HTTP }]);
@@ -379,7 +379,7 @@ describe('--mirroring-zones', () => {
     assert.deepEqual(zonesOf(sim), ['zone-c']);
   });
 
-  it('nothing is kept of Endpoints that go', () => {
+  it('nothing is kept of mirrored Endpoints that go', () => {
     const sim = onNodes(['node-1', 'node-2']);
     assert.deepEqual([...sim.loop!.state.replan.mirrorsByNode.keys()], ['node-1', 'node-2']);
     deleteObject(sim, `${ENDPOINTS}/hand`);
@@ -442,7 +442,7 @@ describe('--adaptive-batch-period-max', () => {
     assert.deepEqual(asked(sim, from).sort(), ['PUT endpoints 200', 'PUT endpointslices 200']);
   });
 
-  it('the services next to it are not slowed', () => {
+  it('other services are not slowed', () => {
     const sim = rollOut(1000);
     createService(sim, { name: 'calm', spec: { selector: { app: 'calm' } } });
     createPod(sim, { name: 'calm-1', ip: '10.0.1.1', labels: { app: 'calm' }, ready: false });
@@ -470,7 +470,7 @@ describe('--kubelet-shutdown-is-termination', () => {
     sim.run(1000);
   }
 
-  it('a pod that its kubelet is ending is terminating in slices, and still serving', () => {
+  it('a pod that its kubelet terminates is terminating in slices, and still serving', () => {
     const sim = settled({ kubeletShutdownIsTermination: true });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(1000);
@@ -481,7 +481,7 @@ describe('--kubelet-shutdown-is-termination', () => {
     assert.deepEqual(ending!.conditions, { ready: false, serving: true, terminating: true });
   });
 
-  it('its deletion afterwards changes nothing until it is gone', () => {
+  it('the deletion of the pod changes nothing until it is gone', () => {
     const sim = settled({ kubeletShutdownIsTermination: true });
     shutDown(sim, 'web-1');
     const from = sim.exchanges.length;
@@ -490,7 +490,7 @@ describe('--kubelet-shutdown-is-termination', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('without the flag it stays ready, as the condition Ready says', () => {
+  it('without the flag the pod stays ready, by its condition Ready', () => {
     const sim = settled({});
     const from = sim.exchanges.length;
     shutDown(sim, 'web-1');
@@ -541,7 +541,7 @@ describe('--compact-slices', () => {
     );
   });
 
-  it('not while its pods change: what changes is written alone', () => {
+  it('slices are not merged while pods change', () => {
     const sim = shrunk({});
     const from = sim.exchanges.length;
     const name = slicesOf(sim)[0]!.endpoints![0]!.targetRef!.name!;
@@ -557,7 +557,7 @@ describe('--compact-slices', () => {
     assert.deepEqual(sizesOf(sim), [4, 4]);
   });
 
-  it('deletes that fail leave endpoints in two slices, never in none', () => {
+  it('failed deletes leave endpoints in two slices, never in none', () => {
     const sim = shrunk({});
     sim.refuse = ({ method }) => (method === 'DELETE' ? 500 : 0);
     sim.run(20_000);
@@ -570,7 +570,7 @@ describe('--compact-slices', () => {
     assert.equal(listed().size, ALL_EIGHT);
   });
 
-  it('without the flag they stay', () => {
+  it('without the flag the slices stay', () => {
     const sim = shrunk({ compactSlices: false });
     const from = sim.exchanges.length;
     sim.run(120_000);

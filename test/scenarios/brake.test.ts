@@ -62,7 +62,7 @@ function answerEmpty(sim: Sim, path: string, times: number): void {
 
 describe('a list that lacks most ready endpoints', () => {
   for (const watchList of [true, false]) {
-    it(`because all pods were deleted: goes on after second lists, ${watchList ? 'streamed' : 'in pages'}`, () => {
+    it(`if all pods were deleted, second lists confirm it, ${watchList ? 'streamed' : 'in pages'}`, () => {
       const sim = settled({ options: { watchList } });
       relist(sim, () => deletePods(sim));
       sim.run(30_000);
@@ -72,7 +72,7 @@ describe('a list that lacks most ready endpoints', () => {
     });
   }
 
-  it('counts no pod that is not ready, whether it stays or goes', () => {
+  it('pods that are not ready do not count', () => {
     const sim = settled();
     for (let i = 0; i < COUNT; i++) createPod(sim, { name: `idle-${i}`, ip: `10.0.3.${i}`, ready: false });
     sim.run(5000);
@@ -84,7 +84,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
   });
 
-  it('removes nothing before both second lists are there', () => {
+  it('nothing is removed before both second lists are there', () => {
     const sim = settled();
     let refused = false;
     sim.refuse = ({ path }) => (refused && path.startsWith('/api/v1/services') ? 500 : 0);
@@ -100,7 +100,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
   });
 
-  it('because one answer was empty: nothing is taken away', () => {
+  it('one empty answer removes nothing', () => {
     const sim = settled({ options: { watchList: false }, answersInJson: true });
     answerEmpty(sim, '/api/v1/pods', 1);
     relist(sim, () => undefined);
@@ -114,7 +114,7 @@ describe('a list that lacks most ready endpoints', () => {
     ['newer', 2000],
     ['older', 1],
   ] as const) {
-    it(`because the address leads to another, ${age} cluster: nothing is taken away`, () => {
+    it(`an address that leads to another, ${age} cluster removes nothing`, () => {
       const sim = settled();
       const ours = sim.backup();
       const other = createSim();
@@ -130,7 +130,7 @@ describe('a list that lacks most ready endpoints', () => {
     });
   }
 
-  it('and has as many others, of a cluster made alike: they do not make up for it', () => {
+  it('as many pods of a similar cluster do not make up for the missing ones', () => {
     const sim = settled();
     const ours = sim.backup();
     const other = createSim();
@@ -150,7 +150,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(addresses(sim), COUNT);
   });
 
-  it('because etcd was restored to before them: goes on after second lists', () => {
+  it('a restore of etcd to before the pods goes on after second lists', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     sim.start();
@@ -166,7 +166,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(metric(sim, 'endpointd_mass_removals_total'), 1);
   });
 
-  it('of Services: the same', () => {
+  it('a list that lacks Services needs second lists too', () => {
     const sim = settled();
     relist(sim, () => deleteObject(sim, `${SERVICES}/web`));
     sim.run(30_000);
@@ -174,7 +174,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/web`).status, 404);
   });
 
-  it('is believed at once with --confirm-mass-removal=false', () => {
+  it('--confirm-mass-removal=false believes such a list at once', () => {
     const sim = settled({ options: { confirmMassRemoval: false } });
     relist(sim, () => deletePods(sim));
     sim.run(30_000);
@@ -184,7 +184,7 @@ describe('a list that lacks most ready endpoints', () => {
 });
 
 describe('a list that lacks less', () => {
-  it('half of them, or no more than 100, is believed at once', () => {
+  it('a list that lacks half of them, or at most 100, is believed at once', () => {
     const sim = settled();
     relist(sim, () => {
       for (let i = 0; i < 100; i++) deleteObject(sim, `${PODS}/web-${i}`);
@@ -196,7 +196,7 @@ describe('a list that lacks less', () => {
 });
 
 describe('deletions that a watch tells', () => {
-  it('are not held back, however many', () => {
+  it('deletions that a watch tells are not held back', () => {
     const sim = settled();
     deletePods(sim);
     sim.run(5000);

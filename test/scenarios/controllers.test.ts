@@ -46,7 +46,7 @@ describe('any subset of the controllers', () => {
     const enabled = NAMES.filter((_, i) => (bits & (1 << i)) !== 0);
     const options = { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirroring: (bits & 4) !== 0 };
 
-    it(`${enabled.join(', ')}: writes what is its own, and watches what that takes`, () => {
+    it(`${enabled.join(', ')} alone writes its own objects, and watches what it needs`, () => {
       const sim = settled(options);
       setPodStatus(sim, { name: 'web-1', ready: false });
       edit(
@@ -67,7 +67,7 @@ describe('any subset of the controllers', () => {
       assert.deepEqual(resources, new Set(enabled.flatMap((name) => READS[name])));
     });
 
-    it(`${enabled.join(', ')}: a restart writes nothing`, () => {
+    it(`${enabled.join(', ')} alone writes nothing after a restart`, () => {
       const sim = settled(options);
       sim.kill();
       const from = sim.exchanges.length;
@@ -120,7 +120,7 @@ describe('a cache that does not fill', () => {
     ['nodes', ['endpointslice']],
     ['pods', ['endpoints', 'endpointslice']],
   ] as const) {
-    it(`of ${resource} holds up those alone that read it`, () => {
+    it(`an unfilled cache of ${resource} delays only the controllers that read it`, () => {
       const sim = world(ALL);
       sim.refuse = ({ path }) => (path.startsWith(`/api/v1/${resource}?`) ? 503 : 0);
       sim.start();
@@ -144,7 +144,7 @@ describe('a cache that does not fill', () => {
     ['endpointslices', 404, true, ['endpoints']],
     ['endpoints', 403, true, ['endpointslice']],
   ] as const) {
-    it(`of ${resource}, a ${watchList ? 'WatchList' : 'page'} answered ${status}, holds up only who needs it`, () => {
+    it(`${status} to ${resource} (${watchList ? 'WatchList' : 'page'}) only delays who needs the cache`, () => {
       const sim = world(ALL);
       sim.refuse = ({ path }) => (path.includes(`/${resource}?`) ? status : 0);
       sim.start({ watchList });
@@ -162,7 +162,7 @@ describe('a cache that does not fill', () => {
     });
   }
 
-  it('that stays refused keeps no other controller from its resync', () => {
+  it('a cache that stays refused keeps no other controller from its resync', () => {
     const sim = world({ ...ALL, minResyncPeriodMs: 60_000 });
     sim.refuse = ({ path }) => (path.includes('/endpointslices?') ? 403 : 0);
     sim.start();
@@ -172,7 +172,7 @@ describe('a cache that does not fill', () => {
     assert.ok(metric(sim, 'workqueue_adds_total', { name: 'endpoint' }) > before);
   });
 
-  it('of either output, both refused, leaves the inputs unread', () => {
+  it('with both outputs refused the inputs are not read', () => {
     const sim = world(ALL);
     sim.refuse = ({ path }) => (/\/endpoint(s|slices)\?/.test(path) ? 403 : 0);
     sim.start();
@@ -183,7 +183,7 @@ describe('a cache that does not fill', () => {
 });
 
 describe('the queues', () => {
-  it('have a batch period each: that of one does not delay the other', () => {
+  it("batch periods are each queue's own: one does not delay the other", () => {
     for (const [slow, first, last] of [
       [{ endpointUpdatesBatchPeriodMs: 5000 }, 'PUT endpointslices 200', 'PUT endpoints 200'],
       [{ endpointsliceUpdatesBatchPeriodMs: 5000 }, 'PUT endpoints 200', 'PUT endpointslices 200'],
@@ -201,7 +201,7 @@ describe('the queues', () => {
     }
   });
 
-  it('of slices repair no sooner than their batch period; mirroring follows at once', () => {
+  it('repairs of slices wait for their batch period, those of mirroring do not', () => {
     const sim = settled({
       ...ALL,
       endpointsliceUpdatesBatchPeriodMs: 4000,
@@ -221,7 +221,7 @@ describe('the queues', () => {
     assert.ok(slicesTable(sim).includes('default/hand (mirror) IPv4 10.9.0.1 : http:80/TCP'));
   });
 
-  it('both follow what changed while one of them waited, with one write each', () => {
+  it('both controllers follow changes during a wait, with one write each', () => {
     const sim = settled({ ...ALL, endpointUpdatesBatchPeriodMs: 5000 });
     sim.run(10_000);
     const from = sim.exchanges.length;
@@ -234,7 +234,7 @@ describe('the queues', () => {
     assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
   });
 
-  it('have a back-off each: a failing one does not hold up the other', () => {
+  it("back-offs are each queue's own: a failing one does not delay the other", () => {
     for (const [failing, path, other] of [
       ['endpoints', ENDPOINTS, 'endpointslice'],
       ['endpointslice', SLICES, 'endpoints'],
@@ -274,7 +274,7 @@ describe('the queues', () => {
 
   const syncing = (sim: Sim): number[] => sim.loop!.state.controllers.map(({ queue }) => queue.processing.length);
 
-  it('have slots each: one whose writes take long does not take those of the other', () => {
+  it("slots are each queue's own: long writes of one do not take the other's", () => {
     const sim = ten({ concurrentServiceEndpointSyncs: 2 }, (path) => (path === SLICES ? 5000 : 0));
     assert.equal(endpointsTable(sim).length, 10);
     assert.deepEqual(syncing(sim), [0, 2, 0]);
@@ -282,7 +282,7 @@ describe('the queues', () => {
     assert.equal(slicesTable(sim).length, 10);
   });
 
-  it('each take their own number of services at a time', () => {
+  it('each controller syncs its own number of services at a time', () => {
     const slow = (): number => 1000;
     assert.deepEqual(syncing(ten({ concurrentEndpointSyncs: 3 }, slow)), [3, 5, 0]);
     assert.deepEqual(syncing(ten({ concurrentServiceEndpointSyncs: 3 }, slow)), [5, 3, 0]);
@@ -293,7 +293,7 @@ describe('the trigger time', () => {
   /** Virtual time starts on the first of January 2026. */
   const second = (s: number): string => new Date(Date.UTC(2026, 0, 1) + s * 1000).toISOString().replace('.000', '');
 
-  it('of one controller does not depend on what the other writes, or fails to', () => {
+  it('the trigger time of one controller does not depend on writes of the other', () => {
     const sim = settled();
     const slice = `${SLICES}/${slicesOf(sim).find(({ metadata }) => metadata.generateName === 'web-')!.metadata.name}`;
     sim.run(8000);
@@ -313,7 +313,7 @@ describe('the trigger time', () => {
 });
 
 describe('the bucket', () => {
-  it('holds as many tokens as the controllers together may use, and they share it', () => {
+  it('the bucket holds the tokens of all controllers, and they share it', () => {
     for (const [options, controllers] of [
       [{ endpoints: false }, 1],
       [{ endpoints: true }, 2],
@@ -333,7 +333,7 @@ describe('the bucket', () => {
 });
 
 describe('what changes in both outputs', () => {
-  it('travels to the planner once: one batch for a flip', () => {
+  it('a change in both outputs goes to the planner once: one batch for a flip', () => {
     const sim = settled();
     sim.run(2000);
     const before = metric(sim, 'endpointd_shard_batches_total');
@@ -342,7 +342,7 @@ describe('what changes in both outputs', () => {
     assert.equal(metric(sim, 'endpointd_shard_batches_total'), before + 1);
   });
 
-  it('ends alike in both, however late answers and watches come (D37)', () => {
+  it('both outputs end alike, however late answers and watches come (D37)', () => {
     for (let seed = 1; seed <= 6; seed++) {
       const sim = createSliceSim({ seed, options: { ...ALL, kubeApiQps: 100 } });
       createService(sim, { name: 'web' });
@@ -368,7 +368,7 @@ describe('what changes in both outputs', () => {
     }
   });
 
-  it('a Service that goes and comes leaves nothing behind in any of the queues', () => {
+  it('a Service that goes and comes leaves nothing behind in any queue', () => {
     const sim = settled();
     for (let i = 0; i < 5; i++) {
       createService(sim, { name: `more-${i}` });

@@ -19,7 +19,7 @@ function viewOf(sim: Sim, service = ''): DebugView {
 }
 
 describe('the debug view', () => {
-  it('at rest has watches that run, planners that know, and nothing waiting', () => {
+  it('at rest the view has running watches, planners that know, and nothing waiting', () => {
     const { phase, leader, services, queues, shards, writes, watches, stuck } = viewOf(settled());
     assert.equal(leader, 'this process, without a Lease');
     // The API server's own Service is one.
@@ -43,7 +43,7 @@ describe('the debug view', () => {
     );
   });
 
-  it('shows a write without an answer, and how old the change is', () => {
+  it('the view shows a write without an answer, and the age of the change', () => {
     const sim = settled();
     sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'PUT' ? 5000 : 0 });
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -53,7 +53,7 @@ describe('the debug view', () => {
     assert.ok(queues[0]!.longestSyncMs > 2000 && queues[0]!.oldestChangeMs > 2000);
   });
 
-  it('names a stuck service with its last error', () => {
+  it('the view names a stuck service with its last error', () => {
     const sim = settled();
     sim.refuse = ({ method }) => (method === 'PUT' ? 422 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -65,7 +65,7 @@ describe('the debug view', () => {
     assert.notEqual(error, '');
   });
 
-  it('names the fifty services that failed most, and counts all that are stuck', () => {
+  it('the view names the fifty services that failed most, and counts all stuck ones', () => {
     const sim = createSim();
     for (let i = 0; i < 60; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
     sim.refuse = ({ method, path }) => (method === 'POST' && path.includes('/endpoints') ? 422 : 0);
@@ -79,7 +79,7 @@ describe('the debug view', () => {
     assert.ok(stuck[0]!.failures > stuck[1]!.failures);
   });
 
-  it('shows a watch that is down, since when', () => {
+  it('the view shows a watch that is down, and since when', () => {
     const sim = settled();
     sim.down();
     sim.cutWatches();
@@ -87,7 +87,7 @@ describe('the debug view', () => {
     assert.ok(viewOf(sim).watches.every(({ downMs }) => downMs > 8000));
   });
 
-  it('sums up the changes of the journal, and those of one service', () => {
+  it("the view sums up the journal's changes, and those of one service", () => {
     const sim = settled();
     createService(sim, { name: 'other' });
     for (let i = 0; i < 4; i++) {
@@ -104,7 +104,7 @@ describe('the debug view', () => {
     assert.ok(total.count === 9 && total.medianMs <= total.p99Ms && total.p99Ms <= total.maxMs);
   });
 
-  it('shows as many of the newest changes as are asked for', () => {
+  it('the view shows as many of the newest changes as are asked for', () => {
     const sim = settled();
     for (let i = 0; i < 4; i++) {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
@@ -116,7 +116,7 @@ describe('the debug view', () => {
     assert.deepEqual(shown(100_000), [4, 3, 2, 1, 0]);
   });
 
-  it('is a page on which texts of strangers are texts', () => {
+  it('the page of the view shows texts of others as texts', () => {
     const view = viewOf(settled());
     const stuck = [
       { controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '<img src=x>\u001B' },

@@ -11,7 +11,7 @@ import {
 } from '../support/sim.ts';
 
 describe('a pod change becomes a written object', () => {
-  it('creates the Endpoints of a new service', () => {
+  it('a new service gets its Endpoints', () => {
     const sim = createSim();
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
     createService(sim, { name: 'web' });
@@ -21,7 +21,7 @@ describe('a pod change becomes a written object', () => {
     assert.deepEqual(writesOf(sim), ['POST /api/v1/namespaces/default/endpoints 201']);
   });
 
-  it('follows a pod that becomes ready, unready and goes away', () => {
+  it('Endpoints follow a pod that becomes ready, unready and goes away', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     sim.start();
@@ -41,7 +41,7 @@ describe('a pod change becomes a written object', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web -']);
   });
 
-  it('writes nothing when it starts on objects that are right', () => {
+  it('a start on right objects writes nothing', () => {
     const sim = createSim();
     for (let i = 1; i <= 20; i++) {
       createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });

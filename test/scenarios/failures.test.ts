@@ -49,7 +49,7 @@ describe('events that may not be recorded (403)', () => {
     return sim;
   }
 
-  it('are one warning an hour that says why, and counted', () => {
+  it('refused Event objects are one warning an hour with the reason, and counted', () => {
     const sim = withoutRights('events is forbidden');
     assert.equal(metric(sim, 'endpointd_events_total', { result: 'failed' }), 3);
     const told = (): object[] => lines(sim, 'Events cannot be recorded');
@@ -60,14 +60,14 @@ describe('events that may not be recorded (403)', () => {
     assert.equal(told().length, 2);
   });
 
-  it('because their namespace ends are no warning', () => {
+  it('Event objects refused because their namespace ends are no warning', () => {
     const sim = withoutRights('it is being terminated', [{ reason: 'NamespaceTerminating' }]);
     assert.equal(metric(sim, 'endpointd_events_total', { result: 'failed' }), 3);
     assert.deepEqual(lines(sim, 'Events cannot be recorded'), []);
   });
 });
 
-it('a create that is refused is an event on the Endpoints that do not exist', () => {
+it('a refused create is an Event object on the Endpoints that do not exist', () => {
   const sim = createSim();
   createService(sim, { name: 'web' });
   sim.refuse = ({ method, path }) => (method === 'POST' && path === ENDPOINTS ? makeStatus(403, '', 'no quota') : 0);
@@ -79,7 +79,7 @@ it('a create that is refused is an event on the Endpoints that do not exist', ()
 });
 
 describe('an update that is refused', () => {
-  it('is an event, and a line that says why and when it is tried again', () => {
+  it('a refused update is an Event object, and a line with reason and next try', () => {
     const sim = refusing(422);
     flip(sim, false);
     sim.run(1000);
@@ -108,7 +108,7 @@ describe('an update that is refused', () => {
     );
   });
 
-  it('without a message is shown by its code and reason', () => {
+  it('a refusal without a message is shown by its code and reason', () => {
     const sim = refusing(422);
     const bare: Status = {
       apiVersion: 'v1',
@@ -125,7 +125,7 @@ describe('an update that is refused', () => {
   });
 
   for (const status of [422, 403]) {
-    it(`with ${status} is not tried again within two seconds, whatever changes`, () => {
+    it(`a refusal with ${status} is not tried again within two seconds`, () => {
       const sim = refusing(status);
       flip(sim, false);
       sim.run(1000);
@@ -139,7 +139,7 @@ describe('an update that is refused', () => {
     });
   }
 
-  it('with 500 makes its service stuck the sixth time in a row, and not before', () => {
+  it('500 makes a service stuck the sixth time in a row, and not before', () => {
     const sim = refusing(500);
     flip(sim, false);
     const stuck = (): number => lines(sim, 'Service is stuck: its objects may be wrong until this is mended').length;
@@ -154,7 +154,7 @@ describe('an update that is refused', () => {
   });
 });
 
-it('a conflict is expected: its line shows only where much is asked for', () => {
+it('a conflict is expected, so only a verbose log has its line', () => {
   const sim = refusing(409);
   flip(sim, false);
   sim.run(100);
@@ -162,7 +162,7 @@ it('a conflict is expected: its line shows only where much is asked for', () => 
   assert.deepEqual([line?.level, line?.v, line?.fields['class']], ['info', 3, 'conflict']);
 });
 
-it('a sync that went well says in its line what it wrote and how long it took', () => {
+it('a successful sync logs what it wrote and how long it took', () => {
   const sim = refusing(200);
   sim.refuse = () => 0;
   sim.logLines.length = 0;

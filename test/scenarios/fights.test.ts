@@ -89,20 +89,20 @@ function warnings(sim: Sim): LogEffect[] {
 }
 
 describe('objects that somebody deletes as soon as they are there', () => {
-  it('Endpoints are made again at once, then ever later, ten seconds at most', () => {
+  it('deleted Endpoints are made again at once, then ever later, up to ten seconds', () => {
     const waits = rounded(fight(settled(), ENDPOINTS_KIND, ENDPOINTS_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 7), [0.1, 1.8, 3.6, 7.2, 10, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 
-  it('a slice is made again within a second, then ever later, ten seconds at most', () => {
+  it('a deleted slice is made again in a second, then ever later, up to ten', () => {
     const waits = rounded(fight(settled(), SLICES_KIND, SLICES_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 7), [0.9, 1.8, 3.6, 7.2, 10, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
 
   for (const kind of KINDS) {
-    it(`${kind.title} to which admission gives a label is no exception`, () => {
+    it(`${kind.title} with a label from admission are no exception`, () => {
       const sim = settled();
       sim.admission = ({ metadata }) => {
         metadata.labels = { ...metadata.labels, 'by/admission': '1' };
@@ -115,7 +115,7 @@ describe('objects that somebody deletes as soon as they are there', () => {
     });
   }
 
-  it('a mirrored slice likewise; Endpoints that go and come again are no fight', () => {
+  it('a mirrored slice is made again too; Endpoints that go and come are no fight', () => {
     const sim = settled({ options: { slices: false, mirroring: true } });
     createService(sim, { name: 'hand', spec: { selector: null } });
     const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }];
@@ -154,13 +154,13 @@ describe('objects that somebody deletes as soon as they are there', () => {
 
 for (const kind of KINDS) {
   describe(`${kind.title} that somebody edits`, () => {
-    it('as soon as it is right: repaired within a second, later half a minute at most', () => {
+    it('the object is repaired within a second, later after half a minute at most', () => {
       const waits = rounded(fight(settled(), kind, kind.edit, 300));
       assert.deepEqual(waits.slice(0, 8), [0.9, 1.8, 3.6, 7.2, 14.4, 28.8, 30, 30]);
       assert.equal(waits.length, 14, 'writes in 300 s');
     });
 
-    it('and then deletes: what is missing does not wait for what was wrong', () => {
+    it('a deleted object does not wait for the repair of an edited one', () => {
       const sim = settled();
       fight(sim, kind, kind.edit, 80);
       kind.delete(sim);
@@ -182,15 +182,15 @@ for (const kind of KINDS) {
       return lastWriteMs(sim, kind) - repairedMs - quietMs;
     }
 
-    it('is forgotten after a quiet minute', () => {
+    it(`a fight over ${kind.title} is forgotten after a quiet minute`, () => {
       assert.deepEqual(rounded([repairAfterQuiet(60_100)]), [0.9]);
     });
 
-    it('goes on where it was after less than a minute', () => {
+    it(`a fight over ${kind.title} goes on after less than a minute`, () => {
       assert.deepEqual(rounded([repairAfterQuiet(59_500)]), [30]);
     });
 
-    it('starts afresh with another Service of the same name, even at once', () => {
+    it(`another Service of the same name starts without the fight over ${kind.title}`, () => {
       const sim = settled();
       fight(sim, kind, kind.edit, 100);
       sim.run(31_000);
@@ -204,7 +204,7 @@ for (const kind of KINDS) {
       assert.ok(kind.isRight(sim));
     });
 
-    it('is forgotten when history went back', () => {
+    it(`a fight over ${kind.title} is forgotten when history went back`, () => {
       const sim = settled();
       fight(sim, kind, kind.edit, 100);
       sim.run(31_000);
@@ -218,7 +218,7 @@ for (const kind of KINDS) {
       assert.ok(kind.isRight(sim));
     });
 
-    it('is one warning an hour, which names the service and the controller', () => {
+    it(`a fight over ${kind.title} is one warning an hour, with service and controller`, () => {
       const sim = settled();
       kind.edit(sim);
       sim.run(5000);
@@ -252,7 +252,7 @@ describe('no fight is', () => {
     }
   }
 
-  it('the end of a namespace, in whatever order its objects go', () => {
+  it('the end of a namespace is no fight, in whatever order its objects go', () => {
     const resources = [
       '/apis/discovery.k8s.io/v1/namespaces/going/endpointslices',
       '/api/v1/namespaces/going/endpoints',
@@ -271,7 +271,7 @@ describe('no fight is', () => {
     assert.equal(sim.loop!.state.services.get('going'), undefined, 'nothing is kept');
   });
 
-  it('the deletion of a Service: its objects are not counted', () => {
+  it('the deletion of a Service is no fight: its objects are not counted', () => {
     const sim = settled();
     deleteObject(sim, `${SERVICES}/web`);
     SLICES_KIND.delete(sim);
@@ -279,7 +279,7 @@ describe('no fight is', () => {
     assert.equal(counted(sim), 0);
   });
 
-  it('the deletion of a Service in the foreground, which takes its slices first', () => {
+  it('the deletion of a Service in the foreground, slices first, is no fight', () => {
     const sim = settled();
     edit(sim, `${SERVICES}/web`, { finalizers: ['foregroundDeletion'] });
     deleteObject(sim, `${SERVICES}/web`);
@@ -289,7 +289,7 @@ describe('no fight is', () => {
     assert.equal(counted(sim), 0);
   });
 
-  it('what we delete ourselves', () => {
+  it('our own deletes are no fight', () => {
     const sim = settled({ options: { compactSlices: true, maxEndpointsPerSlice: 2 } });
     for (let i = 2; i <= 6; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.run(5000);

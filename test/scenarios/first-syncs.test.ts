@@ -32,7 +32,7 @@ function cluster(): Sim {
 
 // The API server's own Service is one of five.
 describe('the line that all services are synced', () => {
-  it('comes once, with Services, time since the start, writes, and who is stuck', () => {
+  it('the line comes once, with Services, time, writes, and who is stuck', () => {
     const sim = cluster();
     sim.start();
     sim.run(600_000);
@@ -44,7 +44,7 @@ describe('the line that all services are synced', () => {
     ]);
   });
 
-  it('says 0 writes where everything was right before', () => {
+  it('the line says 0 writes if everything was right before', () => {
     const sim = cluster();
     sim.start();
     sim.run(5000);
@@ -55,7 +55,7 @@ describe('the line that all services are synced', () => {
     assert.match(lines(sim).at(-1)!, /^info 0 All services are synced: 5 \d+ms 0 0$/);
   });
 
-  it('does not wait for a service that is stuck, and counts it', () => {
+  it('the line does not wait for a stuck service, and counts it', () => {
     const sim = cluster();
     sim.refuse = ({ method, path }) => (method === 'POST' && path.endsWith('/endpoints') ? 422 : 0);
     sim.start();
@@ -63,7 +63,7 @@ describe('the line that all services are synced', () => {
     assert.match(lines(sim).at(-1)!, /^info 0 All services are synced: 5 \d+ms 4 3$/);
   });
 
-  it('waits for what is tried again, and for caches that are not filled', () => {
+  it('the line waits for failed services, and for caches that are not filled', () => {
     const sim = cluster();
     sim.lag = ({ path }) => ({ toMs: 0, backMs: path.startsWith('/api/v1/nodes') ? 20_000 : 0 });
     sim.refuse = ({ method, path }) =>

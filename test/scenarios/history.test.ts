@@ -122,14 +122,14 @@ function livedOn(sim: Sim, since: (sim: Sim) => void): Backup {
 for (const watchList of [true, false]) {
   describe(`a restore of etcd, ${watchList ? 'lists streamed' : 'lists in pages'}`, () => {
     for (const [what, since] of Object.entries(SINCE)) {
-      it(`after ${what}: all is right 10 s after the connections are back`, () => {
+      it(`after ${what} all is right 10 s after the connections are back`, () => {
         const sim = settled({ options: { watchList } });
         sim.restore(livedOn(sim, since));
         expectRight(sim, 10_000);
         assert.ok(resets(sim) > 0);
       });
 
-      it(`after ${what}, the revision bumped: the same, and no list is too old`, () => {
+      it(`after ${what} with a bump all is right, and no list is too old`, () => {
         const sim = settled({ options: { watchList } });
         sim.restore(livedOn(sim, since), { bump: BUMP });
         expectRight(sim, 10_000);
@@ -141,7 +141,7 @@ for (const watchList of [true, false]) {
 
 describe('a restore that cuts no connection', () => {
   for (const bump of [0, BUMP]) {
-    it(`${bump === 0 ? 'without' : 'with'} a bump is found when the watches have been silent for 150 s`, () => {
+    it(`a restore ${bump === 0 ? 'without' : 'with'} a bump is found when the watches were silent for 150 s`, () => {
       const sim = settled();
       sim.restore(livedOn(sim, SINCE['everything changed']!), { bump, streams: 'mute' });
       expectRight(sim, 160_000);
@@ -150,7 +150,7 @@ describe('a restore that cuts no connection', () => {
 });
 
 describe('a restore while the API server is away', () => {
-  it('is found when it is back, though its watches had ended cleanly', () => {
+  it('a restore during an outage is found, though its watches had ended cleanly', () => {
     const sim = settled();
     const backup = livedOn(sim, SINCE['everything changed']!);
     sim.down();
@@ -162,7 +162,7 @@ describe('a restore while the API server is away', () => {
 });
 
 describe('a restore in the middle of the first list', () => {
-  it('leaves nothing of what the list had told before', () => {
+  it('a restore within the first list leaves nothing of what the list had told', () => {
     const sim = createSim({ options: { ...ALL, minResyncPeriodMs: RESYNC_MS } });
     createNode(sim, { name: 'node-1', zone: 'zone-a' });
     createService(sim, { name: 'web' });
@@ -182,7 +182,7 @@ describe('a restore in the middle of the first list', () => {
 });
 
 describe('history that goes back', () => {
-  it('is told once for each resource, with both versions, and counted', () => {
+  it('history that goes back is told once for each resource, with both versions', () => {
     const sim = settled();
     sim.restore(livedOn(sim, SINCE['a pod came']!));
     sim.run(10_000);
@@ -196,7 +196,7 @@ describe('history that goes back', () => {
     assert.equal(metric(sim, 'endpointd_history_resets_total', { resource: 'pods' }), 1);
   });
 
-  it('costs no write where what is restored is what was there', () => {
+  it('a restore of the same objects costs no write', () => {
     const sim = settled();
     const backup = sim.backup();
     // A status that nobody reads.
@@ -211,7 +211,7 @@ describe('history that goes back', () => {
     assert.deepEqual(writesOf(sim).slice(writes), []);
   });
 
-  it('again and again is followed each time', () => {
+  it('each of several restores is followed', () => {
     const sim = settled();
     const backup = sim.backup();
     for (let i = 0; i < 3; i++) {
@@ -225,7 +225,7 @@ describe('history that goes back', () => {
     expectRight(sim, 10_000);
   });
 
-  it('brings back what an own write has deleted', () => {
+  it('an object that an own write has deleted comes back', () => {
     for (const bump of [0, BUMP]) {
       const sim = settled();
       const backup = livedOn(sim, (one) => deleteObject(one, `${ENDPOINTS}/hand`));
@@ -253,16 +253,16 @@ describe('own writes under way', () => {
 
   for (const bump of [0, BUMP]) {
     const how = bump === 0 ? 'without' : 'with';
-    it(`that arrive after the restore, ${how} a bump, end right`, () => {
+    it(`own writes that arrive after the restore end right, ${how} a bump`, () => {
       expectRight(restoredAround('toMs', { bump }), 15_000);
     });
 
-    it(`whose answers come after the restore, ${how} a bump, end right`, () => {
+    it(`own writes whose answers come after the restore end right, ${how} a bump`, () => {
       expectRight(restoredAround('backMs', { bump }), 15_000);
     });
   }
 
-  it('that are given a version below what was reached have the resource listed again', () => {
+  it('a write with a version below the last one makes its resource be listed again', () => {
     const sim = settled();
     const backup = livedOn(sim, (one) => {
       for (let port = 81; port < 91; port++) editService(one, 'db', { ports: [{ port, targetPort: 8000 + port }] });
@@ -280,7 +280,7 @@ describe('own writes under way', () => {
 
   for (const bump of [0, BUMP]) {
     const how = bump === 0 ? 'without' : 'with';
-    it(`that the backup lacks are done again, answered late, ${how} a bump`, () => {
+    it(`own writes that the backup lacks are done again, if late, ${how} a bump`, () => {
       const sim = settled();
       sim.lag = ({ lane }) => (lane === 'write' ? { toMs: 500, backMs: 8000 } : { toMs: 0, backMs: 0 });
       createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
@@ -294,7 +294,7 @@ describe('own writes under way', () => {
     });
   }
 
-  it('that admission undoes keep the old version, which shows nothing', () => {
+  it('writes that admission undoes keep the old version, which shows nothing', () => {
     const sim = settled();
     const before = sim.request('GET', `${ENDPOINTS}/web`) as unknown as {
       subsets: unknown;
@@ -318,7 +318,7 @@ describe('own writes under way', () => {
     assert.equal(resets(sim), 0);
   });
 
-  it('are tried again where the restored object is older than the one that was read', () => {
+  it('writes are tried again if the restored object is older than the one read', () => {
     const sim = settled();
     const backup = livedOn(sim, (one) => setPodStatus(one, { name: 'web-1', ready: false }));
     sim.restore(backup);
@@ -341,7 +341,7 @@ describe('an object that is made after the backup', () => {
   }
 
   for (const streams of ['cut', 'mute'] as const) {
-    it(`is made again where only its write’s answer told of it, connections ${streams}`, () => {
+    it(`an own object known by its answer is made again, connections ${streams}`, () => {
       const sim = settled();
       sim.muteWatches = true;
       makeEndpoints(sim, 'no-service', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }]);
@@ -354,7 +354,7 @@ describe('an object that is made after the backup', () => {
     });
   }
 
-  it('is told from another one of the same version, which a second restore brings', () => {
+  it('an object is told from another of the same version that a second restore brings', () => {
     const sim = settled();
     const backup = writtenSince(sim);
     const { resourceVersion, uid } = sim.request('GET', `${ENDPOINTS}/late`).metadata;
@@ -392,7 +392,7 @@ describe('an own delete that only its answer has told of', () => {
 
   for (const streams of ['cut', 'mute'] as const) {
     for (const bump of [0, BUMP]) {
-      it(`is done again after a restore ${bump === 0 ? 'without' : 'with'} a bump, connections ${streams}`, () => {
+      it(`an own delete is done again ${bump === 0 ? 'without' : 'with'} a bump, connections ${streams}`, () => {
         const sim = settled();
         sim.restore(deletedUnseen(sim), { bump, streams });
         assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 200);
@@ -404,7 +404,7 @@ describe('an own delete that only its answer has told of', () => {
     }
   }
 
-  it('is done again where its answer comes after the lists that follow the restore', () => {
+  it('an own delete is done again if its answer comes after the lists', () => {
     const sim = settled();
     const writes = writesOf(sim).length;
     sim.lag = ({ lane }) => ({ toMs: lane === 'write' ? 500 : 0, backMs: lane === 'write' ? 6000 : 0 });
@@ -422,7 +422,7 @@ describe('an own delete that only its answer has told of', () => {
 });
 
 describe('a WatchList with objects that are older than the cached ones', () => {
-  it('takes them at its end; with more than 1,000 of them it goes over to pages', () => {
+  it('a WatchList takes older objects at its end; more than 1,000 make it use pages', () => {
     const sim = createSim({ options: { ...ALL, minResyncPeriodMs: RESYNC_MS } });
     createNode(sim, { name: 'node-1', zone: 'zone-a' });
     createService(sim, { name: 'web' });

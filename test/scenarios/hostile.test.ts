@@ -18,7 +18,7 @@ import { samples } from '../../src/metrics/store.ts';
 const SERVICES = '/api/v1/namespaces/default/services';
 
 describe('unreasonable sizes', () => {
-  it('a service with 2,000 named ports, each of which some pods have', () => {
+  it('a service may have 2,000 named ports, each on some pods', () => {
     const sim = createSim();
     const names = Array.from({ length: 2000 }, (_, i) => `p-${i}`);
     createService(sim, {
@@ -36,7 +36,7 @@ describe('unreasonable sizes', () => {
     assert.equal(samples(sim.metrics!, 'endpointd_stuck_service', 0).length, 0);
   });
 
-  it('a pod with 5,000 labels, and 300 services that each select one of them', () => {
+  it('a pod may have 5,000 labels, and 300 services that each select one of them', () => {
     const sim = createSim({ options: { kubeApiQps: 1000, kubeApiBurst: 1000 } });
     const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`label-${i}`, 'x']));
     for (let i = 0; i < 300; i++)
@@ -47,7 +47,7 @@ describe('unreasonable sizes', () => {
     assert.equal(endpointsTable(sim).filter((line) => line.endsWith('10.0.0.1 : http:8080/TCP')).length, 300);
   });
 
-  it('more pods than an object may hold: 1,000 are written, the rest is counted', () => {
+  it('of more pods than an object may hold 1,000 are written, and the rest is counted', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     for (let i = 0; i < 1030; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
@@ -80,7 +80,7 @@ describe('an object that is too large', () => {
   const stuck = (sim: Sim): string[] =>
     samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => `${labels['service']} ${labels['class']}`);
 
-  it('for a batch, by what others wrote on it: its service alone is stuck', () => {
+  it('an object that others make too large for a batch makes its service alone stuck', () => {
     const sim = createSim({ options: { maxBatchBytes: 65_536 } });
     const note = 'x'.repeat(200_000);
     sim.request('POST', '/api/v1/namespaces/default/endpoints', {
@@ -110,7 +110,7 @@ describe('an object that is too large', () => {
     assert.deepEqual(stuck(sim), []);
   });
 
-  it('for etcd, which the server calls a bare 500: named at once, tried rarely', () => {
+  it('an object too large for etcd (a bare 500) is named at once, and tried rarely', () => {
     const sim = createSim();
     createService(sim, { name: 'huge' });
     createService(sim, { name: 'other' });
@@ -151,7 +151,7 @@ describe('names that a script language may stumble over', () => {
 });
 
 describe('addresses that the API server would refuse', () => {
-  it('are left out and named in an event; the others of the service are written', () => {
+  it('invalid addresses are left out and named, and the others of the service written', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'good', ip: '10.0.0.1' });

@@ -49,7 +49,7 @@ describe('a pod', () => {
     ],
   };
   for (const [what, [expected, change]] of Object.entries(cases)) {
-    it(`that ${what}: ${expected === '' ? 'nothing is' : 'both are'} written`, () => {
+    it(`a pod that ${what}: ${expected === '' ? 'nothing is' : 'both are'} written`, () => {
       assert.equal(writtenAfter(`${POD}/status`, change), expected);
     });
   }
@@ -74,7 +74,7 @@ describe('a Service', () => {
     'has another session affinity': ['', ({ spec }) => (spec['sessionAffinity'] = 'ClientIP')],
   };
   for (const [what, [expected, change]] of Object.entries(cases)) {
-    it(`that ${what}: ${expected === '' ? 'nothing is written' : expected}`, () => {
+    it(`a Service that ${what}: ${expected === '' ? 'nothing is written' : expected}`, () => {
       assert.equal(writtenAfter(SERVICE, change), expected);
     });
   }

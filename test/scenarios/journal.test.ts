@@ -19,7 +19,7 @@ function entriesOf(sim: Sim, max = 1000): JournalEntry[] {
 }
 
 describe('the journal', () => {
-  it('tells what a change waited for: batch period, shard, token, answer', () => {
+  it('the journal tells what a change waited for: batch period, shard, token, answer', () => {
     const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 500, kubeApiQps: 0.5, kubeApiBurst: 1 } });
     sim.run(10_000);
     createService(sim, { name: 'other' });
@@ -37,7 +37,7 @@ describe('the journal', () => {
     assert.equal(totalMs, queueMs + batchWaitMs + planMs + throttleMs + writeMs);
   });
 
-  it('tells how old a Ready transition was when it was seen', () => {
+  it('the journal tells the age of a Ready transition when it was seen', () => {
     const sim = settled();
     const before = entriesOf(sim)[0]!.id;
     sim.wallShiftMs = 7000;
@@ -47,7 +47,7 @@ describe('the journal', () => {
     assert.deepEqual([entry!.id, entry!.watchInMs], [before + 1, 7000]);
   });
 
-  it('tells of a failure its class, and of the try after it the whole time', () => {
+  it('the journal tells the class of a failure, and the whole time of the next try', () => {
     const sim = settled();
     sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -59,14 +59,14 @@ describe('the journal', () => {
     assert.ok(last!.totalMs > failed!.totalMs);
   });
 
-  it('keeps nothing of a sync that nothing had changed for', () => {
+  it('the journal keeps no sync without a change', () => {
     const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
     const { count } = sim.loop!.state.journal;
     sim.run(60_000);
     assert.equal(sim.loop!.state.journal.count, count);
   });
 
-  it('holds the newest, and no more than it was told to', () => {
+  it('the journal holds the newest changes, up to its size', () => {
     const sim = settled({ options: { journalSize: 3 } });
     for (let i = 0; i < 10; i++) {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
@@ -81,7 +81,7 @@ describe('the journal', () => {
     assert.equal(entriesOf(sim, 2).length, 2);
   });
 
-  it('is off at size 0', () => {
+  it('the journal is off at size 0', () => {
     const sim = settled({ options: { journalSize: 0 } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);

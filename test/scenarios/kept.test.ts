@@ -18,7 +18,7 @@ function mirroredWorld(ips: readonly string[]): Sim {
 }
 
 describe('nothing is kept', () => {
-  it('of a mirrored slice that goes a moment before what it mirrors', () => {
+  it('nothing is kept of a mirrored slice that goes just before its Endpoints', () => {
     const sim = mirroredWorld(['198.51.100.1']);
     deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
     // It would be made again after a second.
@@ -28,7 +28,7 @@ describe('nothing is kept', () => {
     checkNothingKept(sim, 'the slice and the Endpoints are gone');
   });
 
-  it('of mirrored slices when it is a GET that finds the Endpoints gone', () => {
+  it('nothing is kept of mirrored slices if a GET finds the Endpoints gone', () => {
     const sim = mirroredWorld(['198.51.100.1', '2001:db8::1']);
     assert.equal(namesOf(sim).length, 2);
     for (let shard = 0; shard < sim.shards!.count; shard++) sim.shards!.kill(shard, 'simulated death');
@@ -40,7 +40,7 @@ describe('nothing is kept', () => {
     checkNothingKept(sim, 'all is gone');
   });
 
-  it('of Endpoints that nobody plans from, told while slices wait for nodes', () => {
+  it('nothing is kept of unplanned Endpoints, told while slices wait for nodes', () => {
     const sim = createSliceSim({ options: { endpoints: true, slices: true, mirroring: true } });
     createService(sim, { name: 'outside', spec: { selector: undefined } });
     const subsets = [{ addresses: [{ ip: '198.51.100.1' }], ports: [{ port: 8080 }] }];
@@ -57,7 +57,7 @@ describe('nothing is kept', () => {
 });
 
 describe('nothing is forgotten', () => {
-  it('of a slice given to another Service while its next content is planned', () => {
+  it('nothing is forgotten of a slice that another Service gets during its plan', () => {
     const sim = createSliceSim({ options: { minResyncPeriodMs: 20_000 }, batchMs: () => 200 });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

@@ -110,7 +110,7 @@ async function scrape(sim: Sim): Promise<string[]> {
 }
 
 describe('a scrape', () => {
-  it('announces each metric once, and holds nothing but numbers, each series once', async () => {
+  it('a scrape announces each metric once, and has each series once, as a number', async () => {
     const lines = await scrape(busy());
     const announced = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.split(' ')[2]!);
     assert.deepEqual(announced.toSorted(), [...new Set(announced)].toSorted());
@@ -127,7 +127,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('has a series of every metric of the catalogue', async () => {
+  it('a scrape has a series of every metric of the catalogue', async () => {
     const stories = [busy(), slicesMorning(), leading()];
     const lines = (await Promise.all(stories.map(scrape))).flat();
     const silent = CATALOGUE.map(({ name }) => name).filter(
@@ -142,7 +142,7 @@ describe('a scrape', () => {
     );
   });
 
-  it('counts what the story did', async () => {
+  it('a scrape counts what has happened', async () => {
     const lines = await scrape(busy());
     for (const line of [
       'endpointd_history_resets_total{resource="pods"} 1',
@@ -164,7 +164,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('tells how much each cache holds', async () => {
+  it('a scrape tells how much each cache holds', async () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     createService(sim, { name: 'unselecting', spec: { selector: null } });
@@ -221,7 +221,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     );
   });
 
-  it('after a start say what there is, both families of a service together (D6)', async () => {
+  it('metrics after a start count existing slices, both families together (D6)', async () => {
     assert.deepEqual(await counted(slicesMorning()), {
       // Two of three pods, in two families.
       controller_endpoints_desired: 4,
@@ -254,7 +254,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     });
   });
 
-  it('follow a node that appears: a pod more in each family', async () => {
+  it('metrics follow a node that appears: one more pod in each family', async () => {
     const sim = slicesMorning();
     assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 1);
     const before = await counted(sim);
@@ -276,7 +276,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     });
   });
 
-  it('follow a pod that leaves, and what is mirrored', async () => {
+  it('metrics follow a pod that leaves, and mirrored slices', async () => {
     const sim = slicesMorning();
     const before = await counted(sim);
     removeLabels(sim, 'web-2');
@@ -302,7 +302,7 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     });
   });
 
-  it('forget a Service that is deleted, and what was mirrored for one', async () => {
+  it('metrics forget a deleted Service, and the slices mirrored for one', async () => {
     const sim = slicesMorning();
     for (const name of ['web', 'hand']) deleteObject(sim, `${SERVICES}/${name}`);
     sim.run(5000);
@@ -317,14 +317,14 @@ describe('the metrics of slices (docs/spec/endpointslice.md "Metrics")', () => {
     assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
   });
 
-  it('have the queues of upstream’s names', async () => {
+  it('the queues have upstream’s names', async () => {
     const lines = await scrape(slicesMorning());
     for (const name of ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring']) {
       assert.ok(lines.includes(`workqueue_depth{name="${name}"} 0`), name);
     }
   });
 
-  it('tell under upstream’s names how much of the one token bucket is used', () => {
+  it('the use of the one token bucket has upstream’s names', () => {
     const sim = slicesMorning();
     edit(sim, `${SERVICES}/web`, { labels: { version: '2' } });
     sim.run(10);

@@ -30,7 +30,7 @@ function many(count: number, net = '10.1'): { ip: string }[] {
 }
 
 describe('Endpoints of a Service without selector', () => {
-  it('become a slice that names their makers, labels and annotations (D23)', () => {
+  it('Endpoints become a slice that names their makers, labels and annotations (D23)', () => {
     const sim = world();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeEndpoints(
@@ -75,7 +75,7 @@ describe('Endpoints of a Service without selector', () => {
     ]);
   });
 
-  it('are followed through every edit, by one write of the same slice each', () => {
+  it('a slice follows every edit of its Endpoints, by one write each', () => {
     const sim = settled();
     const names = namesOf(sim);
     for (const ips of [['10.0.0.1', '10.0.0.2'], ['10.0.0.2'], ['10.0.0.2', '10.0.0.3', '10.0.0.4']]) {
@@ -88,7 +88,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.deepEqual(namesOf(sim), names);
   });
 
-  it('have a slice for each set of ports and each family, and none without an address', () => {
+  it('Endpoints have a slice for each set of ports and each family with addresses', () => {
     const sim = settled({}, [
       { addresses: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }], ports: HTTP },
       { addresses: [{ ip: '10.0.0.2' }], ports: [{ name: 'admin', port: 9000 }] },
@@ -103,7 +103,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 
-  it('whose ports and families change all at once take over existing slices (D24)', () => {
+  it('Endpoints that change ports and families at once reuse existing slices (D24)', () => {
     const both = (port: number, i: number): object => ({
       addresses: [{ ip: `10.0.0.${i}` }, { ip: `fd00::${i}` }],
       ports: [{ name: 'p', port }],
@@ -128,7 +128,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.ok(names.every((name) => namesOf(sim).includes(name)));
   });
 
-  it('that carry the reserved labels themselves cost no write with every sync (D25)', () => {
+  it('Endpoints with the reserved labels cost no write with every sync (D25)', () => {
     const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
     edit(sim, `${ENDPOINTS}/web`, {
       labels: { 'kubernetes.io/service-name': 'other', 'endpointslice.kubernetes.io/managed-by': 'somebody' },
@@ -142,7 +142,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('without a Service wait for it, and lose their slices with it', () => {
+  it('Endpoints without a Service wait for it, and lose their slices with it', () => {
     const sim = world();
     makeEndpoints(sim, 'web', ONE);
     sim.start();
@@ -156,7 +156,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 
-  it('that are deleted take their slices along', () => {
+  it('deleted Endpoints take their slices along', () => {
     const sim = settled();
     deleteObject(sim, `${ENDPOINTS}/web`);
     sim.run(1000);
@@ -165,7 +165,7 @@ describe('Endpoints of a Service without selector', () => {
     assert.equal(state.slices.size, 0);
   });
 
-  it('that are deleted and made again at once end with slices of the new ones', () => {
+  it('Endpoints deleted and made again at once end with slices of the new ones', () => {
     for (let gapMs = 0; gapMs <= 14; gapMs += 2) {
       const sim = settled();
       deleteObject(sim, `${ENDPOINTS}/web`);
@@ -178,7 +178,7 @@ describe('Endpoints of a Service without selector', () => {
     }
   });
 
-  it('of an ExternalName Service are mirrored too', () => {
+  it('Endpoints of an ExternalName Service are mirrored too', () => {
     const sim = world();
     createService(sim, {
       name: 'web',
@@ -195,7 +195,7 @@ describe('Endpoints that are not to be mirrored', () => {
   const LEADER = { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } };
   const skip = (value: string) => ({ labels: { 'endpointslice.kubernetes.io/skip-mirror': value } });
 
-  it('those labelled skip-mirror=true, to the letter, lose their slices, and back', () => {
+  it('Endpoints labelled skip-mirror=true, exactly, lose their slices, and back', () => {
     const sim = settled();
     for (const [value, mirrored] of [
       ['true', false],
@@ -209,7 +209,7 @@ describe('Endpoints that are not to be mirrored', () => {
     }
   });
 
-  it('those that are a leader election', () => {
+  it('Endpoints of a leader election are not mirrored', () => {
     const sim = world();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeEndpoints(sim, 'web', ONE, LEADER);
@@ -224,7 +224,7 @@ describe('Endpoints that are not to be mirrored', () => {
     assert.deepEqual(slicesTable(sim), []);
   });
 
-  it('those of a Service that gets a selector: planned slices replace the mirrored', () => {
+  it('planned slices replace the mirrored ones of a Service that gets a selector', () => {
     const sim = settled({ options: { endpoints: true, slices: true } });
     createPod(sim, { name: 'web-1', ip: '10.0.0.9' });
     assert.deepEqual(slicesTable(sim), RIGHT);
@@ -240,7 +240,7 @@ describe('Endpoints that are not to be mirrored', () => {
     ]);
   });
 
-  it('those of which the server tells only after the selector is gone are mirrored', () => {
+  it('Endpoints that the server tells of only after the selector is gone are mirrored', () => {
     const sim = world({ options: { endpoints: true } });
     sim.start();
     sim.run(1000);
@@ -279,13 +279,13 @@ describe('Endpoints that are not to be mirrored', () => {
     return sim;
   }
 
-  it('those that are read for another reason while the selector goes are mirrored', () => {
+  it('Endpoints read for another reason while the selector goes are mirrored', () => {
     const sim = readTwice([5000, 0]);
     sim.run(60_000);
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('those that change while they are read twice are mirrored as they are in the end', () => {
+  it('Endpoints that change while they are read twice are mirrored as they end', () => {
     for (const backMs of [
       [5000, 1000],
       [1000, 5000],
@@ -297,7 +297,7 @@ describe('Endpoints that are not to be mirrored', () => {
     }
   });
 
-  it('are removed by the next process if they became so while none ran', () => {
+  it('the next process removes slices of Endpoints that opted out meanwhile', () => {
     for (const change of [
       (sim: Sim) => edit(sim, `${ENDPOINTS}/web`, skip('true')),
       (sim: Sim) => editService(sim, 'web', { selector: { app: 'web' } }),
@@ -317,7 +317,7 @@ describe('Endpoints that are not to be mirrored', () => {
 describe('more addresses than a subset may have', () => {
   const MAX = { mirroringMaxEndpointsPerSubset: 10 };
 
-  it('are cut, which an event and a metric tell', () => {
+  it('addresses above the limit are cut, with an Event object and a metric', () => {
     const sim = settled({ options: MAX }, [{ addresses: many(12), ports: HTTP }]);
     assert.deepEqual(sizesOf(sim), [10]);
     assert.deepEqual(eventsOf(sim), [
@@ -326,7 +326,7 @@ describe('more addresses than a subset may have', () => {
     assert.equal(metric(sim, 'endpointd_problems_total', { kind: 'mirror-truncated' }), 1);
   });
 
-  it('are all mirrored, in as many slices as it takes, where the flag asks for that', () => {
+  it('with the flag all addresses are mirrored, in as many slices as needed', () => {
     const sim = settled({ options: { ...MAX, mirroringAllEndpoints: true } }, [{ addresses: many(24), ports: HTTP }]);
     assert.deepEqual(sizesOf(sim), [10, 10, 4]);
     const from = sim.exchanges.length;
@@ -338,7 +338,7 @@ describe('more addresses than a subset may have', () => {
 });
 
 describe('addresses that are none', () => {
-  it('are left out and named in an event on the Endpoints; the others are mirrored', () => {
+  it('invalid addresses are left out and named, and the others are mirrored', () => {
     const sim = world();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeEndpoints(sim, 'web', [{ addresses: [{ ip: '10.0.0.1' }, { ip: '10.0.0.7' }], ports: HTTP }]);
@@ -355,7 +355,7 @@ describe('addresses that are none', () => {
 });
 
 describe('a mirrored slice that somebody else', () => {
-  it('edits or deletes is put right within a second (D5, D39)', () => {
+  it('a mirrored slice that others edit or delete is right within a second (D5, D39)', () => {
     const sim = settled();
     const path = (): string => `${SLICES}/${namesOf(sim)[0]}`;
     sim.kill();
@@ -371,7 +371,7 @@ describe('a mirrored slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('deletes while a finalizer holds it does not hold up the Endpoints (D11)', () => {
+  it('a slice that a finalizer holds does not hold up the Endpoints (D11)', () => {
     const sim = settled();
     const held = `${SLICES}/${namesOf(sim)[0]}`;
     edit(sim, held, { finalizers: ['example.com/f'] });
@@ -386,7 +386,7 @@ describe('a mirrored slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP']);
   });
 
-  it('has made twice is removed', () => {
+  it('a second mirrored slice is removed', () => {
     const sim = settled();
     const [{ metadata, ...rest }] = slicesOf(sim) as [ReturnType<typeof slicesOf>[number]];
     const { labels, ownerReferences } = metadata;
@@ -397,7 +397,7 @@ describe('a mirrored slice that somebody else', () => {
 });
 
 describe('writes of mirrored slices', () => {
-  it('a restart makes none', () => {
+  it('a restart writes no mirrored slice', () => {
     const sim = settled({ options: { endpoints: true, slices: true } });
     sim.kill();
     const from = sim.exchanges.length;
@@ -406,7 +406,7 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('whose replies are lost leave no duplicates', () => {
+  it('lost replies leave no duplicates', () => {
     for (let seed = 1; seed <= 10; seed++) {
       const sim = world({ seed });
       createService(sim, { name: 'web', spec: { selector: null } });
@@ -436,7 +436,7 @@ describe('writes of mirrored slices', () => {
     }
   });
 
-  it('that are refused make the Endpoints stuck, hold up no other, are tried on (D32)', () => {
+  it('refused writes make the Endpoints stuck, hold up no other, and go on (D32)', () => {
     const sim = world({
       refuse: ({ method, body }) =>
         method === 'POST' && Buffer.from(body!).includes('bad-') ? makeStatus(422, 'Invalid', 'no good') : 0,
@@ -460,7 +460,7 @@ describe('writes of mirrored slices', () => {
     assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
-  it('a delete of one that is gone already is a success: no event, no retry (D3)', () => {
+  it('the delete of a slice that is gone is a success: no event, no retry (D3)', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     const path = `${SLICES}/${namesOf(sim)[0]}`;
@@ -474,7 +474,7 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('in a terminating namespace are skipped in silence (D33)', () => {
+  it('writes in a terminating namespace are skipped in silence (D33)', () => {
     const sim = world();
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
     createService(sim, { name: 'web', namespace: 'going', spec: { selector: null } });
@@ -491,7 +491,7 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('go on where a thread was lost, after one look at Endpoints and slices', () => {
+  it('after the loss of a thread, one look at Endpoints and slices is enough', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'exit code 1');
     sim.run(5000);

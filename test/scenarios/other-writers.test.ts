@@ -77,7 +77,7 @@ function warnings({ logLines }: Sim): LogEffect[] {
 const edits = (sim: Sim, manager: string): number => metric(sim, 'endpointd_foreign_edits_total', { manager });
 
 describe('a second writer', () => {
-  it('that is an endpointd which led a moment ago is none for a minute', () => {
+  it('an endpointd that led until now is no second writer for a minute', () => {
     const { sim, writeAs } = createWorld(1, { leadership: leadershipOf('a') });
     const emptyThreeTimes = (): void => {
       for (let i = 0; i < 3; i++) {
@@ -95,7 +95,7 @@ describe('a second writer', () => {
     );
   });
 
-  it('is named in one warning, however many services it concerns', () => {
+  it('a second writer is named in one warning for any number of services', () => {
     const { sim, writeAs } = createWorld(5);
     for (let i = 1; i <= 5; i++) {
       writeAs('kube-controller-manager', `web-${i}`, EMPTIED);
@@ -120,7 +120,7 @@ describe('a second writer', () => {
     assert.equal(metric(sim, 'endpointd_foreign_edits_total'), 5);
   });
 
-  it('is told of again every hour while it lasts, and not after that', () => {
+  it('a second writer is reported every hour while it writes', () => {
     const { sim, writeAs } = createWorld(2);
     for (let minute = 0; minute < 150; minute++) {
       writeAs('kube-controller-manager', `web-${(minute % 2) + 1}`, EMPTIED);
@@ -135,7 +135,7 @@ describe('a second writer', () => {
     assert.equal(warnings(sim).length, 3);
   });
 
-  it('of two changes in an hour is a correction by hand: no warning', () => {
+  it('two changes in an hour are a correction by hand, and no warning', () => {
     const { sim, writeAs } = createWorld();
     for (let i = 0; i < 6; i++) {
       writeAs('kubectl-edit', 'web-1', EMPTIED);
@@ -145,7 +145,7 @@ describe('a second writer', () => {
     assert.equal(edits(sim, 'kubectl-edit'), 6);
   });
 
-  it('beyond the tenth has the name `other`', () => {
+  it('beyond the tenth writer the name is `other`', () => {
     const { sim, writeAs } = createWorld();
     for (let i = 1; i <= 12; i++) {
       writeAs(`tool-${i}`, 'web-1', EMPTIED);
@@ -156,7 +156,7 @@ describe('a second writer', () => {
     assert.equal(edits(sim, 'other'), 2);
   });
 
-  it('is `unknown` where nothing but an old write of our own is told', () => {
+  it('a writer is `unknown` if only an old write of our own is known', () => {
     const { sim } = createWorld();
     setPodStatus(sim, { name: 'pod', ready: false });
     sim.run(60_000);
@@ -166,7 +166,7 @@ describe('a second writer', () => {
     assert.equal(metric(sim, 'endpointd_foreign_edits_total'), 1);
   });
 
-  it('is `unknown` where the object was deleted', () => {
+  it('a writer that deletes the object is `unknown`', () => {
     const { sim } = createWorld();
     sim.request('DELETE', `${ENDPOINTS}/web-1`);
     sim.run(2000);
@@ -190,7 +190,7 @@ function racedBy({ sim, writeAs }: World, manager: string): void {
 }
 
 describe('a second endpointd', () => {
-  it('that is faster is named by its own name, though its writes never undo ours', () => {
+  it('a faster second endpointd is named, though its writes never undo ours', () => {
     const world = createWorld(4);
     const { sim } = world;
     sim.run(60_000);
@@ -204,7 +204,7 @@ describe('a second endpointd', () => {
     assert.deepEqual(more, []);
   });
 
-  it('that writes the very same is counted too', () => {
+  it('a second endpointd that writes the same objects is counted too', () => {
     const sim = createSim();
     createPod(sim, { name: 'pod', ip: '10.0.0.1' });
     createService(sim, { name: 'web' });
@@ -231,7 +231,7 @@ describe('a second endpointd', () => {
 });
 
 describe('nobody else', () => {
-  it('has written where replies to our own writes were lost', () => {
+  it('lost replies to our own writes are no second writer', () => {
     const sim = createSim({ seed: 7, faults: { loseReply: 0.5 } });
     createPod(sim, { name: 'pod', ip: '10.0.0.1' });
     for (let i = 1; i <= 20; i++) createService(sim, { name: `web-${i}` });

@@ -31,7 +31,7 @@ function linesSince(sim: Sim, from: number): string[] {
 }
 
 describe('the log of an outage', () => {
-  it('of one watch says that it was lost, why, and when it is back after how long', () => {
+  it('the log says that a watch was lost, why, and after how long it is back', () => {
     const sim = settled();
     const from = sim.logLines.length;
     sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods') ? 503 : 0);
@@ -44,7 +44,7 @@ describe('the log of an outage', () => {
     assert.match(more.join(), /^info 0 Watch is back pods 4\ds$/);
   });
 
-  it('of the server says so once for each watch, and once when all are back', () => {
+  it('an outage of the server is a line for each watch, and one when all are back', () => {
     const sim = settled();
     // The outage counts from its beginning, however long all was well before.
     sim.run(100_000);
@@ -60,7 +60,7 @@ describe('the log of an outage', () => {
     assert.equal(lines.length, 7);
   });
 
-  it('does not end with a watch that is opened and refused at once (410)', () => {
+  it('an outage does not end with a watch that is opened and refused at once (410)', () => {
     const sim = settled();
     const from = sim.logLines.length;
     sim.down();
@@ -74,7 +74,7 @@ describe('the log of an outage', () => {
     assert.match(lines[0]!, / (2|3)\ds$/);
   });
 
-  it('that lasts names its reason once a minute, and another one at once', () => {
+  it('a lasting outage names its reason once a minute, and another one at once', () => {
     const sim = settled();
     const from = sim.logLines.length;
     sim.down();
@@ -90,7 +90,7 @@ describe('the log of an outage', () => {
     assert.equal(pods(), told + 1);
   });
 
-  it('is empty where a watch ended as it should and was begun anew', () => {
+  it('the log is silent if a watch ended in order and began anew', () => {
     const sim = settled();
     const from = sim.logLines.length;
     sim.run(3_600_000);
@@ -99,7 +99,7 @@ describe('the log of an outage', () => {
 });
 
 describe('ten seconds after an outage of ten minutes', () => {
-  it('changes of pods that nobody could tell are written', () => {
+  it('ten seconds after an outage, changes that nobody could tell are written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const sim = settled({ seed });
       sim.down();
@@ -110,7 +110,7 @@ describe('ten seconds after an outage of ten minutes', () => {
     }
   });
 
-  it('changes that were known before and could not be written are', () => {
+  it('ten seconds after an outage, changes known before it are written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const sim = settled({ seed });
       sim.refuse = ({ lane }) => (lane === 'write' ? 503 : 0);
@@ -122,7 +122,7 @@ describe('ten seconds after an outage of ten minutes', () => {
     }
   });
 
-  it('a process that was started meanwhile has listed and written', () => {
+  it('a process that started during the outage has listed and written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const sim = createSim({ seed });
       createService(sim, { name: 'web' });

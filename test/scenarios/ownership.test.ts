@@ -43,7 +43,7 @@ function orphan(name: string, metadata: object): object {
 const OURS = { labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } };
 
 describe('foreign edits', () => {
-  it('are repaired within a second, but not at once', () => {
+  it('foreign edits are repaired within a second, but not at once', () => {
     const sim = settled();
     editSubsets(sim);
     sim.run(800);
@@ -52,7 +52,7 @@ describe('foreign edits', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('do not hold up a change of a pod', () => {
+  it('foreign edits do not delay a change of a pod', () => {
     const sim = settled();
     editSubsets(sim);
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -60,7 +60,7 @@ describe('foreign edits', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
   });
 
-  it('keep annotations, finalizers and owner references of others', () => {
+  it('annotations, finalizers and owner references of others stay', () => {
     const sim = settled();
     const object = sim.request('GET', `${ENDPOINTS}/web`);
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u-1' }];
@@ -79,14 +79,14 @@ describe('foreign edits', () => {
 });
 
 describe('an Endpoints object that goes away', () => {
-  it('is made again at once', () => {
+  it('Endpoints that are deleted are made again at once', () => {
     const sim = settled();
     deleteObject(sim, `${ENDPOINTS}/web`);
     sim.run(100);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('goes with its Service, without a needless request of ours', () => {
+  it('Endpoints go with their Service, without a needless request of ours', () => {
     const sim = settled();
     const before = sim.exchanges.length;
     deleteObject(sim, '/api/v1/namespaces/default/services/web');
@@ -95,7 +95,7 @@ describe('an Endpoints object that goes away', () => {
     assert.deepEqual(sim.exchanges.slice(before), []);
   });
 
-  it('comes back when the Service is deleted and made again at once', () => {
+  it('Endpoints come back when the Service is deleted and made again at once', () => {
     const sim = settled();
     deleteObject(sim, '/api/v1/namespaces/default/services/web');
     createService(sim, { name: 'web' });
@@ -109,7 +109,7 @@ describe('an Endpoints object that goes away', () => {
 });
 
 describe('leftovers without a Service', () => {
-  it('are deleted after the start if they are ours and have no Service', () => {
+  it('own Endpoints without a Service are deleted after the start', () => {
     const sim = createSim();
     sim.request('POST', ENDPOINTS, orphan('old', OURS));
     sim.start();
@@ -122,7 +122,7 @@ describe('leftovers without a Service', () => {
     ]);
   });
 
-  it('are asked for where a Service without a selector goes and they stay', () => {
+  it('Endpoints are looked up if a Service without a selector goes and they stay', () => {
     const sim = createSim();
     createService(sim, { name: 'old', spec: { selector: null } });
     // A finalizer keeps them there, and what becomes of them is known before their Service is.
@@ -140,7 +140,7 @@ describe('leftovers without a Service', () => {
     ]);
   });
 
-  it('stay, and are reported once, if they do not carry the label', () => {
+  it('Endpoints without the label stay, and are reported once', () => {
     const sim = createSim();
     sim.request('POST', ENDPOINTS, orphan('gluster', {}));
     sim.start();
@@ -153,7 +153,7 @@ describe('leftovers without a Service', () => {
     );
   });
 
-  it('stay if they serve leader election, label or not', () => {
+  it('Endpoints of a leader election stay, with or without the label', () => {
     const sim = createSim();
     const annotations = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
     sim.request('POST', ENDPOINTS, orphan('leader', { ...OURS, annotations }));
@@ -164,7 +164,7 @@ describe('leftovers without a Service', () => {
 });
 
 describe('what upstream leaves alone', () => {
-  it('Endpoints of a Service without a selector', () => {
+  it('Endpoints of a Service without a selector are left alone', () => {
     const sim = createSim();
     createService(sim, { name: 'db', spec: { selector: undefined } });
     sim.request('POST', ENDPOINTS, orphan('db', {}));
@@ -173,7 +173,7 @@ describe('what upstream leaves alone', () => {
     assert.deepEqual(writesOf(sim), []);
   });
 
-  it('the object stays without the selector, and is taken up again with one', () => {
+  it('Endpoints stay without the selector, and are used again with one', () => {
     const sim = settled();
     const service = (): object => sim.request('GET', '/api/v1/namespaces/default/services/web');
     const without = structuredClone(service()) as { spec: { selector?: object } };
@@ -192,7 +192,7 @@ describe('what upstream leaves alone', () => {
 });
 
 describe('admission that changes what we write', () => {
-  it('that has changed nothing but labels is undone when it is over', () => {
+  it('a change of labels by admission is undone when admission stops', () => {
     const sim = createSim({ options: { slices: true } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -211,7 +211,7 @@ describe('admission that changes what we write', () => {
     );
   });
 
-  it('is counted and not fought with faster than the back-off', () => {
+  it('a change by admission is counted, and fought with the back-off', () => {
     const sim = createSim({ mutateEndpoints: true });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

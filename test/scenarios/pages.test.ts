@@ -44,7 +44,7 @@ function listAgain(sim: Sim): string[] {
 }
 
 describe('a page that is too big', () => {
-  it('of 300 pods of 250 KB: half as many at once, and the list is complete', () => {
+  it('a page of 300 pods of 250 KB is halved at once, and the list is complete', () => {
     const sim = createSim({ options: { watchList: false } });
     createService(sim, { name: 'web' });
     const annotations = { big: 'x'.repeat(250_000) };
@@ -66,7 +66,7 @@ describe('a page that is too big', () => {
     );
   });
 
-  it('in the middle of a list is asked for again alone: the list does not begin anew', () => {
+  it('a big page within a list is asked for again alone', () => {
     const sim = withPods(600, Infinity);
     let pages = 0;
     sim.pageBytesMax = ({ path }) => (path.startsWith('/api/v1/pods') && ++pages === 2 ? 1000 : Infinity);
@@ -75,7 +75,7 @@ describe('a page that is too big', () => {
     assert.equal(cachedPods(sim), 600);
   });
 
-  it('leaves the next lists with the number that fitted, which grows again', () => {
+  it('the next lists keep the page size that fitted, which grows again', () => {
     const sim = withPods(600, 20_000);
     sim.run(5000);
     assert.equal(cachedPods(sim), 600);
@@ -86,7 +86,7 @@ describe('a page that is too big', () => {
     assert.equal(cachedPods(sim), 600);
   });
 
-  it('with one object on it is tried again with pauses, and says so', () => {
+  it('a big page with one object is tried again with pauses, and logged', () => {
     const sim = withPods(3, 10);
     sim.run(60_000);
     assert.ok(podPages(sim).length < 20, `${podPages(sim).length} pages in a minute`);
@@ -101,7 +101,7 @@ describe('a page that is too big', () => {
 });
 
 describe('a server that refuses WatchList', () => {
-  it('is asked for it again with each list: a server that has learned it is noticed', () => {
+  it('a server that refuses WatchList is asked for it again with each list', () => {
     const sim = withPods(1, Infinity, { options: { watchList: true } });
     sim.refuse = ({ path }) => (path.includes('sendInitialEvents') ? 422 : 0);
     sim.run(5000);

@@ -57,7 +57,7 @@ describe('what is deleted while its Service is not planned and no slot is free',
   }
 
   for (const pauseMs of [0, 3000]) {
-    it(`is made again when the Service comes back after ${pauseMs} ms`, () => {
+    it(`the object is made again when the Service comes back after ${pauseMs} ms`, () => {
       const sim = occupied({ concurrentEndpointSyncs: 1 });
       deleteObject(sim, SERVICE);
       sim.run(pauseMs);
@@ -66,7 +66,7 @@ describe('what is deleted while its Service is not planned and no slot is free',
       assert.ok(endpointsTable(sim).includes('default/web 10.0.0.1 : http:8080/TCP'));
     });
 
-    it(`is made again when the Service has a selector again after ${pauseMs} ms`, () => {
+    it(`the object is made again when the selector comes back after ${pauseMs} ms`, () => {
       const sim = occupied({ endpoints: false, slices: true, concurrentServiceEndpointSyncs: 1 });
       editService(sim, 'web', { selector: null });
       sim.run(10);
@@ -87,7 +87,7 @@ describe('an object that others delete while no watch tells', () => {
     sim.compact();
   }
 
-  it('is made again when a list misses it while a write of it is under way', () => {
+  it('an object is made again if a list misses it during a write of it', () => {
     const sim = settled();
     sim.refuse = (request) => (isWrite(request) ? 503 : 0);
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
@@ -103,7 +103,7 @@ describe('an object that others delete while no watch tells', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('is made again when a list that misses it overtakes the answer to its creation', () => {
+  it('an object is made again if a list without it overtakes the answer to its create', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -115,7 +115,7 @@ describe('an object that others delete while no watch tells', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('is made again when its deletion overtakes the GET that still found it', () => {
+  it('an object is made again if its deletion overtakes the GET that found it', () => {
     const sim = createSim();
     sim.start();
     sim.run(2000);
@@ -137,7 +137,7 @@ describe('an object that others delete while no watch tells', () => {
 });
 
 describe('a list that comes while a write is under way', () => {
-  it('does not take the object for gone whose reply came after its item', () => {
+  it('a list does not drop the object whose write is answered after the item', () => {
     const sim = settled({ serverWatchList: false });
     // A page shows the written object, then comes the answer to the write, then the last page.
     for (let i = 0; i < 600; i++) {
@@ -219,7 +219,7 @@ describe('at every moment of a sync', () => {
 });
 
 describe('a slot that is freed', () => {
-  it('by a service that no batch can carry goes to the next in line at once', () => {
+  it('a slot freed by a service that fits no batch goes to the next at once', () => {
     const sim = createSim({ options: { concurrentEndpointSyncs: 1, maxBatchBytes: 4000 } });
     createService(sim, { name: 'big', spec: { selector: { app: 'big' } } });
     for (let i = 1; i <= 50; i++) createPod(sim, { name: `big-${i}`, ip: `10.0.1.${i}`, labels: { app: 'big' } });
@@ -245,7 +245,7 @@ describe('a Service that changes its kind', () => {
     sim.run(1000);
   };
 
-  it('to ExternalName and back finds its object again by one GET, without a conflict', () => {
+  it('a Service that is ExternalName for a while finds its object by one GET', () => {
     const sim = settled();
     turn(sim, 'ExternalName');
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -257,7 +257,7 @@ describe('a Service that changes its kind', () => {
     assert.deepEqual(asked(sim, from), ['GET endpoints 200', 'PUT endpoints 200']);
   });
 
-  it('back and forth faster than its object is read ends right', () => {
+  it('a Service that changes its kind faster than its object is read ends right', () => {
     for (let gapMs = 0; gapMs <= 12; gapMs++) {
       const sim = settled();
       sim.shards!.kill(0, 'so that it is read');
@@ -277,7 +277,7 @@ describe('a Service that changes its kind', () => {
 });
 
 describe('Services that go away', () => {
-  it('during any stage of their sync leave nothing behind, and cost no delete of ours', () => {
+  it('Services that go away during a sync leave nothing behind, and cost no delete', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
       const sim = settled();
       setPodStatus(sim, { name: 'web-1', ready: false });
@@ -294,7 +294,7 @@ describe('Services that go away', () => {
     }
   });
 
-  it('all at once are told to the shards in few batches', () => {
+  it('Services that go away together are told to the shards in few batches', () => {
     const sim = createSim({ shards: 1, options: { kubeApiQps: 10_000, kubeApiBurst: 10_000 } });
     for (let i = 0; i < 2000; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
     sim.start();
@@ -310,7 +310,7 @@ describe('Services that go away', () => {
     assert.equal(sim.loop!.state.serviceCount, 1);
   });
 
-  it('while the death of their shard is being mended are not asked about', () => {
+  it('Services that go away while their shard is replaced are not asked about', () => {
     const sim = settled({ shards: 1, batchMs: () => 50 });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(10);
@@ -323,7 +323,7 @@ describe('Services that go away', () => {
 });
 
 describe('a leftover', () => {
-  it('is spared when its Service comes between the question and the delete', () => {
+  it('a leftover stays when its Service comes between the look and the delete', () => {
     const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
     createService(sim, { name: 'other' });
     sim.request('POST', ENDPOINTS, {
@@ -347,7 +347,7 @@ describe('a leftover', () => {
 });
 
 describe('a stop', () => {
-  it('ends watches that were about to be tried again too', () => {
+  it('a stop ends watches that were about to be tried again, too', () => {
     const sim = settled();
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -361,7 +361,7 @@ describe('a stop', () => {
     assert.deepEqual(sim.exchanges.slice(from), []);
   });
 
-  it('at any moment ends, and nothing is asked of the server after it', () => {
+  it('a stop at any moment ends, and the server is asked nothing after it', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
       const sim = settled();
       setPodStatus(sim, { name: 'web-1', ready: false });

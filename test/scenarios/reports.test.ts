@@ -122,7 +122,7 @@ function live(config: SimConfig): { readonly sim: Sim; readonly writes: readonly
   return { sim, writes };
 }
 
-it('with all reports taken out each write is the same, byte and time', () => {
+it('without any reports each write is the same, to the byte and the time', () => {
   const told = live({});
   const silent = live({ reports: () => SILENT });
   assert.deepEqual(silent.writes, told.writes);

@@ -82,7 +82,7 @@ const SHUTDOWN_TEXT: FaultReply = {
 const SHUTDOWN_STATUS = makeStatus(503, 'ServiceUnavailable', 'apiserver is shutting down', { retryAfterSeconds: 5 });
 
 describe('the Retry-After of an admission webhook', () => {
-  it('delays its object alone, for half a minute at most', () => {
+  it('Retry-After of a webhook delays its object alone, for half a minute at most', () => {
     const sim = settled();
     refuseFirst(sim, 1, WEBHOOK, '/a');
     change(sim);
@@ -96,7 +96,7 @@ describe('the Retry-After of an admission webhook', () => {
     assert.equal(lines(sim, 'All writes wait, as the API server asks'), 0);
   });
 
-  it('holds for the object also when its pods change meanwhile', () => {
+  it('Retry-After of a webhook holds for the object even if its pods change', () => {
     const sim = settled();
     refuseFirst(sim, 1, WEBHOOK, '/a');
     change(sim, ['a']);
@@ -109,7 +109,7 @@ describe('the Retry-After of an admission webhook', () => {
 });
 
 describe('priority and fairness that turns a write away', () => {
-  it('pauses all writes, then one goes out as a trial before the rest', () => {
+  it('priority and fairness pauses all writes, then one goes out as a trial', () => {
     const sim = settled();
     const startMs = sim.nowMs();
     sim.lag = (request) => ({ toMs: 0, backMs: isWrite(request) ? 100 : 0 });
@@ -131,7 +131,7 @@ describe('priority and fairness that turns a write away', () => {
     );
   });
 
-  it('at the trial too: the rest waits on, and one line a pause is enough', () => {
+  it('a refused trial prolongs the pause, with one line for each pause', () => {
     const sim = settled();
     refuseFirst(sim, 8, turnedAway(1));
     const startMs = sim.nowMs();
@@ -144,7 +144,7 @@ describe('priority and fairness that turns a write away', () => {
     assert.equal(loud.length, 1);
   });
 
-  it('asks for no more than 32 s, whatever it says', () => {
+  it('a pause lasts at most 32 s, whatever Retry-After says', () => {
     const sim = settled();
     refuseFirst(sim, 5, turnedAway(DAY_SECONDS));
     change(sim);
@@ -154,7 +154,7 @@ describe('priority and fairness that turns a write away', () => {
     assert.equal(right(sim), 5);
   });
 
-  it('pauses neither reads nor events', () => {
+  it('a pause stops neither reads nor Event objects', () => {
     const sim = settled({ tolerateUnreadyEndpointsAnnotation: true });
     sim.refuse = (request) => (isWrite(request) ? turnedAway(30) : 0);
     change(sim, ['a', 'b', 'c']);
@@ -183,7 +183,7 @@ describe('an API server that shuts down', () => {
     ['in plain text', SHUTDOWN_TEXT],
     ['in a Status', SHUTDOWN_STATUS],
   ] as const) {
-    it(`and says so ${how} pauses all writes`, () => {
+    it(`an API server that shuts down and says so ${how} pauses all writes`, () => {
       const sim = settled();
       refuseFirst(sim, 1, answer, '/a');
       change(sim, ['a']);

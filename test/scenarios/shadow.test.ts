@@ -41,7 +41,7 @@ function leader(sim: Sim): void {
 }
 
 describe('a shadow', () => {
-  it('asks for nothing but reads, and says what it would write', () => {
+  it('a shadow only sends reads, and says what it would write', () => {
     const sim = world();
     const plans = follow(sim);
     sim.run(5000);
@@ -56,7 +56,7 @@ describe('a shadow', () => {
     assert.deepEqual([...new Set(sim.exchanges.map(({ method }) => method))], ['GET']);
   });
 
-  it('tells its writes again with each plan, because none of them counts as done', () => {
+  it('a shadow tells its writes again with each plan, because none is done', () => {
     const sim = world();
     const plans = follow(sim);
     sim.run(5000);
@@ -67,7 +67,7 @@ describe('a shadow', () => {
     assert.deepEqual(plans(), before);
   });
 
-  it('plans what a controller with the same flags then writes', () => {
+  it('a shadow plans what a controller with the same flags then writes', () => {
     const sim = world();
     const plans = follow(sim);
     sim.run(5000);
@@ -77,7 +77,7 @@ describe('a shadow', () => {
     assert.equal(writesOf(sim).length, planned);
   });
 
-  it('takes what another writes for what is stored, at once, and never for a fight', () => {
+  it("a shadow takes others' writes as stored at once, and never as a fight", () => {
     const sim = world();
     leader(sim);
     sim.run(20_000);

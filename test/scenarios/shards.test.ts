@@ -32,7 +32,7 @@ function metric(sim: Sim, name: string): number {
 }
 
 describe('a thread that dies', () => {
-  it('at rest costs one GET once a service changes, and no more', () => {
+  it('a thread that dies at rest costs one GET once a service changes', () => {
     const sim = settled(3);
     sim.shards!.kill(0, 'out of memory');
     sim.run(60_000);
@@ -48,7 +48,7 @@ describe('a thread that dies', () => {
     assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
   });
 
-  it('costs the services of the other threads nothing', () => {
+  it('a thread that dies costs the services of other threads nothing', () => {
     const sim = settled(8, 2);
     const { services } = sim.loop!.state;
     const others = [...services.get('default')!.values()].filter(({ shard }) => shard === 1).map(({ name }) => name);
@@ -65,7 +65,7 @@ describe('a thread that dies', () => {
     );
   });
 
-  it('hides at rest no change by another writer: it is repaired', () => {
+  it('a thread that dies at rest hides no change by another writer', () => {
     const sim = createSliceSim({ shards: 1, options: { endpoints: true, slices: true, mirroring: true } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -83,7 +83,7 @@ describe('a thread that dies', () => {
     assert.deepEqual(slicesTable(sim), slices);
   });
 
-  it('in the middle of its work loses nothing', () => {
+  it('a thread that dies during its work loses nothing', () => {
     const sim = settled(5);
     for (let i = 1; i <= 5; i++) setPodStatus(sim, { name: `web-${i}`, ready: false });
     sim.run(3);
@@ -94,7 +94,7 @@ describe('a thread that dies', () => {
     }
   });
 
-  it('while its plans are being written does not make a second write of them', () => {
+  it('a thread that dies during its writes does not make a second write of them', () => {
     const sim = settled(1);
     const before = writesOf(sim).length;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -107,7 +107,7 @@ describe('a thread that dies', () => {
 });
 
 describe('a thread that hangs', () => {
-  it('is ended after the deadline, and its work is done by the next', () => {
+  it('a thread that hangs is ended at the deadline, and the next does its work', () => {
     const sim = settled(2);
     sim.shards!.hang(0);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -135,7 +135,7 @@ describe('a service that kills every thread it is planned on', () => {
     return sim;
   };
 
-  it('is found, set aside and named; the others of its shard go on', () => {
+  it('a service that kills threads is set aside and named, and the others go on', () => {
     const sim = poisoned(() => {
       throw new Error('heap limit');
     });
@@ -147,7 +147,7 @@ describe('a service that kills every thread it is planned on', () => {
     assert.ok(metric(sim, 'endpointd_quarantines_total') >= 1);
   });
 
-  it('costs few threads, however long it lasts and however often it changes', () => {
+  it('a service that kills threads costs few of them, however often it changes', () => {
     const sim = poisoned(() => {
       throw new Error('heap limit');
     });
@@ -163,7 +163,7 @@ describe('a service that kills every thread it is planned on', () => {
     assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');
   });
 
-  it('is found as well when it hangs its thread', () => {
+  it('a service that hangs its thread is found too', () => {
     const sim = poisoned(() => {
       throw new SimHang('endless loop');
     });
@@ -172,7 +172,7 @@ describe('a service that kills every thread it is planned on', () => {
     assert.deepEqual(names, ['default/web-1', 'default/web-2', 'default/web-4', 'default/web-5']);
   });
 
-  it('is planned again when whatever was wrong with it has been mended', () => {
+  it('a service that was set aside is planned again once it is mended', () => {
     let mended = false;
     const sim = createSim({
       shards: 1,
@@ -192,7 +192,7 @@ describe('a service that kills every thread it is planned on', () => {
 });
 
 describe('a snapshot too big for a batch', () => {
-  it('is refused before it is sent, and only its service is stuck', () => {
+  it('a snapshot too big for a batch is not sent, and its service alone is stuck', () => {
     const sim = createSim({ options: { maxBatchBytes: 10_000 } });
     createService(sim, { name: 'big' });
     createService(sim, { name: 'small', spec: { selector: { app: 'small' } } });

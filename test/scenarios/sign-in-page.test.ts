@@ -31,7 +31,7 @@ describe('an answer that is none of the API server', () => {
     ['404 with a page', page(404)],
     ['200 with other JSON', json(200)],
   ] as const) {
-    it(`to a delete deletes nothing: ${what}`, () => {
+    it(`a foreign answer to a delete deletes nothing: ${what}`, () => {
       const sim = createSliceSim({ options: { mirroring: true } });
       createService(sim, { name: 'outside', spec: { selector: null } });
       makeEndpoints(sim, 'outside', [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }]);
@@ -48,7 +48,7 @@ describe('an answer that is none of the API server', () => {
     });
   }
 
-  it('to a create or an update writes nothing: 200 with other JSON', () => {
+  it('a foreign answer to a create or an update writes nothing: 200 with other JSON', () => {
     const sim = settled();
     sim.refuse = (request) => (request.lane === 'write' ? json(200) : 0);
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
@@ -58,7 +58,7 @@ describe('an answer that is none of the API server', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : http:8080/TCP']);
   });
 
-  it('does not say that a Service is gone: an orphan stays until the API says so', () => {
+  it('a foreign answer does not say that a Service is gone, so an orphan stays', () => {
     const sim = createSim();
     const subsets = [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }];
     const metadata = { name: 'orphan', labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } };

@@ -23,14 +23,14 @@ function creates(sim: Sim): number[] {
 }
 
 describe('a create of a slice whose reply is lost', () => {
-  it('is found when the slices are listed: nothing is created twice', () => {
+  it('a create whose reply is lost is found by a list, and not made twice', () => {
     const sim = lostReply();
     sim.run(60_000);
     assert.deepEqual(creates(sim), [201]);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('and that somebody has taken since: its name is tried again, then another', () => {
+  it('a name that somebody has taken since is tried again, then another one', () => {
     const sim = lostReply();
     const path = `${SLICES}/${namesOf(sim)[0]}`;
     const { labels } = sim.request('GET', path).metadata;

@@ -49,7 +49,7 @@ test('converged when every object is as expected, at once or by an event', async
 test('an object that turns wrong again counts as wrong', async () => {
   const { view, emit } = await watching(web('10.64.0.1', '10.64.0.2'));
   emit('DELETED', web('10.64.0.1', '10.64.0.2'));
-  await assert.rejects(view.converged(TWO, 5), { message: '1 Endpoints are not right after 5 ms, such as shop/web' });
+  await assert.rejects(view.converged(TWO, 5), { message: '1 Endpoints are still wrong after 5 ms, such as shop/web' });
 });
 
 test('a broken watch ends the wait with its error', async () => {

@@ -44,7 +44,7 @@ test('converged when the slices of every service together are judged right', asy
   await converged;
   emit('MODIFIED', slice('web-2', [], 'other'));
   await assert.rejects(view.converged(two, 5), {
-    message: '1 sets of EndpointSlices are not right after 5 ms, such as shop/web',
+    message: '1 sets of EndpointSlices are still wrong after 5 ms, such as shop/web',
   });
 });
 
@@ -56,7 +56,7 @@ test('not converged while a service that was right is wrong again', async () => 
   const converged = view.converged(both, 5);
   emit('DELETED', slice('web-1', []));
   emit('ADDED', slice('api-1', [], 'api'));
-  await assert.rejects(converged, { message: /^1 sets of EndpointSlices are not right .*shop\/web$/ });
+  await assert.rejects(converged, { message: /^1 sets of EndpointSlices are still wrong .*shop\/web$/ });
 });
 
 test('a service that should have none is right without any', async () => {

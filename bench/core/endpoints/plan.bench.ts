@@ -19,7 +19,7 @@ function prepare(size: Size): readonly BenchCase[] {
         name: `${count} pods: one turns ready and back`,
         operations: 2,
         run: () => {
-          // With the lowest address: over 1,000 pods, those with the highest ones are cut off.
+          // A pod with a low address: of more than 1,000 pods, those with the highest addresses are cut off.
           const pod = pods[0]!;
           const away = plan(state, flipped(pod, 1_000_000));
           const back = plan(state, pod);

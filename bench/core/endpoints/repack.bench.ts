@@ -9,7 +9,7 @@ const HTTP: EndpointPort = { name: 'http', port: 8080, protocol: 'TCP' };
 const HTTP_NEXT: EndpointPort = { name: 'http', port: 8081, protocol: 'TCP' };
 const METRICS: EndpointPort = { name: 'metrics', port: 9090, protocol: 'TCP' };
 
-/** As upstream builds them: one subset for each pod and port. */
+/** The subsets as upstream builds them: one for each pod and port. */
 function prepare(size: Size): readonly BenchCase[] {
   const count = size === 'full' ? 1000 : 50;
   const { pods } = clusterRecords('huge', { sizes: [{ pods: count, weight: 1 }] });

@@ -48,7 +48,7 @@ function start(service: ServiceRecord, pods: readonly PodRecord[]): ServiceSlice
   setSlicesSpec(slices, service);
   pods.forEach((pod, i) => applySlicesPod(slices, pod.name, { pod, zone: ZONES[i % ZONES.length]! }));
   commit(slices);
-  // What was written is looked at once more.
+  // A second plan shows that nothing is left to write.
   assert.equal(planOnly(slices).writes.length, 0);
   return slices;
 }
@@ -60,7 +60,7 @@ function flip(slices: ServiceSlices, pod: PodRecord): string {
   return `${away} ${commit(slices)}`;
 }
 
-/** How many writes there were, and of how many endpoints. */
+/** A text with the number of writes and of their endpoints. */
 function commit(slices: ServiceSlices): string {
   const { writes } = planOnly(slices);
   assert.ok(writes.length > 0, 'there is something to write');

@@ -11,7 +11,7 @@ export const ENDPOINTS_RULES: Rules = {
   prepareCreate: applyDefaults,
   prepareUpdate: applyDefaults,
   validateCreate: validateSubsets,
-  // Subsets that were written under older rules may stay as they are.
+  // Unchanged subsets are not validated: older rules may have allowed them.
   validateUpdate: (object, old) => (equal(object['subsets'], old['subsets']) ? [] : validateSubsets(object)),
 };
 

@@ -38,7 +38,7 @@ export const ENDPOINT_SLICE_RULES: Rules = {
   prepareUpdate: (object, old) => {
     applyDefaults(object);
     const changed = !equal(object.metadata.labels, old.metadata.labels) || !sameContent(object, old);
-    // Counted as a change before it is dropped.
+    // The topology counts as a change before it is dropped.
     dropTopology(object);
     object.metadata.generation = (old.metadata.generation ?? 0) + (changed ? 1 : 0);
   },
@@ -85,7 +85,7 @@ function validateSlice(object: ApiObject, old: ApiObject | null): FieldError[] {
   const endpoints = items<SliceEndpoint>(object, 'endpoints');
   if (endpoints.length > ENDPOINTS_MAX) errors.push(tooMany('endpoints', endpoints.length, ENDPOINTS_MAX));
   else if (old === null || !equal(endpoints, items(old, 'endpoints'))) {
-    // What was written under older rules may stay as it is.
+    // Unchanged endpoints are not validated: older rules may have allowed them.
     for (const [at, endpoint] of endpoints.entries()) {
       validateEndpoint(errors, `endpoints[${at}]`, endpoint, addressType);
     }
@@ -113,13 +113,13 @@ function validateEndpoint(errors: FieldError[], field: string, endpoint: SliceEn
     for (const problem of labelName(hostname)) errors.push(invalid(`${field}.hostname`, hostname, problem));
   }
   const { forZones = [], forNodes = [] } = endpoint.hints ?? {};
-  // Too many for zones: the rest is not looked at.
+  // If there are too many zones, the rest is not validated.
   if (validateHints(errors, `${field}.hints.forZones`, forZones, labelValue)) {
     validateHints(errors, `${field}.hints.forNodes`, forNodes, subdomainName);
   }
 }
 
-/** False = there are too many. */
+/** Returns whether the hints are few enough to be validated one by one. */
 function validateHints(
   errors: FieldError[],
   field: string,

@@ -12,7 +12,7 @@ export const EVENT_RULES: Rules = {
   validateUpdate: validateEvent,
 };
 
-/** Fields that the server shows even when they are empty. */
+/** Fills in fields that the server shows even when they are empty. */
 function eventDefaults(object: ApiObject): void {
   object['involvedObject'] ??= {};
   object['source'] ??= {};
@@ -24,7 +24,7 @@ function eventDefaults(object: ApiObject): void {
 }
 
 function validateEvent(object: ApiObject): readonly FieldError[] {
-  // Events of the newer kind are recognised by their time.
+  // An Event of the newer kind has an eventTime.
   return [...validateInvolved(object), ...(object['eventTime'] === null ? [] : validateReport(object))];
 }
 

@@ -1,15 +1,15 @@
 import type { IpFamily } from '../../kube/types.ts';
 
-/** An address as the server reads it: 4 or 16 bytes, with the two spellings that it no longer takes in new objects. */
+/** An address as the server reads it: 4 or 16 bytes. Two spellings are noted that new objects may no longer use. */
 export interface Ip {
   readonly family: IpFamily;
   readonly bytes: readonly number[];
   readonly leadingZeros: boolean;
-  /** IPv4 written as `::ffff:a.b.c.d`: counts as IPv4. */
+  /** Whether it is IPv4 written as `::ffff:a.b.c.d`. It counts as IPv4. */
   readonly mapped: boolean;
 }
 
-/** Null when the text is no address. Leading zeros are read as decimal. */
+/** null = the text is no address. Numbers with leading zeros are read as decimal. */
 export function parseIp(text: string): Ip | null {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
@@ -86,7 +86,7 @@ export function formatIp(bytes: readonly number[]): string {
 
 const NOT_AN_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
-/** What the server's strict check says (gate StrictIPCIDRValidation, on since 1.36). */
+/** The problems that the server's strict check finds (gate StrictIPCIDRValidation, on since 1.36). */
 export function ipProblems(text: string): readonly string[] {
   const ip = parseIp(text);
   if (ip === null) return [NOT_AN_IP];
@@ -96,7 +96,7 @@ export function ipProblems(text: string): readonly string[] {
   return problems;
 }
 
-/** The same for fields that came later: they take no other spelling than the canonical one. */
+/** The problems of an address in newer fields, which allow only the canonical spelling. */
 export function canonicalIpProblems(text: string): readonly string[] {
   const problems = ipProblems(text);
   if (problems.length > 0) return problems;
@@ -104,7 +104,7 @@ export function canonicalIpProblems(text: string): readonly string[] {
   return canonical === text ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
 }
 
-/** Addresses that no endpoint may have. */
+/** The problems of an address that no endpoint may have. */
 export function specialIpProblems(text: string): readonly string[] {
   const ip = parseIp(text);
   if (ip === null) return ['must be a valid IP address'];
@@ -121,7 +121,7 @@ export function specialIpProblems(text: string): readonly string[] {
   return problems;
 }
 
-/** The same for `address/bits`. */
+/** The problems of a text that should be `address/bits`. */
 export function cidrProblems(text: string): readonly string[] {
   const [address = '', bits = '', ...rest] = text.split('/');
   const ip = parseIp(address);

@@ -12,7 +12,7 @@ export const LEASE_RULES: Rules = {
   validateUpdate: validateLease,
 };
 
-/** Coordinated leader election is off unless it is asked for, and with it these fields. */
+/** Drops the fields of coordinated leader election, which is off by default. */
 function prepareLease(object: ApiObject): void {
   const { strategy: _, preferredHolder: __, ...spec } = child(object, 'spec');
   object['spec'] = spec;

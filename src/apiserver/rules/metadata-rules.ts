@@ -10,7 +10,7 @@ const STANDARD_FINALIZERS: readonly string[] = ['orphan', 'foregroundDeletion', 
 export function validateMetadata(object: ApiObject, nameRule: NameRule): FieldError[] {
   const errors: FieldError[] = [];
   const { name = '', generateName = '', labels, annotations } = object.metadata;
-  // Random characters follow, so a dash at its end is fine, whatever stands before it.
+  // The server appends random characters, so the prefix may end with a dash.
   if (generateName !== '') {
     const base = generateName.length > 1 && generateName.endsWith('-') ? `${generateName.slice(0, -2)}a` : generateName;
     for (const problem of nameRule(base)) errors.push(invalid('metadata.generateName', generateName, problem));
@@ -62,7 +62,7 @@ function validateOwners(errors: FieldError[], owners: readonly OwnerReference[])
   }
 }
 
-/** In the order in which the server shows the fields. */
+/** The reference with its fields in the order in which the server shows them. */
 function shownOwner({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): object {
   return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
 }
@@ -78,13 +78,13 @@ function validateFinalizers(errors: FieldError[], finalizers: readonly string[])
   }
 }
 
-/** Finalizers without a prefix are reserved. */
+/** Refuses a finalizer without a prefix: these names are reserved. */
 export function unqualifiedFinalizer(field: string, finalizer: string): readonly FieldError[] {
   if (finalizer.includes('/') || STANDARD_FINALIZERS.includes(finalizer)) return [];
   return [invalid(field, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')];
 }
 
-/** What an update tries to change and may not. `given` is the metadata as it was sent. */
+/** The errors of an update that changes immutable metadata. @param given the metadata as it was sent */
 export function validateMetadataUpdate(given: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   for (const field of ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
@@ -102,7 +102,7 @@ export function validateMetadataUpdate(given: ObjectMeta, old: ObjectMeta): Fiel
   return errors;
 }
 
-/** The same owner twice is kept once. */
+/** Keeps one of several references to the same owner. */
 export function dropRepeatedOwners(metadata: ObjectMeta): void {
   const owners = metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return;

@@ -1,4 +1,4 @@
-/** The generic rules for names, labels and keys; each gives what is wrong, worded as the real server words it. */
+/** The generic rules for names, labels and keys. Each rule returns the problems, in the real server's words. */
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -30,7 +30,7 @@ export const labelName: NameRule = (value) => {
   if (value.length <= 63 && LABEL.test(value)) return FINE;
   const problems: string[] = [];
   if (value.length > 63) problems.push('must be no more than 63 characters');
-  // The server checks the length first, and has a word of its own for names that would do with dots.
+  // The server checks the length first. A name that is a valid subdomain gets a message of its own.
   else if (SUBDOMAIN.test(value)) problems.push('must not contain dots');
   if (!LABEL.test(value) && problems.length === 0) problems.push(LABEL_MESSAGE);
   return problems;

@@ -18,7 +18,7 @@ export const NODE_RULES: Rules = {
   validateUpdate: (object, old) => [...validateNode(object), ...validateChange(object, old)],
 };
 
-/** In the order of the server's message. */
+/** The effects in the order of the server's message. */
 const EFFECTS: readonly string[] = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 interface Taint {
@@ -41,7 +41,7 @@ function validateNode(object: ApiObject): FieldError[] {
   return errors;
 }
 
-/** The server names the metadata here. */
+/** The server names the metadata in errors of taints. */
 function validateTaints(errors: FieldError[], taints: readonly Taint[]): void {
   const seen = new Set<string>();
   for (const [at, { key = '', value = '', effect = '', timeAdded = null }] of taints.entries()) {
@@ -114,7 +114,7 @@ function nodeDefaults(object: ApiObject): void {
   object['status'] = status;
 }
 
-/** podCIDR and podCIDRs[0] are one value in the server: where both are given and differ, podCIDR wins. */
+/** podCIDR and podCIDRs[0] are one value in the server. If both are given and differ, podCIDR wins. */
 function specDefaults(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { configSource: _, ...spec } = given;
   const range = text(spec, 'podCIDR');

@@ -50,7 +50,7 @@ function keepGeneration(object: ApiObject, generation: number | undefined): void
   else object.metadata.generation = generation;
 }
 
-/** The spec without what an update may change. */
+/** The spec without the fields that an update may change. */
 function frozenPart(object: ApiObject): Json {
   const { activeDeadlineSeconds: _, tolerations: __, ...spec } = child(object, 'spec');
   const withoutImages = (list: unknown): unknown =>
@@ -79,7 +79,7 @@ function podDefaults(spec: Json): Json {
   };
 }
 
-/** Less than none is the least there is. */
+/** A negative period becomes one second. */
 function gracePeriodSeconds(given: number = 30): number {
   return given < 0 ? 1 : given;
 }
@@ -136,16 +136,16 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
   }
 }
 
-/** A reference to an image: a host perhaps, a path, its tag and its digest. */
+/** A reference to an image: an optional host, a path, an optional tag and an optional digest. */
 const IMAGE =
   /^((?:[\w.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?::(\w[\w.-]{0,127}))?(?:@(\w[\w.+-]*:[0-9a-fA-F]{32,}))?$/;
 
 const IMAGE_NAME_MAX = 255;
 const IMAGE_PREFIX = 'library/';
-/** What looks like the digest of an image may not be the name of one. */
+/** The name of an image may not look like a digest. */
 const IDENTIFIER = /^[a-f0-9]{64}$/;
 
-/** The tag that an image is pulled by; none where the digest tells, and in what is no reference. */
+/** The tag by which an image is pulled; '' = the digest decides, or the text is no reference. */
 function tagOf(image: string): string {
   const [, name = '', tag, digest] = IMAGE.exec(image) ?? [];
   const path = name.includes('/') ? name : IMAGE_PREFIX + name;
@@ -153,7 +153,7 @@ function tagOf(image: string): string {
   return tag ?? (digest === undefined ? 'latest' : '');
 }
 
-/** What is limited and not requested is requested up to its limit. */
+/** A resource with a limit and without a request is requested up to its limit. */
 function withRequests(resources: Json): Json {
   if (resources['limits'] === undefined) return resources;
   return { ...resources, requests: { ...child(resources, 'limits'), ...child(resources, 'requests') } };
@@ -202,7 +202,7 @@ function qosClass(spec: Json): string {
   return guaranteed ? 'Guaranteed' : 'Burstable';
 }
 
-/** podIP and podIPs[0] are one value in the server: where both are given and differ, podIP wins. */
+/** podIP and podIPs[0] are one value in the server. If both are given and differ, podIP wins. */
 function podStatus(status: Json, old: Json): Json {
   const next: Json = { ...status, qosClass: orElse(status['qosClass'], old['qosClass']) };
   const ip = text(next, 'podIP');
@@ -227,7 +227,7 @@ function podStatus(status: Json, old: Json): Json {
   return next;
 }
 
-/** In the order of the server's message, as the next one. */
+/** The policies in the order of the server's message. So are the values of the next list. */
 const RESTART_POLICIES: readonly string[] = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES: readonly string[] = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
 const PULL_POLICIES: readonly string[] = ['Always', 'IfNotPresent', 'Never'];

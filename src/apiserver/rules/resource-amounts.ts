@@ -26,13 +26,13 @@ const STANDARD_RESOURCES: readonly string[] = [
   'limits.memory',
   'limits.ephemeral-storage',
 ];
-/** Counted, not measured. */
+/** Resources that are counted, so their amounts are whole numbers. */
 const WHOLE_RESOURCES: readonly string[] = STANDARD_RESOURCES.slice(4, 13);
 
-/** The server counts thousandths in 64 bits: what does not fit is no whole number to it. */
+/** The server counts thousandths in 64 bits. An amount that does not fit counts as no whole number. */
 const MILLI_MAX = 2n ** 63n - 1n;
 
-/** In thousandths; nothing, and what is no quantity, is 0. */
+/** The amount in thousandths. An absent amount, and a text that is no quantity, is 0. */
 export function amountOf(value: unknown): bigint {
   if (typeof value !== 'string') return 0n;
   try {
@@ -43,7 +43,7 @@ export function amountOf(value: unknown): bigint {
   }
 }
 
-/** What is wrong with the amount of one resource. */
+/** The errors of one resource's amount. */
 export function quantityErrors(field: string, name: string, value: string): readonly FieldError[] {
   const errors: FieldError[] = [];
   const milli = amountOf(value);
@@ -53,7 +53,7 @@ export function quantityErrors(field: string, name: string, value: string): read
   return errors;
 }
 
-/** Names and amounts of what a container limits and requests, and that it requests no more than its limit. */
+/** Validates names and amounts of a container's limits and requests. A request may not exceed its limit. */
 export function validateResources(errors: FieldError[], field: string, resources: Json): void {
   const limits = child(resources, 'limits') as Record<string, string>;
   const requests = child(resources, 'requests') as Record<string, string>;

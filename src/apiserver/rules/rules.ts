@@ -3,27 +3,27 @@ import type { ApiObject } from '../object.ts';
 import type { FieldError } from '../field-error.ts';
 import type { NameRule } from './name-rules.ts';
 
-/** What a rule may ask beside the objects. */
+/** What rules know beside the objects. */
 export interface RuleContext {
   readonly addresses: ServiceAddresses;
-  /** True for a request on the `status` subresource. */
+  /** Whether the request is for the `status` subresource. */
   readonly status: boolean;
 }
 
-/** Defaulting and validation of one resource. `object` is ours to change; `old` is in the store and is not. */
+/** Defaults and validation of one resource. A rule may change `object`; `old` is in the store and must not change. */
 export interface Rules {
   readonly name: NameRule;
   /**
-   * Chooses what the server gives (addresses, ports), before the rest; `old` is null for a create. Errors of this step
-   * are answered alone.
+   * Chooses the addresses and ports that the server gives, before all other steps. If it has errors, they are the whole
+   * answer. `old` is null for a create.
    */
   readonly allocate?: (object: ApiObject, old: ApiObject | null, context: RuleContext) => readonly FieldError[];
-  /** Fills in what the server fills in, and takes away what a create may not set. */
+  /** Sets the fields that the server sets, and removes the fields that a create may not set. */
   readonly prepareCreate: (object: ApiObject, context: RuleContext) => void;
-  /** The same for an update: also carries over what an update may not change. */
+  /** The same for an update. Also keeps the old values of fields that an update may not change. */
   readonly prepareUpdate: (object: ApiObject, old: ApiObject, context: RuleContext) => void;
   readonly validateCreate: (object: ApiObject, context: RuleContext) => readonly FieldError[];
   readonly validateUpdate: (object: ApiObject, old: ApiObject, context: RuleContext) => readonly FieldError[];
-  /** The object was written; `old` is null after a create, `object` after a delete. */
+  /** Called after each write. `old` is null after a create, `object` after a delete. */
   readonly changed?: (object: ApiObject | null, old: ApiObject | null, context: RuleContext) => void;
 }

@@ -28,9 +28,9 @@ const FAMILIES: readonly string[] = ['IPv4', 'IPv6'];
 const POLICIES: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 
 /**
- * Gives a service its families, addresses and ports: before all other validation, and what is wrong here is answered
- * alone. They are taken only when the object is written.
- * @param old null = it is new
+ * Gives a Service its families, addresses and ports, before all other validation. If this step has errors, they are the
+ * whole answer. The addresses are only taken when the object is written.
+ * @param old null = the Service is new
  */
 export function allocate(
   name: string,
@@ -47,7 +47,7 @@ export function allocate(
   return [];
 }
 
-/** What a client leaves out of an update and the server has given stays. */
+/** Keeps the server's values where a client leaves them out of an update. */
 function patchAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(spec) && needsClusterIp(old)) {
     if (text(spec, 'clusterIP') === '' && text(old, 'clusterIP') !== '') spec['clusterIP'] = old['clusterIP'];
@@ -67,7 +67,9 @@ function patchAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   }
 }
 
-/** `clusterIP` is the first of `clusterIPs`; who changes one of them need not name the other. */
+/**
+ * `clusterIP` is the first of `clusterIPs`. A client that changes one of the two fields may leave the other as it was.
+ */
 function bringIpsInLine(spec: ServiceSpec, old: ServiceSpec | null): void {
   const ip = text(spec, 'clusterIP');
   if (ipsOf(spec).length === 0) {
@@ -85,7 +87,7 @@ function chooseFamilies(
   addresses: ServiceAddresses,
 ): readonly FieldError[] {
   if (!needsClusterIp(spec) || keepsPreference(spec, old)) return [];
-  // The server cannot know the families behind a headless service without a selector, so it leaves both open.
+  // The server cannot know the families of a headless Service without a selector, so both are allowed.
   const open = text(spec, 'clusterIP') === 'None' && !hasSelector(spec);
   spec['ipFamilyPolicy'] ??= old?.['ipFamilyPolicy'] ?? (open ? 'RequireDualStack' : 'SingleStack');
   const single = spec['ipFamilyPolicy'] === 'SingleStack';
@@ -117,13 +119,16 @@ function chooseFamilies(
   return [];
 }
 
-/** Such a service does not follow what becomes of the cluster until somebody touches these fields. */
+/**
+ * Whether the Service keeps its families when the cluster's families change. It does until a client changes these
+ * fields.
+ */
 function keepsPreference(spec: ServiceSpec, old: ServiceSpec | null): boolean {
   if (old === null || !needsClusterIp(old) || spec['ipFamilyPolicy'] !== 'PreferDualStack') return false;
   return same(spec, old, 'ipFamilyPolicy') && same(spec, old, 'clusterIPs') && same(spec, old, 'ipFamilies');
 }
 
-/** What can be said of families and addresses without knowing the cluster. */
+/** The errors of families and addresses that do not depend on the cluster. */
 export function familyErrors(spec: ServiceSpec): readonly FieldError[] {
   if (!needsClusterIp(spec)) return [];
   const errors: FieldError[] = [];
@@ -169,7 +174,7 @@ export function familyErrors(spec: ServiceSpec): readonly FieldError[] {
   return errors;
 }
 
-/** To say SingleStack is enough to give up the second family; otherwise it cannot be left out. */
+/** An update gives up the second family by saying SingleStack. Without that the family may not be left out. */
 function giveUpSecond(errors: FieldError[], spec: ServiceSpec, old: ServiceSpec, single: boolean): void {
   for (const [field, what] of [
     ['clusterIPs', 'cluster IP'],
@@ -219,10 +224,10 @@ function chooseIps(
     spec['clusterIPs'] = ['None'];
     return [];
   }
-  // Made by a PUT of its status: an update gives it no address either.
+  // A Service that a PUT of its status has made has no address, and an update gives it none.
   if (old !== null && needsClusterIp(old) && ipsOf(old).length === 0) return [];
   const ips = [...ipsOf(spec)];
-  // An address that has been given once cannot be changed, so only new ones are looked at.
+  // An address cannot change once it is given, so only new addresses are validated.
   const known = old === null ? 0 : ipsOf(old).length;
   for (const [at, family] of familiesOf(spec).entries()) {
     if (at < known) continue;
@@ -248,7 +253,10 @@ function chooseIps(
   return [];
 }
 
-/** A cluster IP is an IPAddress object there, which refers to its Service by name: what is wrong with that name. */
+/**
+ * Each cluster IP is an IPAddress object in the real server, which names its Service. These are the errors of that
+ * name.
+ */
 function parentErrors(name: string): readonly FieldError[] {
   const field = 'spec.parentRef.name';
   if (name === '') return [required(field)];
@@ -274,7 +282,7 @@ function chooseNodePorts(
   const byNumber = new Map<number, number>();
   for (const [at, port] of ports.entries()) {
     const number = port.port ?? 0;
-    // One number for several protocols shares a node port.
+    // Ports of one number share a node port if their protocols differ.
     const shared = byNumber.get(number);
     const wanted = port.nodePort ?? 0;
     if (wanted !== 0) {

@@ -17,13 +17,13 @@ import { validateService, validateServiceStatus } from './service-validation.ts'
 
 const AFFINITY_SECONDS = 10_800;
 
-/** core/v1 Service. Addresses are chosen before anything is validated, and taken when the object is written. */
+/** core/v1 Service. Addresses are chosen before all validation, and taken when the object is written. */
 export const SERVICE_RULES: Rules = {
   name: labelName,
   allocate: (object, old, context) => {
     const spec = serviceDefaults(child(object, 'spec'));
     object['spec'] = spec;
-    // A PUT of the status of a Service that does not exist makes one, without addresses.
+    // A PUT of the status of a missing Service creates it, without addresses.
     if (context.status) return [];
     return allocate(object.metadata.name ?? '', spec, old === null ? null : child(old, 'spec'), context.addresses);
   },
@@ -63,7 +63,7 @@ function ownIps(object: ApiObject): readonly string[] {
 
 function ownNodePorts(object: ApiObject): readonly number[] {
   const spec = child(object, 'spec');
-  // Without a type that needs it, a node port is only a number.
+  // If the type needs no node ports, a node port is only a number.
   if (!needsNodePorts(spec)) return [];
   const health = (spec['healthCheckNodePort'] as number | undefined) ?? 0;
   return [health, ...portsOf(spec).map(({ nodePort = 0 }) => nodePort)].filter((port) => port !== 0);
@@ -91,7 +91,7 @@ function serviceDefaults(given: ServiceSpec): ServiceSpec {
   return spec;
 }
 
-/** Fields that another type had, that this one does not have, and that the client has not touched. */
+/** Drops fields that only the old type has and that the client has left unchanged. */
 function dropWhatDoesNotApply(spec: ServiceSpec, old: ServiceSpec): void {
   const drop = (applies: (spec: ServiceSpec) => boolean, fields: readonly string[]): void => {
     if (!applies(old) || applies(spec)) return;

@@ -35,7 +35,7 @@ export function needsNodePorts(spec: ServiceSpec): boolean {
   return ['NodePort', 'LoadBalancer'].includes(typeOf(spec));
 }
 
-/** Every port gets a node port; a load balancer may do without. */
+/** Whether every port gets a node port. A load balancer may forgo them. */
 export function wantsNodePorts(spec: ServiceSpec): boolean {
   return typeOf(spec) === 'NodePort' || (isBalancer(spec) && spec['allocateLoadBalancerNodePorts'] !== false);
 }
@@ -44,7 +44,7 @@ export function isBalancer(spec: ServiceSpec): boolean {
   return typeOf(spec) === 'LoadBalancer';
 }
 
-/** Reached from outside of the cluster, so that there is a policy for that traffic. */
+/** Whether the Service is reached from outside of the cluster, so that a traffic policy applies. */
 export function isExternal(spec: ServiceSpec): boolean {
   return needsNodePorts(spec) || (typeOf(spec) === 'ClusterIP' && items(spec, 'externalIPs').length > 0);
 }

@@ -22,13 +22,13 @@ import {
 const AFFINITIES: readonly string[] = ['ClientIP', 'None'];
 const TYPES: readonly string[] = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const TRAFFIC_POLICIES: readonly string[] = ['Cluster', 'Local'];
-/** In the order of the server's message. */
+/** The values in the order of the server's message. */
 const DISTRIBUTIONS: readonly string[] = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const IP_MODES: readonly string[] = ['Proxy', 'VIP'];
 const AFFINITY_SECONDS_MAX = 86_400;
 const BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'";
 
-/** What is wrong with a service that has its addresses, in the server's order. */
+/** The errors of a Service whose addresses are chosen, in the server's order. */
 export function validateService(spec: ServiceSpec, old: ServiceSpec | null): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (old !== null) validateChange(errors, spec, old);
@@ -82,7 +82,7 @@ function validateType(errors: FieldError[], spec: ServiceSpec): void {
     if (spec[field] === undefined) continue;
     errors.push(forbidden(`spec.${field}`, 'may not be set for ExternalName services'));
   }
-  // A dot at the end says that the name is complete.
+  // A dot at the end marks the name as complete.
   const name = text(spec, 'externalName').replace(/\.$/, '');
   if (name === '') errors.push(required('spec.externalName'));
   else for (const problem of subdomainName(name)) errors.push(invalid('spec.externalName', name, problem));
@@ -140,7 +140,7 @@ function validateAffinity(errors: FieldError[], spec: ServiceSpec): void {
   errors.push(invalid('spec.sessionAffinityConfig.clientIP.timeoutSeconds', seconds, why));
 }
 
-/** No two ports of one number or one node port for the same protocol. */
+/** Two ports of the same protocol may not have the same number or the same node port. */
 function validatePortPairs(errors: FieldError[], spec: ServiceSpec): void {
   const ports = portsOf(spec);
   if (typeOf(spec) === 'ClusterIP') {
@@ -167,7 +167,7 @@ function validatePortPairs(errors: FieldError[], spec: ServiceSpec): void {
 
 const nodePortShape = (port: SpecPort): unknown => port.nodePort;
 
-/** The server shows the port as a Go struct whose other fields it has left out. */
+/** The server shows the port as a Go struct with these fields only. */
 const portShape = ({ protocol = '', port = 0 }: SpecPort): unknown => {
   return { Name: '', Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
 };
@@ -176,7 +176,7 @@ function validateBalancer(errors: FieldError[], spec: ServiceSpec): void {
   const balancer = isBalancer(spec);
   const ranges = items<string>(spec, 'loadBalancerSourceRanges');
   if (ranges.length > 0) {
-    // The server spells it so.
+    // The real server spells the field so.
     const field = 'spec.LoadBalancerSourceRanges';
     if (!balancer) errors.push(forbidden(field, BALANCER_ONLY));
     for (const [at, range] of ranges.entries()) {

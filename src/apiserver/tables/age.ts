@@ -5,14 +5,17 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** How long ago a timestamp of the API is, as the server's tables say it. */
+/** The age of an API timestamp, as the server's tables show it. */
 export function age(timestamp: unknown, nowMs: number): string {
   const time = typeof timestamp === 'string' ? parseMicroTime(timestamp) : null;
   if (time === null) return '<unknown>';
   return shortDuration((nowMs - time.seconds * 1000 - time.nanos / 1_000_000) / 1000);
 }
 
-/** Two units at most, and the smaller one only while it matters: 119s, 5m7s, 7h59m, 7d23h, 7y364d. */
+/**
+ * A duration with at most two units. The smaller unit is left out once it hardly counts: 119s, 5m7s, 7h59m, 7d23h,
+ * 7y364d.
+ */
 export function shortDuration(exactSeconds: number): string {
   const seconds = Math.trunc(exactSeconds);
   if (seconds < -1) return '<invalid>';

@@ -17,7 +17,7 @@ export const ENDPOINTS_TABLE: TableRules = {
   ],
 };
 
-/** Every ready address with every port of its subset; without ports the address alone. */
+/** Every ready address with every port of its subset. Without ports it is the address alone. */
 function readyAddresses(object: ApiObject): readonly string[] {
   return items<Subset>(object, 'subsets').flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0

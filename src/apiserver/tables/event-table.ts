@@ -36,7 +36,7 @@ export const EVENT_TABLE: TableRules = {
   },
 };
 
-/** Events of the older kind count themselves; newer ones have an eventTime and, when repeated, a series. */
+/** An Event of the older kind has its own count. A newer one has an eventTime, and a series if it is repeated. */
 function occurrences(object: ApiObject, nowMs: number): { first: string; last: string; count: number } {
   const series = object['series'] as { lastObservedTime?: string; count?: number } | undefined;
   const first = age(object['firstTimestamp'] ?? object['eventTime'], nowMs);

@@ -79,7 +79,7 @@ interface Summary {
   lastRestart: number;
 }
 
-/** What the states of its containers come to, in the order in which the server looks at them. */
+/** Sums up the states of the pod's containers, in the order in which the server reads them. */
 function summarise(object: ApiObject): Summary {
   const spec = child(object, 'spec');
   const status = child(object, 'status');
@@ -113,7 +113,7 @@ interface Sidecars {
   lastRestart: number;
 }
 
-/** Init containers that are to run on (sidecars) count among the containers. */
+/** Init containers that keep running (sidecars) count as containers. */
 function summariseInitContainers(summary: Summary, object: ApiObject): Sidecars {
   const containers = items<{ name: string; restartPolicy?: string }>(child(object, 'spec'), 'initContainers');
   const sidecarNames = new Set(

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../object.ts';
 
-/** One column of a Table. The server's descriptions are left out: kubectl shows none of them. */
+/** One column of a Table. The server's descriptions are left out, because kubectl shows none of them. */
 export interface Column {
   readonly name: string;
   readonly type: 'string' | 'integer';
@@ -17,10 +17,10 @@ export interface RowCondition {
   readonly message: string;
 }
 
-/** How `kubectl get` shows one resource. The server always sends the wide columns too; kubectl drops them. */
+/** How `kubectl get` shows one resource. The server always sends the wide columns, and kubectl drops them. */
 export interface TableRules {
   readonly columns: readonly Column[];
-  /** As many as there are columns. @param nowMs wall-clock milliseconds, for ages */
+  /** One cell for each column. @param nowMs wall-clock milliseconds, for ages */
   readonly cells: (object: ApiObject, nowMs: number) => readonly (string | number)[];
   readonly conditions?: (object: ApiObject) => readonly RowCondition[];
 }
@@ -35,10 +35,10 @@ export function wide(name: string, format: Column['format'] = ''): Column {
   return { ...column(name, format), priority: 1 };
 }
 
-/** The first three, then how many more there are. */
+/** The first three texts, and how many more there are. */
 export function firstThree(texts: readonly string[], none: string): string {
   if (texts.length > 3) return `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...`;
   const text = texts.join(',');
-  // One that says nothing is as good as none.
+  // An empty text counts as none.
   return text === '' ? none : text;
 }

@@ -1,4 +1,4 @@
-/** Reads of an API server as promises, for a command that looks once. */
+/** Reads of an API server as promises, for a command that reads each thing once. */
 import { JSON_TYPE } from '../../kube/media-type.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { isApiAnswer, readStatus } from '../../kube/status.ts';
@@ -8,10 +8,10 @@ import { createListReader, type ListQuery, type ListResult } from '../../verify/
 import type { Server } from '../server.ts';
 
 export interface ApiReader {
-  /** As JSON. @throws ReadError */
+  /** Reads one object as JSON. @throws ReadError */
   readonly get: (path: string) => Promise<ObjectSource>;
   /**
-   * Reads every object of a collection. Only what `take` keeps stays in memory; null = nothing is kept of it.
+   * Reads every object of a collection. Only what `take` returns stays in memory; null = nothing of the object is kept.
    * @throws ReadError
    */
   readonly list: <T>(query: ReaderQuery, options: ListOptions<T>) => Promise<T[]>;
@@ -21,13 +21,13 @@ export type ReaderQuery = Pick<ListQuery, 'path'> & Partial<ListQuery>;
 
 export interface ListOptions<T> {
   readonly take: (item: ObjectSource) => T | null;
-  /** Is told after each page how many objects have come. */
+  /** Called after each page with the number of objects that have come. */
   readonly progress?: (count: number) => void;
 }
 
-/** What could not be read; `message` is one line, of the server where it has answered. */
+/** A read has failed. `message` is one line. It is the server's, where the server has answered. */
 export class ReadError extends Error {
-  /** 0 = no answer of an API server. */
+  /** The HTTP status; 0 = no API server has answered. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -37,7 +37,7 @@ export class ReadError extends Error {
   }
 }
 
-/** How often a list that expires between two pages begins anew, before it is given up. */
+/** How often a list is begun that expires between two pages, before the read fails. */
 const LISTS_MAX = 4;
 const GONE = 410;
 

@@ -1,4 +1,4 @@
-/** What `explain` reads of a cluster: a part that cannot be seen is named, and the rest goes on. */
+/** What `explain` reads of a cluster. A part that cannot be read is named, and the rest goes on. */
 import type { DebugView } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
 import { type ExplainConfig, explainService, type Seen, type ServiceExplanation } from '../../core/explain/service.ts';
@@ -30,43 +30,43 @@ export interface Reading {
   readonly interner: Interner;
   readonly config: ExplainConfig;
   readonly kubeletShutdownIsTermination: boolean;
-  /** The most pods, or Services, that are shown although labels are missing. */
+  /** The most pods, or Services, that are shown although they lack labels. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
-  /** A running endpointd, which is asked for the last changes of a Service; null = none is. */
+  /** A running endpointd that is asked for the last changes of a Service; null = no one is asked. */
   readonly endpointd: Monitor | null;
-  /** What could not be seen, and why; grows. */
+  /** The parts that could not be read, with the reason. Readers append to it. */
   readonly unseen: string[];
 }
 
-/** What is explained of one Service, and what the server holds of it. */
+/** The explanation of one Service, and what the server holds of it. */
 export interface Told {
   readonly explanation: ServiceExplanation;
   readonly summary: string;
   readonly endpoints: readonly StoredOutput[];
   readonly slices: readonly StoredOutput[];
   readonly podsSeen: boolean;
-  /** Pods with some of the labels that are not shown. */
+  /** How many pods have some of the labels and are not shown. */
   readonly others: number;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorLimit: number;
-  /** The last one of each controller that the running endpointd remembers. */
+  /** The last change of each controller that the running endpointd remembers. */
   readonly changes: readonly JournalEntry[];
 }
 
-/** An object as it is stored, whoever made it. */
+/** A stored object, whoever made it. */
 export interface StoredOutput {
   readonly name: string;
   /** `Endpoints`, or the address type of a slice. */
   readonly type: string;
   readonly addresses: number;
   readonly managedBy: string;
-  /** Seconds since the epoch of the last write that managedFields tell; 0 = they do not. */
+  /** Time of the last write in managedFields, in seconds since the epoch; 0 = managedFields have none. */
   readonly writtenAt: number;
   readonly writtenBy: string;
 }
 
-/** undefined = it could not be seen, and `unseen` says why. @throws ReadError where no server answers */
+/** Awaits a read. undefined = it has failed, and `unseen` says why. @throws ReadError if no server answers */
 export async function see<T>({ unseen }: Reading, what: string, work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -93,7 +93,7 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
-/** Nodes that leave every Service without hints by CPU. */
+/** Names of the nodes because of which no Service gets hints by CPU. */
 export function spoilers(nodes: NodeTable): string[] {
   const found: string[] = [];
   for (const node of allNodes(nodes)) {
@@ -103,7 +103,7 @@ export function spoilers(nodes: NodeTable): string[] {
   return found.sort();
 }
 
-/** The last change of each controller, as the running endpointd has it. */
+/** The last change of each controller, from the running endpointd. */
 export async function readChanges(
   { endpointd, unseen }: Reading,
   { namespace, name }: ServiceRecord,
@@ -152,7 +152,7 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
   };
 }
 
-/** Endpoints that cannot be read count as not seen. */
+/** Endpoints that cannot be decoded count as not seen. */
 function storedEndpoints(
   reading: Reading,
   source: ObjectSource,
@@ -161,7 +161,7 @@ function storedEndpoints(
   return object === null ? undefined : { object, record: projectOutput(source) };
 }
 
-/** null = it cannot be read, and counts as not seen. */
+/** null = the object cannot be decoded, and is added to `unseen`. */
 function decoded({ unseen }: Reading, source: ObjectSource, what: string): KubeObject | null {
   const value = valueOf(source);
   const { name = '', namespace = '' } = value.metadata;
@@ -207,19 +207,19 @@ function storedOutput(source: ObjectSource): StoredOutput {
   };
 }
 
-/** The selected pods, and at most `othersMax` of those that have only some of the labels. */
+/** All pods that the Service selects or lists, and at most `othersMax` of those that have only some of the labels. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
   readonly others: number;
 }
 
-/** Whether somebody may have meant the selector for these labels: one pair is there, or all of its keys. */
+/** Whether the selector may be meant for these labels: they have more than half of its pairs, or all of its keys. */
 export function isNear(labels: Labels, selector: Labels): boolean {
   const wrong = labelsMissing(labels, selector);
   return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
 }
 
-/** @param selector only pods with these labels are read; [] = all of the namespace */
+/** @param selector only pods with these labels are read; [] = all pods of the namespace */
 export async function readPods(
   reading: Reading,
   namespace: string,
@@ -239,7 +239,9 @@ export async function readPods(
   );
 }
 
-/** Keeps what may concern the Service. Of pods that only come near it, no more are kept than are shown. */
+/**
+ * Keeps the pods that the Service selects or lists. Of pods with some of the labels it keeps no more than are shown.
+ */
 export async function readCandidates(
   reading: Reading,
   service: ServiceRecord,
@@ -282,7 +284,7 @@ export function sortedByName<T extends { readonly name: string }>(list: readonly
   return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Explains a Service from what was read of it. */
+/** Explains a Service from what was read. */
 export function tell(
   reading: Reading,
   service: ServiceRecord,

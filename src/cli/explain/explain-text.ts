@@ -13,7 +13,7 @@ import { CHANGE_HEAD, changeCells } from '../live/debug-page.ts';
 import type { Told } from './explain-read.ts';
 import { textTable } from '../text-table.ts';
 
-/** What `explain` has found out of one Service. */
+/** The explanation of one Service. */
 export function serviceLines(told: Told): string[] {
   const { explanation, slices, endpoints, others } = told;
   const lines = [`Service ${printable(explanation.service)}: ${printable(told.summary)}`, ...outputLines(told)];
@@ -54,7 +54,7 @@ export function serviceLines(told: Told): string[] {
   return lines;
 }
 
-/** Where the time of the last change of each controller went. */
+/** Where the last change of each controller has spent its time. */
 export function changeLines({ changes }: Told): string[] {
   return changes.length === 0
     ? []
@@ -156,7 +156,7 @@ function sliceText({ family, state, serving, listedIn }: SliceExplanation): stri
   return `${family} ${STATES[state]}${serves}${stale}${where}${missing}`;
 }
 
-/** Once, where it is the same for all families. */
+/** The hints of a pod, once if they are the same for all families. */
 function hintsText(slices: readonly SliceExplanation[]): string {
   const texts = slices
     .filter(({ state }) => state !== 'left-out')
@@ -168,7 +168,7 @@ function hintsText(slices: readonly SliceExplanation[]): string {
   return [...new Set(texts)].join('; ');
 }
 
-/** What is the same for Endpoints and slices is said once. */
+/** Why the pod is where it is. A reason that holds for Endpoints and slices is named once. */
 function whyText({ endpoints, slices, notes }: PodExplanation): string {
   const places = new Map<string, string[]>();
   const say = (place: string, why: string): void => {
@@ -185,7 +185,7 @@ function nameOf({ pod }: PodExplanation): string {
   return pod.slice(pod.indexOf('/') + 1);
 }
 
-/** Of one pod: a line for each Service. */
+/** The explanation of one pod: a line for each Service. */
 export function podLines(pod: string, services: readonly ServiceExplanation[]): string[] {
   const rows = services.map(({ service, unplanned, pods }) => {
     const found = pods.find((each) => each.pod === pod);

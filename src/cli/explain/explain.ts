@@ -40,7 +40,7 @@ const OUTPUT = {
   others: {
     kind: integer(0, 10_000),
     default: '5',
-    help: 'most pods, or Services, shown although a label keeps them apart',
+    help: 'the most pods, or Services, that are shown although they lack labels',
   },
 } as const;
 
@@ -48,7 +48,7 @@ const ENDPOINTD = {
   endpointd: {
     kind: parsed('<url>', monitorUrl),
     default: '',
-    help: 'address of a running endpointd, such as https://127.0.0.1:10267: it is asked where the time of the last changes went',
+    help: 'address of a running endpointd, such as https://127.0.0.1:10267, which tells where the last changes spent their time',
   },
   ...MONITOR_FLAGS,
 } as const;
@@ -56,13 +56,13 @@ const ENDPOINTD = {
 export const EXPLAIN_FLAGS = {
   command: 'endpointd explain',
   description:
-    'Says of each pod that a Service has, or nearly has, why it is in its Endpoints and EndpointSlices or not: `explain service NAMESPACE/NAME`, or of all Services, `explain pod NAMESPACE/NAME`. Reads only.',
+    'Says why a pod is in the Endpoints and EndpointSlices of a Service, or why it is not. `explain service NAMESPACE/NAME` tells of all pods that the Service selects or nearly selects, `explain pod NAMESPACE/NAME` of one pod in all Services. Only reads.',
   arguments: ['kind', 'name'],
   groups: [
     { title: 'Output', flags: OUTPUT },
     { title: 'Connection', flags: SERVER_FLAGS },
     { title: 'Running endpointd', flags: ENDPOINTD },
-    { title: 'As the controller is run', flags: PLANNING_FLAGS },
+    { title: 'With which flags the controller runs', flags: PLANNING_FLAGS },
   ],
 } as const satisfies CommandFlags;
 
@@ -96,7 +96,9 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
   return { ...flags, kind, namespace, name };
 }
 
-/** `endpointd explain`. Gives the exit status: 0 = explained, 1 = there is no such object, or it could not be seen. */
+/**
+ * `endpointd explain`. Returns the exit status: 0 = explained, 1 = there is no such object, or it could not be read.
+ */
 export async function explain(args: readonly string[]): Promise<number> {
   const options = parseExplainFlags(args, (text) => process.stdout.write(text));
   const server = await openServer(options, () => undefined);
@@ -196,8 +198,8 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   const lines = podLines(key, explanations);
   for (const each of told) lines.push(...changeLines(each));
   if (explanations.length === 0 && unseen.length === 0)
-    lines.push('No Service of the namespace selects it, or nearly does.');
-  if (more > 0) lines.push(`${more} more Services select by labels of which the pod has some (--others shows more).`);
+    lines.push('No Service of the namespace selects the pod, or nearly does.');
+  if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
   const services = explanations.map(({ service, unplanned, due, pods: all }) => {
     return { service, unplanned, due, explanation: all.find((each) => each.pod === key) ?? null };
   });
@@ -206,7 +208,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
 
 interface ServicesOfPod {
   readonly selecting: readonly ServiceRecord[];
-  /** Those that miss the pod by some label. */
+  /** Services that do not select the pod, but nearly do. */
   readonly near: readonly ServiceRecord[];
   readonly more: number;
 }
@@ -235,7 +237,7 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
   };
 }
 
-/** All pods of the Services, and no others: what an object has room for depends on them. */
+/** All pods of these Services, because what an object has room for depends on all of them. */
 async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<PodRecord[]> {
   const read = async (): Promise<Map<string, PodRecord>> => {
     const byName = new Map([[pod.name, pod]]);

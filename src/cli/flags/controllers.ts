@@ -2,7 +2,7 @@ import { DEFINITIONS } from '../../controller/definitions/definitions.ts';
 import type { ControllerOption } from '../../controller/options.ts';
 import { FOREIGN_ALIASES, FOREIGN_CONTROLLERS } from './kube-controller-manager.ts';
 
-/** Names that `--controllers` knows. */
+/** The names that `--controllers` may have. */
 const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], option }) => ({ name, alias, option }));
 
 export type EnabledControllers =
@@ -10,9 +10,9 @@ export type EnabledControllers =
   | { readonly ok: false; readonly message: string };
 
 /**
- * What kube-controller-manager makes of `--controllers`: the first entry that names a controller decides about it, `*`
- * enables the rest, an unknown name is an error. Its other controllers are no concern here. Enabling nothing is an error,
- * since nothing would run.
+ * Reads `--controllers` as kube-controller-manager does. The first entry that names a controller decides about it. `*`
+ * enables the others. An unknown name is an error; a name of kube-controller-manager's other controllers does nothing.
+ * It is an error if no controller of endpointd is enabled, since nothing would run.
  */
 export function enabledControllers(entries: readonly string[]): EnabledControllers {
   const decided = new Map<ControllerOption, boolean>();
@@ -36,7 +36,7 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
   }
   const enabled = KNOWN.map(({ option }) => [option, decided.get(option) ?? star] as const);
   if (!enabled.some(([, runs]) => runs)) {
-    return { ok: false, message: 'it enables nothing. Allowed: at least one controller, or *.' };
+    return { ok: false, message: 'no controller is enabled. Allowed: at least one controller, or *.' };
   }
   return { ok: true, options: Object.fromEntries(enabled) as Record<ControllerOption, boolean> };
 }

@@ -1,17 +1,20 @@
-/** Takes out of a command line what only kube-controller-manager knows, so that its own line starts endpointd. */
+/**
+ * Takes the flags that only kube-controller-manager has out of a command line, so that its command line starts
+ * endpointd.
+ */
 import { nearest } from '../../lib/nearest.ts';
 import type { FlagGroup } from './flag-table.ts';
 import { FOREIGN_FLAGS, FOREIGN_SWITCHES } from './kube-controller-manager.ts';
 import { UsageError } from '../usage.ts';
 
 export interface DropIn {
-  /** What is left: flags of endpointd, and their values. */
+  /** The arguments that are left: flags of endpointd, and their values. */
   readonly args: readonly string[];
-  /** Names of the flags that have no meaning here, each once, with their dashes. */
+  /** Flags without a meaning here, each once, with their dashes. */
   readonly ignored: readonly string[];
 }
 
-/** @throws UsageError that names all flags that neither program has, each with the nearest that there is */
+/** @throws UsageError that names all flags that neither program has, each with the nearest name that exists */
 export function takeForeignFlags(args: readonly string[], groups: readonly FlagGroup[]): DropIn {
   const own = ['help', ...groups.flatMap(({ flags }) => Object.keys(flags))];
   const left: string[] = [];
@@ -35,7 +38,10 @@ export function takeForeignFlags(args: readonly string[], groups: readonly FlagG
   return { args: left, ignored: [...ignored] };
 }
 
-/** Without dashes, underscores read as dashes; null = the argument is no long flag. */
+/**
+ * The name of a long flag, without dashes in front and with dashes for underscores; null = the argument is no long
+ * flag.
+ */
 function nameOf(arg: string): string | null {
   const match = /^--([^=]+)/.exec(arg);
   return match === null ? null : match[1]!.replaceAll('_', '-');

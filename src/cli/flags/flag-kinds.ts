@@ -1,36 +1,38 @@
-/** The kinds of values that flags take: how each is written, what is allowed, and what it is in the options. */
+/**
+ * The kinds of values that flags take. Each says how a value is written, which are allowed, and what the option holds.
+ */
 import { formatDuration, parseDuration } from '../../lib/duration.ts';
 import { parseBool } from '../../lib/parse-bool.ts';
 
-/** `message` says what is allowed: a sentence with its full stop. */
+/** A value is not allowed. `message` says what is: one sentence with its full stop. */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
 export interface Kind<T, Unit extends string = ''> {
-  /** As `--help` writes the value: `<required>` or `[optional]`. */
+  /** The value as `--help` writes it: `<required>` or `[optional]`. */
   readonly placeholder: string;
-  /** What the option's name says behind the flag's own, so that a number tells its unit. */
+  /** The suffix of the option's name, so that a number tells its unit: `Ms` of `shardDeadlineMs`. */
   readonly unit: Unit;
-  /** What is allowed, for the documents; '' = nothing that the text of the flag does not say. */
+  /** What is allowed, for `--help` and the documents; '' = the help of the flag says it. */
   readonly allowed: string;
   /** @throws ValueError */
   readonly parse: (text: string) => T;
-  /** The values, which are arrays, of a flag that comes several times stand one behind the other. */
+  /** The values are arrays, and those of a flag that comes several times are joined. */
   readonly joins?: true;
 }
 
-/** Any text; an empty default is shown as `none`. */
+/** Any text. An empty default is shown as `none`. */
 export function text(placeholder: string): Kind<string> {
   return { placeholder, unit: '', allowed: '', parse: (said) => said };
 }
 
-/** A text, or what stands for one, that `parse` reads. */
+/** A text that `parse` reads, which may return any type. */
 export function parsed<T>(placeholder: string, parse: (text: string) => T): Kind<T> {
   return { placeholder, unit: '', allowed: '', parse };
 }
 
-/** Several of a kind: comma separated, and in every repetition of the flag. */
+/** Several texts, separated by commas. The flag may be repeated. */
 export function list(placeholder: string): Kind<readonly string[]> {
   return {
     placeholder,
@@ -41,7 +43,7 @@ export function list(placeholder: string): Kind<readonly string[]> {
   };
 }
 
-/** As pflag: what Go's ParseBool takes; the flag alone is true. */
+/** What Go's ParseBool takes, as in pflag. The flag alone means true. */
 export const bool: Kind<boolean> = {
   placeholder: '[bool]',
   unit: '',
@@ -75,7 +77,7 @@ export function mebibytes(min: number, max: number): Kind<number, 'Mb'> {
   return { ...integer(min, max), placeholder: '<MiB>', unit: 'Mb' };
 }
 
-/** As `integer`, refused in kube-controller-manager's words when it is out of range. @param name the flag's */
+/** As `integer`. A number out of range is refused in kube-controller-manager's words. @param name the flag's name */
 export function within(name: string, min: number, max: number): Kind<number> {
   const kind = integer(min, max);
   return {
@@ -91,7 +93,7 @@ export function within(name: string, min: number, max: number): Kind<number> {
   };
 }
 
-/** A decimal number from `min` to `max`, both included, as Go's ParseFloat reads it but for hexadecimals. */
+/** A decimal number from `min` to `max`, both included, as Go's ParseFloat reads it, without hexadecimal numbers. */
 export function number(min: number, max: number): Kind<number> {
   return {
     placeholder: '<number>',
@@ -105,7 +107,7 @@ export function number(min: number, max: number): Kind<number> {
   };
 }
 
-/** Go's duration text, at least `minMs`; gives milliseconds. */
+/** Go's duration text, at least `minMs`. The option holds milliseconds. */
 export function duration(minMs: number): Kind<number, 'Ms'> {
   return {
     placeholder: '<duration>',
@@ -120,8 +122,9 @@ export function duration(minMs: number): Kind<number, 'Ms'> {
 }
 
 /**
- * As client-go reads a rate: 0 is its own default. Below 0 stands for `below`, or is refused where that is null.
- * @returns -1 for what is below 0
+ * Reads a rate as client-go does: 0 means client-go's default. A number below 0 means `below`; if `below` is null, it
+ * is refused.
+ * @returns -1 for a number below 0
  */
 export function rate(kind: Kind<number>, byDefault: number, below: string | null): Kind<number> {
   const meanings = `0 for client-go's default of ${byDefault}${below === null ? '' : `, below 0 for ${below}`}`;
@@ -142,7 +145,7 @@ export function rate(kind: Kind<number>, byDefault: number, below: string | null
   };
 }
 
-/** As kube-controller-manager reads a period: below 0 is 0, and what is above it is `leastMs` at least. */
+/** Reads a period as kube-controller-manager does: a period below 0 is 0, and one above 0 is at least `leastMs`. */
 export function period(minMs: 0, leastMs: number): Kind<number, 'Ms'> {
   const kind = duration(minMs);
   return {

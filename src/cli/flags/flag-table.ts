@@ -1,4 +1,7 @@
-/** Flags as data: one row a flag. The parser, the help and the tables of the documents (`npm run docs`) come from it. */
+/**
+ * Flags as data: one row for each flag. The parser, the help and the tables of the documents (`npm run docs`) come from
+ * them.
+ */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { wrapWords } from '../../lib/wrap-words.ts';
 import { ValueError, type Kind } from './flag-kinds.ts';
@@ -6,18 +9,18 @@ import { HelpShown, UsageError } from '../usage.ts';
 
 export interface Flag<T, Unit extends string = string> {
   readonly kind: Kind<T, Unit>;
-  /** As one would write it, in the flag's own syntax; '' = none. */
+  /** The default in the flag's own syntax; '' = there is none. */
   readonly default: string;
-  /** The default where it depends on the machine. */
+  /** The default in words, where it depends on the machine. */
   readonly defaultInWords?: string;
   readonly help: string;
-  /** What somebody pays for it who turns it on. */
+  /** What turning the flag on costs. */
   readonly costs?: string;
-  /** One letter. */
+  /** One letter, for `-v` beside `--v`. */
   readonly short?: string;
 }
 
-/** By name, without dashes in front. */
+/** Flags by name, without dashes in front. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
 export interface FlagGroup {
@@ -27,7 +30,7 @@ export interface FlagGroup {
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
 
-/** The options that flags set: `--shard-deadline`, a duration, is `shardDeadlineMs`. */
+/** The options that flags set. `--shard-deadline`, a duration, sets `shardDeadlineMs`. */
 export type OptionsOf<F> = {
   readonly [
     Name in keyof F & string as F[Name] extends Flag<unknown, infer Unit> ? `${Camel<Name>}${Unit}` : never
@@ -35,18 +38,21 @@ export type OptionsOf<F> = {
 };
 
 export interface CommandFlags {
-  /** Such as `endpointd run`. */
+  /** The name of the command, such as `endpointd run`. */
   readonly command: string;
   readonly description: string;
-  /** What stands beside the flags, in order; the options have them by these names. `name...`, the last: one or more. */
+  /**
+   * Names of the arguments beside the flags, in order. The options have the arguments by these names. The last may be
+   * `name...`: one or more.
+   */
   readonly arguments?: readonly string[];
   readonly groups: readonly FlagGroup[];
 }
 
 /**
  * Reads the arguments after the command's name.
- * @param print where `--help` goes
- * @returns every option, by the name of `OptionsOf`
+ * @param print takes the text of `--help`
+ * @returns every option, by the names of `OptionsOf`
  * @throws UsageError with one line, or HelpShown
  */
 export function parseFlags(
@@ -59,13 +65,13 @@ export function parseFlags(
 
 export interface ReadFlags {
   readonly options: Readonly<Record<string, unknown>>;
-  /** The value of each flag by its name, in the words of the command line, or of its default. */
+  /** The text of each flag's value by the flag's name: from the command line, or the default. */
   readonly texts: Readonly<Record<string, string>>;
   /** Names of the flags that the command line has. */
   readonly given: ReadonlySet<string>;
 }
 
-/** As `parseFlags`. */
+/** As `parseFlags`, with the texts of the values too. */
 export function readFlags(
   { command: name, description, arguments: names = [], groups }: CommandFlags,
   args: readonly string[],
@@ -92,7 +98,7 @@ export function readFlags(
   return { options: Object.fromEntries<unknown>([...said, ...options]), texts, given };
 }
 
-/** The options that these flags set, and all others. */
+/** The options that these flags set, and all other options. */
 export function partOf<F extends Flags, O extends OptionsOf<F>>(
   flags: F,
   options: O,
@@ -109,7 +115,7 @@ export function partOf<F extends Flags, O extends OptionsOf<F>>(
 const HELP_COLUMNS = 80;
 const TEXT_INDENT = ' '.repeat(8);
 
-/** The text below the flag: beside the longest of them it would have twenty columns. */
+/** A flag with its help below. Beside the longest flags the help would have only twenty columns. */
 function formatItem(term: string, _termWidth: number, text: string): string {
   const lines = text === '' ? [] : wrapWords(text, HELP_COLUMNS - TEXT_INDENT.length);
   return [`  ${term}`, ...lines.map((line) => TEXT_INDENT + line)].join('\n');
@@ -130,7 +136,7 @@ function addFlag(
   option.argParser((text: string, before: unknown) => {
     const value = read(kind, text);
     given.add(name);
-    // The first that is said replaces the default, as in upstream's flags.
+    // The first given value replaces the default, as in upstream's flags.
     const joins = kind.joins === true && before !== byDefault;
     texts[name] = joins ? `${texts[name]},${text}` : text;
     return joins ? [...(before as unknown[]), ...(value as unknown[])] : value;
@@ -173,7 +179,7 @@ function dashed(arg: string): string {
   return name.replaceAll('_', '-') + arg.slice(name.length);
 }
 
-/** What is allowed, where commander's own message does not say so. */
+/** What is allowed, for messages of commander that do not say it. */
 const HINTS: Readonly<Record<string, string>> = {
   'commander.unknownOption': '. Allowed: the flags that --help lists.',
   'commander.excessArguments': ' Allowed: flags, written --flag=value.',

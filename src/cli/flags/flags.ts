@@ -23,10 +23,11 @@ import { checkServing, SERVING, type ServingFlags } from './serving-flags.ts';
 import { UsageError } from '../usage.ts';
 
 /**
- * A thread has to warm up for itself and is woken for each batch, so it saves nothing where services are small: 800 services
- * of 5 pods from nothing take 1.40 s of CPU inline, 1.97 s with one thread and 2.38 s with two, of it on the main thread
- * 0.85, 0.94 and 1.01 s. A snapshot of 250 pods costs the main thread 0.4 instead of 2.3 ms. So where there are cores to spare
- * one thread plans, and does so beside all that the main thread does; more of them are for who asks.
+ * How many shards run by default. Threads save no CPU where services are small, because each has to warm up and is
+ * woken for each batch. For example, 800 services of 5 pods from nothing take 1.40 s of CPU inline, 1.97 s with one
+ * thread and 2.38 s with two. The main thread's part of it is 0.85, 0.94 and 1.01 s. A thread helps where services are
+ * large: a snapshot of 250 pods costs the main thread 0.4 instead of 2.3 ms. So one thread plans beside the main thread
+ * if there are more than two cores. More threads have to be asked for.
  */
 export function shardsDefault(cores: number): number {
   return cores <= 2 ? 0 : 1;
@@ -51,21 +52,23 @@ export const CONNECTION_FLAGS = {
   'kube-api-burst': {
     kind: rate(integer(1, 1e6), 10, null),
     default: '30',
-    help: 'requests that may be sent at once above --kube-api-qps, for each enabled controller',
+    help: 'requests that may be sent at once after a quiet time, for each enabled controller',
   },
   'watch-list': {
     kind: bool,
     default: 'true',
-    help: 'stream lists where the server can (WatchList); one that cannot, or does not finish, is listed in pages, and asked again with the next list',
+    help: 'stream lists (WatchList); a server that cannot stream, or does not finish, is listed in pages, and each new list tries to stream again',
   },
   'confirm-mass-removal': {
     kind: bool,
     default: 'true',
-    help: 'when a list of pods or Services lacks those of more than half of all ready endpoints, and of more than 100, list both once more before anything is removed',
+    help: 'list pods and Services once more before anything is removed, if a list lacks those of more than half of all ready endpoints and of more than 100',
   },
 } as const;
 
-/** Of flags that kube-controller-manager has, the names, defaults, ranges and the words of an error are its own. */
+/**
+ * Flags that kube-controller-manager has too. Names, defaults, ranges and error texts are kube-controller-manager's.
+ */
 export const CONTROLLER_FLAGS = {
   controllers: {
     kind: list('<list>'),
@@ -105,31 +108,31 @@ export const CONTROLLER_FLAGS = {
   'mirroring-endpointslice-updates-batch-period': {
     kind: period(0, 0),
     default: '0s',
-    help: 'how long changes of mirrored EndpointSlices by others are collected before they are put right',
+    help: 'how long changes of mirrored EndpointSlices by others are collected before the slices are put right',
   },
   'mirroring-max-endpoints-per-subset': {
     kind: within('mirroring-max-endpoints-per-subset', 1, 1000),
     default: '1000',
-    help: 'most addresses that are mirrored of one subset, both families together; further ones are left out',
+    help: 'the most addresses of one subset that are mirrored, both families together; the others are left out',
   },
   'min-resync-period': {
     kind: period(0, 1000),
     default: '12h',
-    help: 'every service is planned again after once to twice this time; 0 for never',
+    help: 'every service is planned again after a random time between once and twice this; 0 for never',
   },
 } as const;
 
-/** Names, defaults and rules as of kube-controller-manager's flags, but for the name of the Lease. */
+/** Names, defaults and rules are those of kube-controller-manager's flags. Only the name of the Lease differs. */
 const LEADER_ELECTION = {
   'leader-elect': {
     kind: bool,
     default: 'true',
-    help: 'write only while holding a Lease; of several processes with the same Lease one writes, the others stand by',
+    help: 'write only while holding a Lease; one of several processes with the same Lease writes, the others stand by',
   },
   'leader-elect-lease-duration': {
     kind: duration(1000),
     default: '15s',
-    help: 'how long others wait after the last renewal that they saw; whole seconds',
+    help: 'how long a standby waits after the last renewal that it saw; whole seconds',
   },
   'leader-elect-renew-deadline': {
     kind: duration(1),
@@ -139,12 +142,12 @@ const LEADER_ELECTION = {
   'leader-elect-retry-period': {
     kind: duration(1),
     default: '2s',
-    help: 'time between two renewals, and between two tries of one that stands by and cannot watch the Lease',
+    help: 'time between two renewals, and between two tries of a standby that cannot watch the Lease',
   },
   'leader-elect-resource-lock': {
     kind: choice('<kind>', ['leases']),
     default: 'leases',
-    help: 'kind of the object that is held',
+    help: 'kind of the object that serves as the lock',
   },
   'leader-elect-resource-name': {
     kind: parsed('<name>', leaseName),
@@ -159,17 +162,17 @@ const LEADER_ELECTION = {
   'take-over-from': {
     kind: text('<manager>'),
     default: '',
-    help: 'hold the Lease but write nothing while this controller, such as kube-controller-manager, still writes: it is known by its name in managedFields. Set it for a hand-over without a gap',
+    help: 'hand-over without a gap: hold the Lease, but write nothing while the controller of this name in managedFields, such as kube-controller-manager, still writes',
   },
   'take-over-after': {
     kind: duration(1000),
     default: '30s',
-    help: 'how long something must have been due, and that controller must have written nothing, until this process begins',
+    help: 'this process begins to write when a write was due for so long and that controller has written nothing meanwhile',
   },
   standby: {
     kind: choice('<kind>', ['warm', 'cold']),
     default: 'warm',
-    help: 'warm: who does not hold the Lease keeps its caches and plans up to date, and takes over at once; cold: it lists when it takes over, and costs nothing until then',
+    help: 'warm: a standby keeps its caches and plans up to date, and takes over at once; cold: a standby costs nothing, and lists when it takes over',
   },
 } as const;
 
@@ -183,7 +186,7 @@ const SHARDS = {
   'shard-heap-limit': {
     kind: mebibytes(32, 65_536),
     default: '512',
-    help: 'MiB of the old generation of the heap of one shard; a shard beyond it is replaced',
+    help: 'MiB of the old generation in the heap of one shard; a shard that needs more is replaced',
   },
   'shard-deadline': {
     kind: duration(100),
@@ -193,17 +196,17 @@ const SHARDS = {
   'max-batch-bytes': {
     kind: integer(65_536, 2 ** 30),
     default: '16777216',
-    help: 'most bytes handed to a shard at once; a service bigger than this is reported as stuck',
+    help: 'the most bytes of one batch for a shard; a service that needs more is reported as stuck',
   },
   'max-writes-in-flight': {
     kind: integer(1, 4096),
     default: '64',
-    help: 'most writes without an answer at a time',
+    help: 'the most writes that wait for an answer at a time',
   },
   'event-queue-size': {
     kind: integer(1, 1_000_000),
     default: '1000',
-    help: 'most events waiting to be recorded; further ones are dropped and counted',
+    help: 'the most Event objects that wait to be sent; further ones are dropped and counted',
   },
 } as const;
 
@@ -211,7 +214,7 @@ const OBSERVATION = {
   'journal-size': {
     kind: integer(0, 100_000),
     default: '4096',
-    help: 'last changes of which is kept where their time went, for /debug/endpointd and `explain`; 0 turns it off',
+    help: 'how many of the last changes are kept, with where they spent their time, for /debug/endpointd and `explain`; 0 = none',
   },
   trace: {
     kind: text('<path>'),
@@ -221,7 +224,7 @@ const OBSERVATION = {
   'trace-for': {
     kind: duration(100),
     default: '30s',
-    help: 'how long to trace; the file is written then, or when endpointd stops before',
+    help: 'how long to trace; the file is written at the end of this time, or when endpointd stops earlier',
   },
   v: {
     kind: integer(0, 100),
@@ -236,7 +239,10 @@ const OBSERVATION = {
   },
 } as const;
 
-/** What users of upstream ask for and do not get: each changes what others may rely on, so none is on by itself. */
+/**
+ * Capabilities that users of upstream ask for and that upstream lacks. Each changes what others may rely on, so none is
+ * on by default.
+ */
 export const BEYOND_UPSTREAM_FLAGS = {
   'mirroring-all-endpoints': {
     kind: bool,
@@ -253,46 +259,46 @@ export const BEYOND_UPSTREAM_FLAGS = {
   'compact-slices': {
     kind: bool,
     default: 'false',
-    help: 'merge EndpointSlices with the same ports when all their endpoints fit in half of them, a few at a time, in services whose pods have not changed for 10s; without it they stay half empty',
+    help: 'merge EndpointSlices with the same ports if all their endpoints fit in half as many slices; a few at a time, and only in services whose pods have not changed for 10s; without it slices stay half empty',
     costs:
-      'a write of the slice that takes them in and a delete for each that goes, for every proxy to read; more slices again when the service grows',
+      'every proxy reads a write of the slice that takes endpoints in and a delete of each slice that goes; more slices again when the service grows',
   },
   'clean-up-unselected': {
     kind: bool,
     default: 'false',
-    help: 'when a Service loses its selector or becomes an ExternalName, delete its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror such Endpoints; without it they stay, as upstream',
-    costs: 'who took the selector away to keep the endpoints as they were finds them gone',
+    help: 'when a Service loses its selector or becomes an ExternalName, delete those of its EndpointSlices and Endpoints that are labelled as managed by these controllers, and do not mirror these Endpoints; without it they stay, as upstream',
+    costs: 'somebody who removed the selector to keep the endpoints as they were finds them gone',
   },
   'opt-out-label': {
     kind: parsed('<key>', labelKey),
     default: '',
-    help: 'leave Services alone that have this label, whatever its value: their objects are neither written nor deleted',
-    costs: 'nobody else keeps their objects right, unless somebody does',
+    help: 'neither write nor delete the objects of Services that have this label, whatever its value',
+    costs: 'the objects of these Services are right only if somebody else keeps them right',
   },
   'adaptive-batch-period-max': {
     kind: duration(0),
     default: '0s',
-    help: 'collect pod changes of a service for longer and longer, from 0s up to this, while they keep arriving no further apart than this; for Endpoints and EndpointSlices, where it is longer than their batch period',
-    costs: 'the last change of a roll-out shows up to so much later',
+    help: 'collect pod changes of a service for longer and longer, up to this time, while they come no further apart than this; works for Endpoints and EndpointSlices whose batch period is shorter',
+    costs: 'the last change of a roll-out shows later, by up to this time',
   },
   'kubelet-shutdown-is-termination': {
     kind: bool,
     default: 'false',
-    help: 'pods that their kubelet is ending (condition DisruptionTarget, reason TerminationByKubelet) count as terminating before they have a deletionTimestamp; without it they stay ready until their condition Ready changes',
-    costs: 'they leave the ready endpoints some seconds before their readiness says so',
+    help: 'pods that their kubelet terminates (condition DisruptionTarget, reason TerminationByKubelet) count as terminating although they have no deletionTimestamp yet; without it they stay ready until their condition Ready changes',
+    costs: 'these pods leave the ready endpoints some seconds before their readiness changes',
   },
   'tolerate-unready-endpoints-annotation': {
     kind: bool,
     default: 'false',
     help: 'honour service.alpha.kubernetes.io/tolerate-unready-endpoints, which upstream dropped in 1.24',
-    costs: 'Services that still carry it publish pods that are not ready, as Endpoints and slices',
+    costs: 'Services that still have it publish pods that are not ready, in Endpoints and slices',
   },
 } as const;
 
-/** Where the API server is: what every command says that reads a cluster. */
+/** The API server's address: flags of every command that reads a cluster. */
 export const SERVER_FLAGS = { kubeconfig: CONNECTION_FLAGS.kubeconfig, master: CONNECTION_FLAGS.master } as const;
 
-/** What of the flags of `run` decides what is planned. */
+/** The flags of `run` that decide what is planned. */
 export const PLANNING_FLAGS = {
   'max-endpoints-per-slice': CONTROLLER_FLAGS['max-endpoints-per-slice'],
   'mirroring-max-endpoints-per-subset': CONTROLLER_FLAGS['mirroring-max-endpoints-per-subset'],
@@ -307,7 +313,7 @@ export const PLANNING_FLAGS = {
 export const RUN_FLAGS = {
   command: 'endpointd run',
   description:
-    'Keeps the Endpoints and EndpointSlices of every Service right. Flags are those of kube-controller-manager where it has them.',
+    'Keeps the Endpoints and EndpointSlices of every Service right. Where kube-controller-manager has a flag, its name, default and meaning are the same here.',
   groups: [
     { title: 'Connection', flags: CONNECTION_FLAGS },
     { title: 'Controllers', flags: CONTROLLER_FLAGS },
@@ -329,20 +335,20 @@ type RunFlags = OptionsOf<
     typeof BEYOND_UPSTREAM_FLAGS
 >;
 
-/** What `endpointd run` is told, by the names of its flags. */
+/** The options of `endpointd run`, by the names of its flags. */
 export interface RunOptions extends Pick<
   RunFlags,
   'kubeconfig' | 'master' | 'shards' | 'shardHeapLimitMb' | 'trace' | 'traceForMs' | 'v' | 'loggingFormat'
 > {
   readonly controller: ControllerOptions;
   readonly serving: ServingFlags;
-  /** The value of each flag, in the words of the command line. */
+  /** The text of each flag's value by the flag's name. */
   readonly flagTexts: Readonly<Record<string, string>>;
   /** Names and patterns of `--controllers`. */
   readonly controllers: readonly string[];
-  /** Flags of kube-controller-manager that have no meaning here, with their dashes. */
+  /** Flags of kube-controller-manager without a meaning here, with their dashes. */
   readonly ignoredFlags: readonly string[];
-  /** null = the process writes without asking anybody. */
+  /** null = the process writes without a Lease. */
   readonly election: Omit<LeadershipOptions, 'identity'> | null;
 }
 
@@ -350,29 +356,29 @@ export const VERIFICATION = {
   output: {
     kind: choice('<format>', ['text', 'json', 'html']),
     default: 'text',
-    help: 'the report as text, as JSON with all differences, or as one HTML page that asks nobody for anything',
+    help: 'text, JSON with all differences, or one self-contained HTML page',
     short: 'o',
   },
   watch: {
     kind: duration(0),
     default: '0s',
-    help: 'go on for so long after the first look, beside a controller that runs: what has come right by the end does not count',
+    help: 'go on for so long after the first look; what a running controller has put right by then does not count',
   },
   timeout: {
     kind: duration(1000),
     default: '1m',
-    help: 'give up when nothing more has been listed or planned for so long',
+    help: 'give up if nothing more was listed or planned for so long',
   },
 } as const;
 
 const VERIFY_FLAGS = {
   command: 'endpointd verify',
   description:
-    'Says what endpointd with these flags would write into a cluster, without writing anything. Takes the flags of endpointd run. Exit status: 0 = nothing, 1 = something, 2 = could not tell.',
+    'Says what endpointd with these flags would write into a cluster. Writes nothing. Takes the flags of endpointd run. Exit status: 0 = it would write nothing, 1 = something, 2 = could not tell.',
   groups: [{ title: 'Verification', flags: VERIFICATION }, ...RUN_FLAGS.groups],
 } as const satisfies CommandFlags;
 
-/** What `endpointd verify` is told, by the names of its flags. */
+/** The options of `endpointd verify`, by the names of its flags. */
 export interface VerifyOptions extends RunOptions {
   readonly output: 'text' | 'json' | 'html';
   readonly watchMs: number;
@@ -381,7 +387,7 @@ export interface VerifyOptions extends RunOptions {
 
 /**
  * Reads the arguments after `endpointd verify`.
- * @param print where `--help` goes
+ * @param print takes the text of `--help`
  * @throws UsageError or HelpShown
  */
 export function parseVerifyFlags(args: readonly string[], print: (text: string) => void): VerifyOptions {
@@ -403,18 +409,18 @@ const RIGHTS_CHECK = {
 const CHECK_RIGHTS_FLAGS = {
   command: 'endpointd check-rights',
   description:
-    'Asks the API server whether endpointd, as whom the kubeconfig says, may do all that these flags need. Takes the flags of endpointd run. Exit status: 0 = it may, 1 = rights are missing, 2 = could not tell.',
+    'Asks the API server whether the user of the kubeconfig has all rights that endpointd needs with these flags. Takes the flags of endpointd run. Exit status: 0 = the user has them, 1 = rights are missing, 2 = could not tell.',
   groups: [{ title: 'Output', flags: RIGHTS_CHECK }, ...RUN_FLAGS.groups],
 } as const satisfies CommandFlags;
 
-/** What `endpointd check-rights` is told, by the names of its flags. */
+/** The options of `endpointd check-rights`, by the names of its flags. */
 export interface CheckRightsOptions extends RunOptions {
   readonly output: 'text' | 'json';
 }
 
 /**
  * Reads the arguments after `endpointd check-rights`.
- * @param print where `--help` goes
+ * @param print takes the text of `--help`
  * @throws UsageError or HelpShown
  */
 export function parseCheckRightsFlags(args: readonly string[], print: (text: string) => void): CheckRightsOptions {
@@ -426,7 +432,7 @@ export function parseCheckRightsFlags(args: readonly string[], print: (text: str
 
 /**
  * Reads the arguments after `endpointd run`.
- * @param print where `--help` goes
+ * @param print takes the text of `--help`
  * @throws UsageError or HelpShown
  */
 export function parseRunFlags(args: readonly string[], print: (text: string) => void): RunOptions {
@@ -484,7 +490,7 @@ function runOptions(flags: RunFlags, flagTexts: RunOptions['flagTexts'], ignored
   return { controller, election, serving, kubeconfig, master, shards, shardHeapLimitMb, ...observation, ...said };
 }
 
-/** By client-go's rules for the three times (docs/spec/wire.md "Leases"). @throws UsageError */
+/** Checks the three times by client-go's rules (docs/spec/wire.md "Leases"). @throws UsageError */
 function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['election'] {
   const { takeOverFrom: from, takeOverAfterMs: afterMs } = flags;
   if (!flags.leaderElect) {
@@ -506,10 +512,12 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
   return { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, standby: flags.standby, takeOver };
 }
 
-/** The Lease of kube-controller-manager is not to be held: it would stop all its other controllers. */
+/** Refuses the Lease of kube-controller-manager: who holds it stops all controllers of kube-controller-manager. */
 function leaseName(said: string): string {
   if (said === 'kube-controller-manager') {
-    throw new ValueError('That is the Lease of kube-controller-manager: who holds it stops all its controllers.');
+    throw new ValueError(
+      'The Lease kube-controller-manager is not allowed: who holds it stops all controllers of kube-controller-manager.',
+    );
   }
   if (/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(said)) return said;
   throw new ValueError('Allowed: the name of a Lease, such as endpointd.');
@@ -523,7 +531,7 @@ function url(said: string): string {
   throw new ValueError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
 }
 
-/** The key of a label, perhaps with a prefix (`example.com/name`), or nothing. */
+/** The key of a label, perhaps with a prefix (`example.com/name`), or ''. */
 function labelKey(said: string): string {
   if (said === '' || LABEL_KEY.test(said)) return said;
   throw new ValueError('Allowed: the key of a label, such as example.com/endpoints-by, or nothing.');

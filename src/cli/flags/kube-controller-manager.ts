@@ -1,9 +1,10 @@
 /**
- * What kube-controller-manager's command line may hold beside what endpointd takes: so that the lines of kubeadm, Gardener and
- * kops start endpointd as they are. Names only, of 1.36; `test/e2e/drop-in.kube.ts` compares them with the real program.
+ * Names that kube-controller-manager's command line may have and endpointd's has not. With them the command lines of
+ * kubeadm, Gardener and kops start endpointd as they are. The names are those of 1.36; `test/e2e/drop-in.kube.ts`
+ * compares them with the real program.
  */
 
-/** Flags that stand alone or with `=true` and `=false`. */
+/** Flags that stand alone, or with `=true` or `=false`. */
 export const FOREIGN_SWITCHES: readonly string[] = [
   'allocate-node-cidrs',
   'configure-cloud-routes',
@@ -108,7 +109,7 @@ export const FOREIGN_FLAGS: readonly string[] = [
   'vmodule',
 ];
 
-/** Controllers that are not here, by the names of 1.28 and later. */
+/** Controllers that endpointd has not, by their names from 1.28 on. */
 export const FOREIGN_CONTROLLERS: readonly string[] = [
   'bootstrap-signer-controller',
   'certificatesigningrequest-approving-controller',
@@ -161,7 +162,7 @@ export const FOREIGN_CONTROLLERS: readonly string[] = [
   'volumeattributesclass-protection-controller',
 ];
 
-/** The same by their names before 1.28, which are still taken. */
+/** The same controllers by their names before 1.28, which are still allowed. */
 export const FOREIGN_ALIASES: readonly string[] = [
   'serviceaccount-token',
   'replicationcontroller',

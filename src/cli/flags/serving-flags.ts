@@ -1,4 +1,6 @@
-/** Flags of the ports that are served on. Those of kube-controller-manager have its names, defaults and meanings. */
+/**
+ * Flags of the ports that are served. Flags that kube-controller-manager has too have its names, defaults and meanings.
+ */
 import { isIP } from 'node:net';
 import { nearest } from '../../lib/nearest.ts';
 import type { NamedPair } from '../../node/serving/named-certificates.ts';
@@ -14,7 +16,7 @@ export interface BindAddress {
   readonly port: number;
 }
 
-/** Comma separated, and in every repetition; nothing is no entry. */
+/** Texts, separated by commas. The flag may be repeated; '' gives no text. */
 const texts: Kind<readonly string[]> = {
   ...list('<list>'),
   parse: (said) => (said === '' ? [] : said.split(',').map((one) => one.trim())),
@@ -53,7 +55,7 @@ const namedPairs: Kind<readonly NamedPair[]> = {
     const names = colon < 0 ? [] : trimmed(said.slice(colon + 1));
     const [certFile = '', keyFile = ''] = files;
     if (files.length === 2 && !files.includes('') && !names.includes('')) return [{ certFile, keyFile, names }];
-    throw new ValueError('Allowed: CERT,KEY or CERT,KEY:NAME,NAME, with a file of each and the hosts that it is for.');
+    throw new ValueError('Allowed: CERT,KEY or CERT,KEY:NAME,NAME, two files and the hosts that they are for.');
   },
 };
 
@@ -61,7 +63,7 @@ export const SERVING = {
   'secure-port': {
     kind: integer(0, 65_535),
     default: '10267',
-    help: 'port of HTTPS for metrics, health and what else endpointd tells of itself; 0 turns it off',
+    help: 'port of HTTPS for metrics, health and all other pages; 0 turns it off',
   },
   'bind-address': {
     kind: parsed('<ip>', bindIp),
@@ -71,48 +73,52 @@ export const SERVING = {
   'tls-cert-file': {
     kind: text('<path>'),
     default: '',
-    help: 'certificate to serve with, and what lies between it and its authority; read again when it changes',
+    help: 'certificate to serve with, followed by the intermediate certificates; read again when it changes',
   },
-  'tls-private-key-file': { kind: text('<path>'), default: '', help: 'its private key; read again when it changes' },
+  'tls-private-key-file': {
+    kind: text('<path>'),
+    default: '',
+    help: 'private key of --tls-cert-file; read again when it changes',
+  },
   'tls-sni-cert-key': {
     kind: namedPairs,
     default: '',
-    help: 'certificate and key for clients that ask for one of these names (SNI), or for none at one of these addresses; without names for those in the certificate; may be repeated: whole names count before *.NAME, given ones before those in certificates, earlier flags before later ones; read again when they change',
+    help: 'certificate and key for clients that ask for one of these names (SNI), or that ask for no name at one of these addresses; without names, those in the certificate count; may be repeated: whole names come before *.NAME, given names before those in certificates, earlier flags before later ones; both files are read again when they change',
   },
   'cert-dir': {
     kind: text('<path>'),
     default: '',
-    help: 'directory to keep a self-signed certificate in, as endpointd.crt and endpointd.key; without it and --tls-cert-file one is made at each start',
+    help: 'directory to keep a self-signed certificate in, as endpointd.crt and endpointd.key; without this flag and --tls-cert-file, each start makes a new certificate',
   },
   'tls-min-version': {
     kind: choice('<version>', ['', ...Object.keys(TLS_VERSIONS)]),
     default: '',
-    help: 'oldest version of TLS to serve; VersionTLS12 and all before it are 1.2',
+    help: 'oldest version of TLS to serve; VersionTLS12 and older ones mean 1.2',
   },
   'tls-cipher-suites': {
     kind: suites,
     default: '',
-    help: "cipher suites of TLS 1.2, by Go's names; without it those of Node.js; those of TLS 1.3 are always on",
+    help: "cipher suites of TLS 1.2, by Go's names; without it, Node.js's choice; the suites of TLS 1.3 are always on",
   },
   'client-ca-file': {
     kind: text('<path>'),
     default: '',
-    help: 'authorities whose client certificates name a user (CN) and groups (O); without it those that the API server publishes; read again when it changes',
+    help: 'authorities whose client certificates name a user (CN) and groups (O); without it, the authorities that the API server publishes; read again when it changes',
   },
   'authentication-kubeconfig': {
     kind: text('<path>'),
     default: '',
-    help: 'kubeconfig for TokenReviews and for what the API server publishes; without it: as for everything else',
+    help: 'kubeconfig for TokenReviews, and for reading the authorities that the API server publishes; without it, the same credentials as for everything else',
   },
   'authentication-skip-lookup': {
     kind: bool,
     default: 'false',
-    help: 'do not read from the API server which authorities clients may have',
+    help: 'do not read the authorities of clients from the API server',
   },
   'authentication-tolerate-lookup-failure': {
     kind: bool,
     default: 'false',
-    help: 'log it as a warning, not as an error, when that cannot be read; it is tried again either way',
+    help: 'log a warning, not an error, when the authorities of clients cannot be read; in both cases they are read again later',
   },
   'authentication-token-webhook-cache-ttl': {
     kind: duration(0),
@@ -122,12 +128,12 @@ export const SERVING = {
   'authorization-kubeconfig': {
     kind: text('<path>'),
     default: '',
-    help: 'kubeconfig for SubjectAccessReviews; without it: as for everything else',
+    help: 'kubeconfig for SubjectAccessReviews; without it, the same credentials as for everything else',
   },
   'authorization-always-allow-paths': {
     kind: paths,
     default: '/healthz,/readyz,/livez',
-    help: 'paths that everybody may see, without asking the API server; a * at the end is any rest',
+    help: 'paths that everybody may read, without a question to the API server; a * at the end stands for any rest',
   },
   'authorization-webhook-cache-authorized-ttl': {
     kind: duration(0),
@@ -142,12 +148,12 @@ export const SERVING = {
   'requestheader-client-ca-file': {
     kind: text('<path>'),
     default: '',
-    help: 'authorities of proxies that name the user in headers; without it what the API server publishes',
+    help: 'authorities of proxies that name the user in headers; without it, the authorities that the API server publishes',
   },
   'requestheader-allowed-names': {
     kind: texts,
     default: '',
-    help: 'names (CN) that certificates of such proxies may have; none for any',
+    help: 'names (CN) that certificates of these proxies may have; none = any name',
   },
   'requestheader-username-headers': {
     kind: texts,
@@ -159,13 +165,13 @@ export const SERVING = {
   'requestheader-extra-headers-prefix': {
     kind: texts,
     default: 'x-remote-extra-',
-    help: 'what headers begin with that tell more of the user',
+    help: 'prefix of headers that tell more of the user',
   },
-  'disable-http2-serving': { kind: bool, default: 'false', help: 'nothing more: HTTP/2 is never served' },
+  'disable-http2-serving': { kind: bool, default: 'false', help: 'no effect: HTTP/2 is never served' },
   'http2-max-streams-per-connection': {
     kind: integer(0, 2 ** 31 - 1),
     default: '0',
-    help: 'nothing: HTTP/2 is not served, and a connection makes one request',
+    help: 'no effect: HTTP/2 is never served, and a connection takes one request',
   },
   profiling: {
     kind: bool,
@@ -175,13 +181,13 @@ export const SERVING = {
   'metrics-bind-address': {
     kind: parsed('<host:port>', bindAddress),
     default: '0',
-    help: "plain HTTP beside --secure-port: /metrics and health for everybody, all else for programs of this machine; '0' turns it off",
+    help: "address of plain HTTP beside --secure-port: /metrics and health for everybody, all other pages for programs on this machine; '0' turns it off",
   },
 } as const;
 
 export type ServingFlags = OptionsOf<typeof SERVING>;
 
-/** @throws UsageError for flags that do not go together */
+/** Checks flags that depend on each other. @throws UsageError */
 export function checkServing({ tlsCertFile, tlsPrivateKeyFile }: ServingFlags): void {
   if ((tlsCertFile === '') !== (tlsPrivateKeyFile === '')) {
     throw new UsageError('--tls-cert-file and --tls-private-key-file must be given together');
@@ -210,5 +216,5 @@ function checkSuite(name: string): void {
     const hint = other === null ? 'such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256' : `the nearest is ${other}`;
     throw new ValueError(`"${name}" is no cipher suite. Allowed: Go's names of suites; ${hint}.`);
   }
-  if (opensslCipher(name) === null) throw new ValueError(`"${name}" is too weak: Node.js has it no more.`);
+  if (opensslCipher(name) === null) throw new ValueError(`"${name}" is too weak: Node.js no longer has it.`);
 }

@@ -25,7 +25,10 @@ export function debugPage(view: DebugView, version: string): string {
   });
 }
 
-/** The worst comes first: a watch that is down, a stuck service, caches that are not filled. Else it is what waits. */
+/**
+ * The worst comes first: a watch that is down, a stuck service, caches that are not filled. If all is well, the
+ * headline is the number of units that wait.
+ */
 export function debugHeadline({ queues, watches, stuckTotal, phase, services }: DebugView): Page['headline'] {
   const words = `${services} Services, ${phase}`;
   const down = watches.filter(({ downMs }) => downMs >= 0).length;
@@ -36,7 +39,7 @@ export function debugHeadline({ queues, watches, stuckTotal, phase, services }: 
   return { figure: `${waiting} waiting`, words, tone: 'good' };
 }
 
-/** The same for programs, with the version. */
+/** The view as JSON for programs, with the version. */
 export function debugJson(view: DebugView, version: string): string {
   return `${JSON.stringify({ version, ...view })}\n`;
 }
@@ -92,7 +95,7 @@ export function debugSections({
         time(row.p99Ms),
         time(row.maxMs),
       ]),
-      { note: 'of the changes that the journal holds (--journal-size)' },
+      { note: 'only changes that the journal holds (--journal-size)' },
     ),
     section(
       'Busiest services',
@@ -148,7 +151,7 @@ export function changeCells(entry: JournalEntry): string[] {
   ];
 }
 
-/** Such as `1.2 ms` or `3 s`; '' = there is none. */
+/** A time such as `1.2 ms` or `3 s`; '' = there is none. */
 export function time(ms: number): string {
   if (ms < 0) return '';
   if (ms > 0 && ms < 0.05) return '<0.1 ms';

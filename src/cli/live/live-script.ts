@@ -17,5 +17,5 @@ setTimeout(refresh,1000);
 setTimeout(refresh,1000);
 `;
 
-/** The page is asked for again each second, unless nobody looks, and shown in place of the old one. */
+/** Reads the page again each second, if somebody looks at it, and shows it in place of the old one. */
 export const LIVE_SCRIPT: LiveScript = { text: SCRIPT, hash: 'sha256-ScmR2yPSEFh3ypvhiYnOKhOC4TQ9igY0TRjk8zXfnhs=' };

@@ -1,4 +1,4 @@
-/** How a command looks at a running controller: flags that several commands share. */
+/** Flags of the commands that look at a running controller. */
 import { readFile } from 'node:fs/promises';
 import { createMonitor, type Monitor } from '../../node/monitor-client.ts';
 import { bool, text, ValueError } from '../flags/flag-kinds.ts';
@@ -9,14 +9,14 @@ export const MONITOR_FLAGS = {
   'token-file': {
     kind: text('<path>'),
     default: '',
-    help: 'file with a bearer token to show, of somebody who may get what is asked for',
+    help: 'file with a bearer token of a user who may read the page',
   },
   'certificate-authority': {
     kind: text('<path>'),
     default: '',
-    help: "certificate authority of an https address; without it the system's",
+    help: "certificate authority of an https address; without it, the system's authorities",
   },
-  'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'take any certificate of an https address' },
+  'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'accept any certificate of an https address' },
 } as const;
 
 /** An http or https URL; '' stays. */
@@ -34,7 +34,7 @@ export async function monitorOf(url: string, flags: OptionsOf<typeof MONITOR_FLA
   return createMonitor({ url, token, ca: ca === '' ? null : ca, verify: !flags.insecureSkipTlsVerify });
 }
 
-/** The file that a flag names; '' where it names none. @throws StartError */
+/** The contents of the file that a flag names; '' = the flag names none. @throws StartError */
 async function readGiven(flag: string, path: string): Promise<string> {
   return path === '' ? '' : await starting(`read --${flag}=${path}`, readFile(path, 'utf8'));
 }

@@ -1,4 +1,4 @@
-/** What the metrics of a controller show, endpointd's or kube-controller-manager's, and what they do not. */
+/** What a controller's metrics show, endpointd's or kube-controller-manager's, and what they do not show. */
 import type { Section } from '../../page/page.ts';
 import { time } from './debug-page.ts';
 import { type Metrics, quantileOf, samplesOf, sumOf } from '../../metrics/text.ts';
@@ -8,10 +8,10 @@ export interface MetricsLook {
   readonly atMs: number;
 }
 
-/** As kube-controller-manager names the queues, and endpointd too. */
+/** The queues' names, which are the same in kube-controller-manager and endpointd. */
 const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'];
 
-/** @param before the look before, so that there are rates; null = totals since the start are shown */
+/** @param before the look before, from which rates are computed; null = totals since the start are shown */
 export function metricsSections(now: MetricsLook, before: MetricsLook | null): Section[] {
   return [
     stuckOf(now),
@@ -23,14 +23,14 @@ export function metricsSections(now: MetricsLook, before: MetricsLook | null): S
   ].filter((section) => section !== null);
 }
 
-/** Whose metrics these are, and what they do not tell. */
+/** Whose metrics these are, and what they do not show. */
 export function sourceOf({ metrics }: MetricsLook): string {
   if (metrics.has('endpointd_build_info')) {
     return 'metrics of endpointd: without shards, errors of stuck services, and single changes (see /debug/endpointd)';
   }
   const queues = QUEUES.filter((name) => sumOf(metrics, 'workqueue_depth', { name }) !== null);
-  if (queues.length === 0) return 'metrics of something else: no queue of these controllers is in them';
-  return 'metrics of kube-controller-manager: queues, requests and slices; it tells nothing of stages, stuck services, watches or shards';
+  if (queues.length === 0) return 'metrics of another program: they have no queue of these controllers';
+  return 'metrics of kube-controller-manager: queues, requests and slices; without stages, stuck services, watches and shards';
 }
 
 function rate(now: MetricsLook, before: MetricsLook | null, value: (metrics: Metrics) => number | null): string {

@@ -18,7 +18,7 @@ const FLAGS = {
   source: {
     kind: parsed('<url>', monitorUrl),
     default: 'https://127.0.0.1:10267',
-    help: 'endpointd, or whatever serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is taken as it is',
+    help: 'address of endpointd, or of a program that serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is used as it is',
   },
   ...MONITOR_FLAGS,
   interval: { kind: duration(100), default: '1s', help: 'how often to look' },
@@ -27,7 +27,7 @@ const FLAGS = {
 export const TOP_FLAGS = {
   command: 'endpointd top',
   description:
-    'Shows a running endpointd at the terminal, or what the metrics of kube-controller-manager tell of the same controllers. Ends with q or Ctrl-C. Where the output is no terminal it prints one table and ends.',
+    'Shows a running endpointd in the terminal, or the same controllers of kube-controller-manager by their metrics. Ends with q or Ctrl-C. If the output is no terminal, it prints the tables once and ends.',
   groups: [{ title: 'Source', flags: FLAGS }],
 } as const satisfies CommandFlags;
 
@@ -37,7 +37,7 @@ export function parseTopFlags(args: readonly string[], out: (text: string) => vo
   return parseFlags(TOP_FLAGS, args, out) as TopOptions;
 }
 
-/** `endpointd top`. Gives the exit status. */
+/** `endpointd top`. Returns the exit status. */
 export async function top(args: readonly string[]): Promise<number> {
   const options = parseTopFlags(args, (said) => process.stdout.write(said));
   const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
@@ -55,13 +55,15 @@ export async function top(args: readonly string[]): Promise<number> {
 }
 
 interface Look {
-  /** Who says it, and what it does not tell. */
+  /** The address and kind of the source, and what it does not show. */
   readonly source: string;
   readonly headline: string;
   readonly sections: readonly Section[];
 }
 
-/** The debug page of endpointd where it may be seen, else the metrics; with rates from the second look on. */
+/**
+ * Reads endpointd's debug page if it may be read, else the metrics. From the second look on, the metrics have rates.
+ */
 function createLook(monitor: Monitor, metricsOnly: boolean): () => Promise<Look> {
   let before: MetricsLook | null = null;
   let refusal = '';
@@ -130,7 +132,7 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
   return 0;
 }
 
-/** A source that is away is shown as such, and asked again. */
+/** The screen's lines. A source that does not answer is shown as down, and asked again next time. */
 async function linesNow(look: () => Promise<Look>, source: string): Promise<string[]> {
   try {
     return linesOf(await look(), source);
@@ -140,7 +142,7 @@ async function linesNow(look: () => Promise<Look>, source: string): Promise<stri
   }
 }
 
-/** Shows as much as fits: no line wraps, and nothing scrolls. */
+/** As many lines as fit. No line wraps, and nothing scrolls. */
 function screenOf(lines: readonly string[], columns: number, rows: number): string {
   const shown = lines.slice(0, rows - 1).map((line) => line.slice(0, columns - 1) + CLEAR_LINE);
   return HOME + shown.join('\r\n') + CLEAR_REST;

@@ -6,19 +6,20 @@ import type { Log } from '../../node/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { starting } from '../usage.ts';
 
-/** Some 60 MB of JSON. */
+/** The most events of a trace. They make some 60 MB of JSON. */
 const EVENTS_MAX = 400_000;
 
 export interface TraceFile {
   readonly onStep: NonNullable<LoopConfig['onStep']>;
-  /** Writes the file, once: when the time is up, or at the end of the process. */
+  /** Writes the file, once: at the end of the time, or when the process ends earlier. */
   readonly finish: () => Promise<void>;
 }
 
 /**
- * A trace from now on, for so long. The file is opened at once: a path that cannot be written is noticed at the start.
- * @param path '' = there is none
- * @param journal as it is when the trace ends
+ * Begins a trace that lasts `forMs`. The file is opened at once, so that a path that cannot be written is noticed at
+ * the start.
+ * @param path '' = there is no trace
+ * @param journal gives the journal when the trace ends
  * @throws StartError
  */
 export async function openTrace(

@@ -7,7 +7,7 @@ const RECORDING = {
   for: {
     kind: parsed('<duration>', forMs),
     default: '',
-    help: 'how long to record once all is listed, such as 10m; without it until Ctrl-C or SIGTERM',
+    help: 'how long to record after everything is listed, such as 10m; without it, until Ctrl-C or SIGTERM',
   },
   plain: {
     kind: bool,
@@ -21,7 +21,7 @@ const RECORDING = {
 export const RECORD_FLAGS = {
   command: 'endpointd record',
   description:
-    'Records what the endpoints controllers of a cluster read and write into a new file, by get, list and watch alone, under pseudonyms. `endpointd record --info <file>` says what a recording holds.',
+    'Records into a new file what the endpoints controllers of a cluster read and write. Sends only get, list and watch. Replaces names by pseudonyms. `endpointd record --info <file>` says what a recording holds.',
   arguments: ['file'],
   groups: [
     { title: 'Recording', flags: RECORDING },
@@ -33,7 +33,7 @@ const INFO = {
   output: {
     kind: choice('<format>', ['text', 'json']),
     default: 'text',
-    help: 'how to print what the recording holds',
+    help: 'how to print the report',
     short: 'o',
   },
 } as const;

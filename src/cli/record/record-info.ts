@@ -14,13 +14,13 @@ import { starting } from '../usage.ts';
 
 interface RecordingInfo extends RecordingFigures {
   readonly recording: RecordingHeader;
-  /** Null = it was read to its end. */
+  /** null = the recording was read to its end. */
   readonly broken: Broken | null;
 }
 
 const ROLL_OUTS_SHOWN = 10;
 
-/** Gives the exit status. */
+/** Returns the exit status. */
 export async function info(args: readonly string[]): Promise<number> {
   const { file, output } = parseInfoFlags(args, (text) => process.stdout.write(text));
   const found = withRecording(file, ({ header, events, broken }): RecordingInfo => {
@@ -54,9 +54,9 @@ function infoText(found: RecordingInfo): string {
 function brokenText(broken: Broken | null, { ended }: Contents): string[] {
   if (broken !== null) {
     const what = broken.kind === 'cut' ? 'ends within a frame' : 'is damaged';
-    return [`The file ${what} at byte ${broken.atByte}; this is what precedes that.`];
+    return [`The file ${what} at byte ${broken.atByte}. The report is about the part before.`];
   }
-  return ended ? [] : ['The recorder did not end in good order: its last seconds may be missing.'];
+  return ended ? [] : ['The recorder was cut off: its last seconds may be missing.'];
 }
 
 function contentsText({ seconds, resources, gaps }: Contents): string[] {
@@ -109,7 +109,7 @@ function controllerText({ controller }: RecordingInfo): string[] {
     figures === null ? [] : [notesOf(kind, figures)],
   );
   return [
-    "From the event of a pod's change to the event that shows it, by the recorder's clock:",
+    "Time from the event of a pod's change to the event of the object that shows the change, by the recorder's clock:",
     ...textTable(
       head,
       rows.map((cells) => head.map((_, column) => cells[column] ?? '')),
@@ -141,6 +141,6 @@ function notesOf(kind: string, { superseded, hidden, notShown }: ControllerFigur
 }
 
 function spreadText({ count, p50, p90, p99, max }: Spread, unit: string): string {
-  if (count === 0) return 'there is none that selects pods';
+  if (count === 0) return 'no Service selects pods';
   return `half at most ${p50}${unit}, 90 % at most ${p90}${unit}, 99 % at most ${p99}${unit}, the largest ${max}${unit}`;
 }

@@ -16,14 +16,14 @@ import { createRecordingFile, ZSTD } from './recording-file.ts';
 import { info } from './record-info.ts';
 
 const LOOK_EVERY_MS = 200;
-/** How long a first list may be refused, or nothing may be answered, before that is the result. */
+/** If the first lists are refused, or nothing is answered, for so long, the command ends with an error. */
 const START_MS_MAX = 120_000;
 
-/** `endpointd record`: what these controllers read and write in a cluster, as a file. Gives the exit status. */
+/** `endpointd record`: records what these controllers read and write in a cluster. Returns the exit status. */
 export async function record(args: readonly string[]): Promise<number> {
   if (args.includes('--info')) return info(args.filter((arg) => arg !== '--info'));
   const options = parseRecordFlags(args, (text) => process.stdout.write(text));
-  // Whoever reads the progress may go away: the file is what counts.
+  // The reader of the progress may go away. The recording goes on.
   process.stderr.on('error', () => undefined);
   const credentials = createCredentials({
     kubeconfig: options.kubeconfig,
@@ -72,7 +72,9 @@ export async function record(args: readonly string[]): Promise<number> {
   return status;
 }
 
-/** Until the time is over, a signal comes, or it is clear that nothing can be read. Gives the exit status. */
+/**
+ * Waits for the end of the time, for a signal, or until it is clear that nothing can be read. Returns the exit status.
+ */
 function untilOver(recorder: Recorder, options: RecordOptions): Promise<number> {
   const progress = createProgress(process.stderr, () => performance.now());
   return new Promise((resolve) => {
@@ -100,18 +102,18 @@ function untilOver(recorder: Recorder, options: RecordOptions): Promise<number> 
   });
 }
 
-/** '' = something can be learnt. */
+/** Why nothing can be learnt; '' = something can. */
 function whyHopeless({ refused }: RecorderStatus): string {
   const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
   const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
   if (inputs.length === 0 && outputs.length < 2) return '';
   const missing = inputs.length > 0 ? inputs : outputs;
-  return `the server refuses ${missing.join(' and ')}: it takes the rights get, list and watch, see docs/recording.md`;
+  return `the server refuses ${missing.join(' and ')}: the rights get, list and watch are needed, see docs/recording.md`;
 }
 
 function tooLong({ seconds, waitsFor }: RecorderStatus): string {
   if (seconds * 1000 < START_MS_MAX) return '';
-  return `${waitsFor} could not be listed within ${START_MS_MAX / 1000} s; the log above says why`;
+  return `${waitsFor} could not be listed within ${START_MS_MAX / 1000} s; the log above has the reason`;
 }
 
 function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus): string {
@@ -130,8 +132,8 @@ function objectsText(objects: RecorderStatus['objects']): string {
 function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus, file: string): string {
   const lines = [
     `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds)} s, ${formatBytes(bytes)}`,
-    ...(waitsFor === '' ? [] : [`It ended before all was listed: ${waitsFor} was not.`]),
-    ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on it is not known.`]),
+    ...(waitsFor === '' ? [] : [`The recording ended before everything was listed: ${waitsFor} is incomplete.`]),
+    ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on them is not known.`]),
     ...(gaps === 0 ? [] : [`There are ${plural(gaps, 'gap')}, in which nothing was seen.`]),
   ];
   return lines.join('\n');

@@ -1,4 +1,4 @@
-/** Recordings as files: compression by zstd, bytes by descriptor. */
+/** Recordings as files: zstd compression, and bytes by file descriptor. */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LineError } from '../../recording/fields.ts';
@@ -13,14 +13,16 @@ export const ZSTD: Compression = {
 };
 
 export interface RecordingFile {
-  /** Waits for the disk: what is not written yet is never more than one frame. @throws Error, such as of a full disk */
+  /**
+   * Waits for the disk, so at most one frame is not written yet. @throws Error, for example because the disk is full
+   */
   readonly write: (bytes: Uint8Array) => void;
   readonly close: () => void;
 }
 
 /**
  * A new file that only its owner may read.
- * @throws StartError when there is one of that name, or it cannot be made
+ * @throws StartError if a file of that name exists, or it cannot be made
  */
 export function createRecordingFile(path: string): RecordingFile {
   const file = opened(path, 'wx');
@@ -33,8 +35,8 @@ export function createRecordingFile(path: string): RecordingFile {
 }
 
 /**
- * @param use is done with it when it returns
- * @throws StartError when it is no recording that this program can read
+ * @param use gets the recording, and must not use it after it has returned
+ * @throws StartError if the file is no recording that this program can read
  */
 export function withRecording<T>(path: string, use: (recording: Recording) => T): T {
   const file = opened(path, 'r');
@@ -59,7 +61,7 @@ function opened(path: string, flags: 'r' | 'wx'): number {
     return openSync(path, flags, 0o600);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'EEXIST' ? 'it is there already, and a recording is never written over' : message;
+    const why = code === 'EEXIST' ? 'the file exists, and a recording is never overwritten' : message;
     throw new StartError(`cannot ${flags === 'r' ? 'open' : 'make'} ${path}: ${why}`, { cause: error });
   }
 }

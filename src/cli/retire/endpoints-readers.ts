@@ -20,7 +20,7 @@ const FLAGS = {
   'users-max': {
     kind: integer(1, 1_000_000),
     default: '10000',
-    help: 'most pairs of user and user agent that are told apart; requests of further ones are only counted',
+    help: 'the most pairs of user and user agent that are listed; requests of further pairs are only counted',
   },
 } as const;
 
@@ -44,7 +44,7 @@ export function parseEndpointsReadersFlags(
   return parseFlags(ENDPOINTS_READERS_FLAGS, args, print) as unknown as EndpointsReadersOptions;
 }
 
-/** What of the logs could not be read. */
+/** The parts of the logs that could not be read. */
 interface Unread {
   /** Lines that are no audit event. */
   lines: number;
@@ -53,8 +53,8 @@ interface Unread {
 }
 
 /**
- * `endpointd endpoints-readers`. Gives the exit status: 0 = the logs were read, 1 = one of them could not be read to its
- * end, or they hold no audit events.
+ * `endpointd endpoints-readers`. Returns the exit status: 0 = the logs were read, 1 = one of them could not be read to
+ * its end, or they hold no audit events.
  */
 export async function endpointsReaders(args: readonly string[]): Promise<number> {
   const options = parseEndpointsReadersFlags(args, (text) => process.stdout.write(text));
@@ -89,11 +89,7 @@ function textOf(report: UseReport, unread: Unread): string {
     ...section('Who writes Endpoints', writers, 'The logs have no write of Endpoints.'),
     ...(keepers.length === 0
       ? []
-      : section(
-          'Who keeps one object of its own, as a lock, or as kube-apiserver does default/kubernetes',
-          keepers,
-          '',
-        )),
+      : section("Who uses one object only, such as a lock, or kube-apiserver's default/kubernetes", keepers, '')),
     ...(unlisted === 0 ? [] : ['', `${unlisted} requests more, of users beyond --users-max.`]),
     '',
   ].join('\n');
@@ -102,12 +98,12 @@ function textOf(report: UseReport, unread: Unread): string {
 function headOf({ events, eventsOfReads, from, to }: UseReport, unread: Unread): string[] {
   const lines = unread.logs.map((log) => `Not read to its end: ${printable(log)}`);
   if (unread.lines > 0) lines.push(`Lines that are no audit event: ${unread.lines}`);
-  if (events === 0) return [...lines, 'There are no audit events: nothing can be said.'];
+  if (events === 0) return [...lines, 'There are no audit events, so the report is empty.'];
   lines.push(`${events} audit events, ${printable(from)} to ${printable(to)}.`);
   lines.push(
     eventsOfReads === 0
-      ? 'There is no event of a read, of whatever resource: the audit policy leaves reads out, or this log is too short.'
-      : 'Requests that the audit policy leaves out are not in the log: some policies do so for kube-proxy.',
+      ? 'There is no read of any resource: the audit policy leaves reads out, or this log is too short.'
+      : 'Requests that the audit policy leaves out are not in the log: some policies leave kube-proxy out.',
   );
   return lines;
 }

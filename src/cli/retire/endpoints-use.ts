@@ -1,13 +1,16 @@
-/** Who uses v1.Endpoints, added up from audit events: a bounded number of users, each with what it asks for. */
+/**
+ * The users of v1.Endpoints, summed up from audit events. The number of users is bounded; each is kept with its
+ * requests.
+ */
 import type { AuditEvent, AuditStage } from '../../kube/audit-event.ts';
 
 export interface EndpointsUse {
   readonly groups: Map<string, UserGroup>;
   readonly groupsMax: number;
-  /** Requests of whoever found no room among the groups. */
+  /** Requests of users for whom `groups` had no room. */
   readonly beyond: VerbUse;
   events: number;
-  /** Events of reads of whatever resource: without any, the log cannot tell who reads. */
+  /** How many events are reads of any resource. Without any, the log cannot tell who reads. */
   reads: number;
   firstTime: string;
   lastTime: string;
@@ -18,11 +21,11 @@ interface UserGroup {
   readonly user: string;
   readonly userAgent: string;
   readonly verbs: Map<string, VerbUse>;
-  /** The one object that every request named; null = there are several, or a request was for a collection. */
+  /** The one object that every request named; null = they named several, or one was for a collection. */
   object: string | null;
 }
 
-/** A request has one event for each stage that the audit policy lets through. */
+/** Requests of one verb. A request has one event for each stage that the audit policy lets through. */
 interface VerbUse {
   readonly stages: Record<AuditStage, number>;
   lastTime: string;
@@ -33,9 +36,9 @@ export interface UseRow {
   readonly userAgent: string;
   readonly verb: string;
   readonly requests: number;
-  /** RFC 3339; '' = not told. */
+  /** RFC 3339; '' = the audit events have no time. */
   readonly lastSeen: string;
-  /** NAMESPACE/NAME where the user never asked for anything else. */
+  /** NAMESPACE/NAME; null = the user has asked for more than this object. */
   readonly object: string | null;
 }
 
@@ -46,9 +49,9 @@ export interface UseReport {
   readonly to: string;
   readonly readers: readonly UseRow[];
   readonly writers: readonly UseRow[];
-  /** Who reads and writes one object and no other, as a lock, or as kube-apiserver does default/kubernetes. */
+  /** Users of one object and no other, such as a lock, or kube-apiserver's default/kubernetes. */
   readonly keepers: readonly UseRow[];
-  /** Requests of users that are not listed, because there are too many. */
+  /** Requests of users that are not listed, because there are too many users. */
   readonly unlisted: number;
 }
 
@@ -108,7 +111,10 @@ function groupOf(use: EndpointsUse, { user, userAgent, namespace, name }: AuditE
   return group;
 }
 
-/** What is no verb of the API is one: a log must not make rows without end. */
+/**
+ * The counts of a verb. All texts that are no verb of the API count as one verb, so that a log cannot make endless
+ * rows.
+ */
 function verbOf(group: UserGroup, verb: string): VerbUse {
   const known = READS.includes(verb) || WRITES.includes(verb) ? verb : 'other';
   const use = group.verbs.get(known) ?? newVerbUse();
@@ -125,7 +131,9 @@ function count(use: VerbUse, { stage, time }: AuditEvent): void {
   if (isBefore(use.lastTime, time)) use.lastTime = time;
 }
 
-/** Each request has at most one event of a stage, and one that ended has ended well or in a panic. */
+/**
+ * How many requests there were. A request has at most one event of a stage, and ends with ResponseComplete or Panic.
+ */
 function requestsOf({ RequestReceived, ResponseStarted, ResponseComplete, Panic }: VerbUse['stages']): number {
   return Math.max(RequestReceived, ResponseStarted, ResponseComplete + Panic);
 }
@@ -134,7 +142,7 @@ function isKeeper({ object, verbs }: UserGroup): boolean {
   return object !== null && READS.some((verb) => verbs.has(verb)) && WRITES.some((verb) => verbs.has(verb));
 }
 
-/** Times of one server, all in UTC, of which some may have more digits than others. */
+/** Compares times of one server. All are in UTC, and some may have more digits than others. */
 function isBefore(a: string, b: string): boolean {
   return a.replace(/Z$/, '') < b.replace(/Z$/, '');
 }

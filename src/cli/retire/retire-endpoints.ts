@@ -22,24 +22,24 @@ import { openServer } from '../server.ts';
 import { StartError } from '../usage.ts';
 
 const FLAGS = {
-  delete: { kind: bool, default: 'false', help: 'delete; without it the command only says what would go' },
-  namespace: { kind: text('<name>'), default: '', help: 'only this namespace; without it all of them', short: 'n' },
+  delete: { kind: bool, default: 'false', help: 'delete; without it, the command only lists what it would delete' },
+  namespace: { kind: text('<name>'), default: '', help: 'only this namespace; without it, all namespaces', short: 'n' },
   selector: {
     kind: text('<selector>'),
     default: '',
-    help: 'only Endpoints with these labels, as kubectl writes them: the labels of their Services',
+    help: "only Endpoints with these labels, in kubectl's syntax; Endpoints have the labels of their Services",
     short: 'l',
   },
   'opt-out-label': {
     kind: BEYOND_UPSTREAM_FLAGS['opt-out-label'].kind,
     default: BEYOND_UPSTREAM_FLAGS['opt-out-label'].default,
-    help: "keep the Endpoints of Services that have this label, whatever its value: as endpointd's flag of that name",
+    help: "keep the Endpoints of Services that have this label, whatever its value; the same as endpointd run's flag",
   },
   qps: { kind: number(0.1, 1000), default: '20', help: 'most deletions a second' },
   'quiet-for': {
     kind: duration(1000),
     default: '30s',
-    help: 'how long no controller may write Endpoints before the first deletion, and again after the first that a controller would undo',
+    help: 'how long no controller may write Endpoints before the first deletion, and again after the first deletion that a controller would undo',
   },
   output: {
     kind: choice('<format>', ['text', 'json']),
@@ -52,7 +52,7 @@ const FLAGS = {
 export const RETIRE_ENDPOINTS_FLAGS = {
   command: 'endpointd retire-endpoints',
   description:
-    'Says which Endpoints the endpoints controller has left behind, and with --delete deletes them. Stops when a controller still writes Endpoints.',
+    'Says which Endpoints the endpoints controller has left behind, and with --delete deletes them. Stops if a controller still writes Endpoints.',
   groups: [
     { title: '', flags: FLAGS },
     { title: 'Connection', flags: SERVER_FLAGS },
@@ -71,22 +71,22 @@ interface Retiring {
   readonly ask: Asker;
   readonly watch: WriteWatch;
   readonly progress: Progress;
-  /** How many objects had which fate. */
+  /** How many objects had each fate. */
   readonly counts: Map<string, number>;
   deletions: number;
-  /** A deletion that a running controller would have undone has had its time. */
+  /** Whether a running controller has had the time to undo one deletion. */
   controllersTried: boolean;
 }
 
 /**
- * `endpointd retire-endpoints`. Gives the exit status: 0 = all that should go has gone, or is listed; 1 = a controller
- * still writes Endpoints, or something could not be read or deleted.
+ * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted, or listed; 1 = a
+ * controller still writes Endpoints, or something could not be read or deleted.
  */
 export async function retireEndpoints(args: readonly string[]): Promise<number> {
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
   const server = await openServer(options, () => undefined, options.delete ? getOrDeleteEndpoints : readOnly);
   const progress = createProgress(process.stderr, () => performance.now());
-  // A reader that has gone is noticed at the next line.
+  // If the reader of stdout goes away, the next line notices.
   process.stdout.on('error', () => undefined);
   try {
     const ask = createAsker(server.transport);
@@ -110,11 +110,11 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
   }
 }
 
-/** '' = it was done to the end, or why it was not. */
+/** Why the run has ended early; '' = it is done. */
 async function retire(retiring: Retiring): Promise<string> {
   const { options, ask, counts } = retiring;
   await quiet(retiring);
-  // Without --delete the list is what was asked for, whoever writes.
+  // Without --delete the list is the result, whoever writes.
   if (options.delete && obstacle(retiring) !== '') return obstacle(retiring);
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
     const fate = fateOf(endpoints, service, options.optOutLabel);
@@ -137,9 +137,9 @@ async function versionOf(ask: Asker, path: string): Promise<string> {
   return metadata?.resourceVersion ?? '';
 }
 
-/** Waits until nobody has written for as long as is asked for, or somebody has. */
+/** Waits until nobody has written for the time that is asked for, or somebody has. */
 async function quiet({ options, watch, progress }: Retiring): Promise<void> {
-  progress.show(`Watching for ${formatDuration(options.quietForMs)} whether a controller writes Endpoints`);
+  progress.show(`Waiting ${formatDuration(options.quietForMs)} to see whether a controller writes Endpoints`);
   const abort = new AbortController();
   await Promise.race([
     sleep(options.quietForMs, undefined, { signal: abort.signal }).catch(() => undefined),
@@ -148,7 +148,7 @@ async function quiet({ options, watch, progress }: Retiring): Promise<void> {
   abort.abort();
 }
 
-/** Why no further object may go; '' = nothing. */
+/** Why no further object may be deleted; '' = it may. */
 function obstacle({ watch }: Retiring): string {
   if (watch.written() !== '') return `${watch.written()}: switch the endpoints controller off first`;
   return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
@@ -157,13 +157,16 @@ function obstacle({ watch }: Retiring): string {
 const BUSY_TRIES_MAX = 10;
 const BUSY_SECONDS = 1;
 
-/** What became of the object. @throws StartError when the server refuses for a reason that others would meet too */
+/**
+ * Deletes the object. Returns what became of it. @throws StartError if the server refuses for a reason that holds for
+ * other objects too
+ */
 async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<string> {
   const { namespace, name, uid, resourceVersion } = endpoints;
-  // The list of Services may be minutes old, and who took a selector away has the Endpoints in hand now.
+  // The list of Services may be minutes old, and somebody may have removed the selector and manage the Endpoints now.
   const service = await serviceNow(retiring, namespace, name);
   const fate = fateOf(endpoints, service, retiring.options.optOutLabel);
-  if (!fate.goes) return 'stay, since a moment ago';
+  if (!fate.goes) return 'stay: the Service has changed since the list';
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
   const reply = await patiently(retiring, {
     method: 'DELETE',
@@ -172,7 +175,7 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<strin
     contentType: JSON_TYPE,
     body: Buffer.from(JSON.stringify(body), 'utf8'),
   });
-  if (reply.type === 'response' && reply.status === 409) return 'changed meanwhile, so stay';
+  if (reply.type === 'response' && reply.status === 409) return 'stay: the object has changed since the list';
   if (reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body)) return 'gone already';
   if (reply.type === 'failure' || reply.status >= 300) {
     throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}`));
@@ -183,8 +186,9 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<strin
 }
 
 /**
- * A controller that was idle makes the object of a Service anew: after the first such deletion nothing else goes until
- * that has had its time. An object without a Service shows nothing, because no controller wants it.
+ * Waits after a deletion. An idle controller would make the object of a Service anew. So after the first deletion of
+ * such an object nothing is deleted until a controller has had the time. An object without a Service is no test,
+ * because no controller wants it.
  */
 async function pace(retiring: Retiring, hasService: boolean): Promise<void> {
   if (hasService && !retiring.controllersTried) {
@@ -204,7 +208,7 @@ async function serviceNow(retiring: Retiring, namespace: string, name: string): 
   return projectService({ encoding: 'json', kind: 'Service', apiVersion: 'v1', value }, createInterner(1));
 }
 
-/** A server that is busy or away for a moment is asked again. */
+/** Asks. A server that is busy, or away for a moment, is asked again. */
 async function patiently({ ask }: Retiring, question: Parameters<Asker>[0]): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await ask(question);
@@ -221,7 +225,7 @@ function lineOf({ output }: RetireOptions, endpoints: WrittenMeta, became: strin
   return printable(`${became}: ${namespace}/${name} (${why})`) + '\n';
 }
 
-/** Prints at the pace of the reader; false = it has gone. */
+/** Prints as fast as the reader reads; false = the reader has gone. */
 function say(line: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     process.stdout.write(line, (error) => {

@@ -1,4 +1,6 @@
-/** Endpoints and their Services, side by side: two lists in the order of their keys, of which one page each is kept. */
+/**
+ * Endpoints and their Services, side by side. Both lists are in the order of their keys, and one page of each is kept.
+ */
 import { projectService } from '../../kube/project.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
 import { fieldManagersOf } from '../../kube/managed-fields.ts';
@@ -17,12 +19,12 @@ interface ListOf {
   /** Such as `/api/v1/services`. */
   readonly path: string;
   readonly accept: string;
-  /** '' = all. */
+  /** '' = all objects. */
   readonly labelSelector: string;
 }
 
 export interface WrittenMeta extends MetaRecord {
-  /** Names of those who have written the object, by its managedFields; none = they are not told. */
+  /** Names of the object's writers in its managedFields; none = managedFields do not tell. */
   readonly managers: readonly string[];
 }
 
@@ -32,9 +34,9 @@ export interface EndpointsWithService {
 }
 
 /**
- * Each Endpoints object in the order of the server.
- * @param namespace '' = all
- * @throws StartError when something cannot be read
+ * Reads each Endpoints object, in the server's order.
+ * @param namespace '' = all namespaces
+ * @throws StartError if something cannot be read
  */
 export async function* endpointsWithServices(
   ask: Asker,
@@ -51,12 +53,12 @@ export async function* endpointsWithServices(
   }
 }
 
-/** Of a collection of the core API, in one namespace or all. */
+/** The path of a collection of the core API, in one namespace or all. */
 export function collectionPath(namespace: string, resource: string): string {
   return namespace === '' ? `/api/v1/${resource}` : `/api/v1/namespaces/${namespace}/${resource}`;
 }
 
-/** What went wrong, in one line. */
+/** Why the request has failed, in one line. */
 export function failureOf(reply: Reply): string {
   if (reply.type === 'failure') return `${reply.kind}: ${reply.message}`;
   const { contentType, status, body } = reply;
@@ -87,12 +89,12 @@ async function* servicesOf(ask: Asker, namespace: string): AsyncGenerator<Servic
 
 type Named = Pick<MetaRecord, 'namespace' | 'name'>;
 
-/** As etcd orders keys: namespaces and names are ASCII. */
+/** The key by which etcd orders objects: namespaces and names are ASCII. */
 function keyOf({ namespace, name }: Named): string {
   return `${namespace}/${name}`;
 }
 
-/** @throws StartError when a key is not behind the one before: two lists could not be compared side by side */
+/** @throws StartError if the keys do not ascend, because two lists could not be read side by side then */
 async function* inOrder<T extends Named>(items: AsyncIterable<T>): AsyncGenerator<T, void, void> {
   let last = '';
   for await (const item of items) {
@@ -103,7 +105,9 @@ async function* inOrder<T extends Named>(items: AsyncIterable<T>): AsyncGenerato
   }
 }
 
-/** A list that expires between two pages goes on behind its last key, in what the server holds then. */
+/**
+ * Reads a list page by page. A list that expires between two pages goes on behind its last key, with a newer version.
+ */
 async function* pages(ask: Asker, list: ListOf): AsyncGenerator<ListPage, void, void> {
   let items = PAGE_ITEMS_MAX;
   for (let token = ''; ;) {

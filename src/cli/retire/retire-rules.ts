@@ -1,4 +1,4 @@
-/** Which Endpoints have been made by the endpoints controller, and which by somebody else. */
+/** Which Endpoints the endpoints controller has made, and which somebody else has made. */
 import { whyUnplanned } from '../../core/selects-pods.ts';
 import { labelsGet } from '../../kube/labels.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
@@ -15,7 +15,7 @@ export interface Fate {
 type Marks = Pick<MetaRecord, 'labels' | 'annotations'>;
 
 /**
- * @param service of the same namespace and name; null = there is none
+ * @param service the Service of the same namespace and name; null = there is none
  * @param optOutLabel '' = there is no such label
  */
 export function fateOf(
@@ -36,7 +36,7 @@ export function fateOf(
   return goes('its Service has a selector; made before Kubernetes 1.33');
 }
 
-/** Whether the write that has just been seen is one of an endpoints controller. */
+/** Whether the write that was just seen is one of an endpoints controller. */
 export function isControllerWrite({ labels, annotations }: Marks, writtenByController: boolean): boolean {
   if (labelsGet(annotations, LEADER_ANNOTATION) !== undefined) return false;
   return labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE || writtenByController;

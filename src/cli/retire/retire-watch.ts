@@ -11,13 +11,13 @@ import { CONTROLLER_MANAGERS } from '../../verify/listed.ts';
 import { failureOf } from './retire-lists.ts';
 import { isControllerWrite } from './retire-rules.ts';
 
-/** What ends a run; '' = nothing. */
+/** What the watch has found. Each text is '' until it has something to say. */
 export interface WriteWatch {
   /** The first write of a controller, in words. */
   readonly written: () => string;
   /** Why the watch cannot go on. */
   readonly broken: () => string;
-  /** Resolves when either of the two is said. */
+  /** Resolves when one of the two texts is there. */
   readonly over: Promise<void>;
 }
 
@@ -30,12 +30,12 @@ interface Watching {
 }
 
 const OPEN_MS_MAX = 60_000;
-/** A proxy may end each watch at once. */
+/** The wait before a watch is opened again: a proxy may end each watch at once. */
 const REOPEN_MS = 1000;
 
 /**
- * @param path of the collection
- * @param version from which on writes count
+ * @param path the collection's path
+ * @param version the version from which on writes count
  */
 export function watchWrites(
   createTransport: (deliver: (events: readonly TransportEvent[]) => void) => Transport,
@@ -50,7 +50,7 @@ export function watchWrites(
     for (const event of events) {
       if (event.id !== id || watching.written !== '' || watching.broken !== '') continue;
       take(watching, event);
-      // A server ends each watch after some time: it goes on behind the last event.
+      // A server ends each watch after some time. The next watch goes on behind the last event.
       if (event.type === 'ended') setTimeout(open, REOPEN_MS).unref();
     }
     if (watching.written !== '' || watching.broken !== '') onOver();
@@ -97,7 +97,7 @@ function takeFrames(watching: Watching): void {
     const frame = watching.reader!.next();
     if (frame === null) return;
     if (frame.type === 'ERROR') {
-      watching.broken = readStatusSource(frame.object).message ?? 'the server has ended it';
+      watching.broken = readStatusSource(frame.object).message ?? 'the server has ended the watch';
       return;
     }
     const meta = projectMeta(frame.object);

@@ -4,20 +4,20 @@ import { isApiAnswer, readStatus } from '../../kube/status.ts';
 import type { Asker } from '../../node/asker.ts';
 import { rightText, ruleText, type Right } from './rights.ts';
 
-/** unknown: the server did not say; `reason` says why. */
+/** The answer about one right. unknown: the server did not say; `reason` says why. */
 export interface Reviewed {
   readonly right: Right;
   readonly verdict: 'yes' | 'no' | 'unknown';
-  /** What the authorizer, or the server, said; may be empty. */
+  /** The reason of the authorizer or of the server; '' = it gives none. */
   readonly reason: string;
 }
 
 const AUTHORIZATION = 'authorization.k8s.io/v1';
 const AUTHENTICATION = 'authentication.k8s.io/v1';
-/** A start should not take the server's attention from others. */
+/** The most questions at a time, so that a start does not burden the server. */
 const AT_ONCE = 4;
 
-/** In the order of `rights`. After one question that nobody answered the others are not asked. */
+/** The answers in the order of `rights`. After a question that nobody has answered, the others are not asked. */
 export async function reviewRights(ask: Asker, rights: readonly Right[]): Promise<Reviewed[]> {
   const answers: Answer[] = [];
   for (let from = 0; from < rights.length; from += AT_ONCE) {
@@ -29,7 +29,7 @@ export async function reviewRights(ask: Asker, rights: readonly Right[]): Promis
   return rights.map((right, index) => reviewedOf(right, answers[index]!));
 }
 
-/** Of the rights that are needed everywhere together. */
+/** Whether the process has all rights that are needed everywhere. */
 export function verdictOf(reviewed: readonly Reviewed[]): Reviewed['verdict'] {
   const needed = reviewed.filter(({ right }) => right.rule.only === '').map(({ verdict }) => verdict);
   return needed.includes('no') ? 'no' : needed.includes('unknown') ? 'unknown' : 'yes';
@@ -37,11 +37,11 @@ export function verdictOf(reviewed: readonly Reviewed[]): Reviewed['verdict'] {
 
 export interface MissingRights {
   readonly count: number;
-  /** One line: which, and where they are given; null = none is missing. */
+  /** One line that names the rights and the files that give them; null = no right is missing. */
   readonly text: string | null;
 }
 
-/** Of those that are needed everywhere. */
+/** The missing rights, of those that are needed everywhere. */
 export function missingRights(reviewed: readonly Reviewed[]): MissingRights {
   const missing = reviewed.filter(({ right, verdict }) => verdict === 'no' && right.rule.only === '');
   if (missing.length === 0) return { count: 0, text: null };
@@ -64,7 +64,7 @@ function reviewedOf(right: Right, answer: Answer): Reviewed {
   if ('failure' in answer) return { right, verdict: 'unknown', reason: answer.failure };
   const { allowed, reason = '', evaluationError = '' } = answer.status as Partial<AccessStatus>;
   if (allowed === true) return { right, verdict: 'yes', reason };
-  // An authorizer that could not be asked may have allowed it.
+  // An authorizer that could not be asked might have allowed it.
   if (evaluationError !== '') return { right, verdict: 'unknown', reason: evaluationError };
   return { right, verdict: allowed === false ? 'no' : 'unknown', reason };
 }
@@ -75,7 +75,7 @@ interface AccessStatus {
   readonly evaluationError: string;
 }
 
-/** As whom the server knows this process; '' = it does not tell (before Kubernetes 1.28). */
+/** The user as whom the server knows this process; '' = the server does not tell (before Kubernetes 1.28). */
 export async function reviewUser(ask: Asker): Promise<string> {
   const answer = await post(ask, AUTHENTICATION, 'SelfSubjectReview', undefined);
   if ('failure' in answer) return '';

@@ -17,13 +17,13 @@ const ANSWER_MS_MAX = 10_000;
 
 interface RightsReport {
   readonly server: string;
-  /** As the server knows who asks; '' = it does not tell. */
+  /** The user as whom the server knows this process; '' = the server does not tell. */
   readonly user: string;
   readonly reviewed: readonly Reviewed[];
   readonly verdict: Reviewed['verdict'];
 }
 
-/** `endpointd check-rights`. Gives the exit status. */
+/** `endpointd check-rights`. Returns the exit status. */
 export async function checkRights(args: readonly string[]): Promise<number> {
   const options = parseCheckRightsFlags(args, (text) => process.stdout.write(text));
   const off = onStopSignals((_signal, status) => endNow(status), endNow);
@@ -64,7 +64,7 @@ function verdictLines({ reviewed, verdict }: RightsReport): string[] {
   const unknown = reviewed.find((each) => each.verdict === 'unknown');
   const lines = unknown === undefined ? [] : [`Could not tell: ${printable(unknown.reason)}`];
   if (verdict === 'unknown') return lines;
-  return [...lines, missingRights(reviewed).text ?? 'All that these flags need is allowed.'];
+  return [...lines, missingRights(reviewed).text ?? 'The user has all rights that these flags need.'];
 }
 
 function jsonOf({ server, user, reviewed, verdict }: RightsReport): object {

@@ -1,4 +1,4 @@
-/** What is wrong between this process and the API server, in the words of kubeconfig and flags, with how to mend it. */
+/** What is wrong between this process and the API server, and how to mend it, in the words of kubeconfig and flags. */
 import { X509Certificate } from 'node:crypto';
 import { utf8 } from '../../lib/bytes-text.ts';
 import { isApiAnswer, readStatus } from '../../kube/status.ts';
@@ -9,9 +9,12 @@ import type { Probe, ProbeAnswer, ProbeFailure } from '../../node/server-probe.t
 export interface Finding {
   /** One line: what is wrong, and how to mend it. */
   readonly text: string;
-  /** The same for everybody: without what commands print, and without answers of servers that are none of ours. */
+  /**
+   * The same text without the output of commands and without answers of servers that are no API server, so everybody
+   * may read it.
+   */
   readonly open: string;
-  /** Nothing works until it is mended. */
+  /** Whether nothing works until this is mended. */
   readonly isFatal: boolean;
 }
 
@@ -20,17 +23,17 @@ export interface Look {
   readonly words: Words;
   readonly nowMs: number;
   readonly version: Probe;
-  /** Of discovery.k8s.io/v1; null = it is not needed, or was not asked for. */
+  /** The answer for discovery.k8s.io/v1; null = it is not needed, or was not asked for. */
   readonly discovery: Probe | null;
 }
 
-/** Where each part of the access is written. */
+/** The names of the places that tell how to reach the server. */
 export interface Words {
   readonly server: string;
   readonly authority: string;
   readonly user: string;
   readonly proxy: string;
-  /** How each is given where it is not there. */
+  /** What to do where a place lacks the part. */
   readonly giveName: string;
   readonly giveAuthority: string;
   readonly giveUser: string;
@@ -59,7 +62,7 @@ const GIVE = {
   giveUser: 'give it a token, a client-certificate or an exec command',
 };
 
-/** It says where the server is, and neither as whom to speak to it nor by whom it is signed. */
+/** --master names the server. It gives no user and no authority. */
 const MASTER_ALONE = {
   authority: 'the list of authorities of Node',
   user: '--master without --kubeconfig',
@@ -83,7 +86,7 @@ export function diagnose(look: Look): Finding | null {
   return skew === null ? null : { text: skew, open: skew, isFatal: false };
 }
 
-/** A server asks for it, and then does not say what it does not like about it. */
+/** What is wrong with the client certificate. A server that refuses one does not say why. */
 function ownCertificate({ access, words, nowMs }: Look): string | null {
   if (access.tls.cert === null) return null;
   const { validFromDate, validToDate } = new X509Certificate(access.tls.cert);
@@ -106,7 +109,7 @@ function connection(look: Look, failure: ProbeFailure): string {
   }
   switch (failure.code) {
     case 'ECONNREFUSED':
-      return `Nobody listens at ${origin}: start the API server, or mend ${words.server}.`;
+      return `Nothing listens at ${origin}: start the API server, or mend ${words.server}.`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `The name ${new URL(origin).hostname} has no address (${failure.code}): mend ${words.server}, or the DNS of this machine.`;
@@ -115,7 +118,7 @@ function connection(look: Look, failure: ProbeFailure): string {
       return `${origin} does not speak TLS: mend ${words.server}.`;
   }
   if (isAboutCertificates(failure.code)) return ofCertificates(look, failure);
-  return `${origin} gives no answer: ${reason}. Mend ${words.server}, or the network in between (firewall, NetworkPolicy, load balancer).`;
+  return `${origin} does not answer: ${reason}. Mend ${words.server}, or the network between them (firewall, NetworkPolicy, load balancer).`;
 }
 
 function ofCertificates({ access, words, nowMs }: Look, { code, message, certificate }: ProbeFailure): string {
@@ -124,7 +127,7 @@ function ofCertificates({ access, words, nowMs }: Look, { code, message, certifi
   switch (code) {
     case 'CERT_HAS_EXPIRED': {
       const when = certificate === null ? '' : ` at ${timeText(certificate.validToMs)}`;
-      return `The certificate of ${origin} has expired${when} (${now}): renew it there, or set the clock of this machine.`;
+      return `The certificate of ${origin} has expired${when} (${now}): renew it on the server, or set the clock of this machine.`;
     }
     case 'CERT_NOT_YET_VALID': {
       const when = certificate === null ? 'yet' : `before ${timeText(certificate.validFromMs)}`;
@@ -141,7 +144,7 @@ function ofCertificates({ access, words, nowMs }: Look, { code, message, certifi
   return `The certificate of ${origin} is signed by ${signer}, which ${words.authority} does not hold (${code}): ${words.giveAuthority}.`;
 }
 
-/** The server ends the handshake. Its reason is the name of the alert, if that. */
+/** The server has ended the handshake. Its reason is at most the name of a TLS alert. */
 function handshakeEnded({ access, words }: Pick<Look, 'access' | 'words'>, code: string, message: string): string {
   const { origin, tls } = access;
   const isOfClient = /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code);
@@ -159,7 +162,7 @@ function refused({ access, words }: Look, { status }: ProbeAnswer): string | nul
   const nobody = access.tls.cert === null && !('Authorization' in access.headers);
   const why = nobody
     ? `${words.user} has no credentials: ${words.giveUser}.`
-    : `it does not know the token or certificate of ${words.user}, or no longer: renew them.`;
+    : `it does not know, or no longer knows, the token or certificate of ${words.user}: renew them.`;
   return `${access.origin} refuses the credentials (401): ${why}`;
 }
 
@@ -173,7 +176,7 @@ function isOfApiServer({ contentType, body }: ProbeAnswer): boolean {
   return isVersion(body) || isApiAnswer(contentType, body);
 }
 
-/** Its answer may hold what is for nobody else. */
+/** A server that is no API server. Its answer may hold secrets, so `open` leaves it out. */
 function foreign({ access, words }: Look, { status, body }: ProbeAnswer): Finding {
   const { origin } = access;
   const text = utf8(body, 0, Math.min(body.length, 80)).replaceAll(/\s+/g, ' ').trim();
@@ -193,17 +196,17 @@ function isVersion(body: Uint8Array): boolean {
 
 function noSlices({ access: { origin } }: Look, discovery: Probe): string | null {
   if (discovery.kind === 'failure' || discovery.status !== 404) return null;
-  return `${origin} has no discovery.k8s.io/v1, which is there from Kubernetes 1.21 on: run --controllers=endpoints-controller, or another cluster's "server".`;
+  return `${origin} has no discovery.k8s.io/v1, which exists from Kubernetes 1.21 on: run --controllers=endpoints-controller, or another cluster's "server".`;
 }
 
 const SKEW_MS_MAX = 60_000;
 
-/** No time of the server is compared with an own clock but here: tokens and certificates are, on both sides. */
+/** Clocks are compared only here, because the validity of tokens and certificates is checked by both clocks. */
 function clockSkew({ nowMs }: Look, { dateMs }: ProbeAnswer): string | null {
   if (dateMs === null || Math.abs(nowMs - dateMs) <= SKEW_MS_MAX) return null;
   const seconds = Math.round(Math.abs(nowMs - dateMs) / 1000);
   const side = nowMs < dateMs ? 'behind' : 'ahead of';
-  return `The clock of this machine is ${seconds} s ${side} that of the API server: set the clocks (chrony, ntpd); certificates and tokens are valid by them.`;
+  return `The clock of this machine is ${seconds} s ${side} that of the API server: set the clocks (chrony, ntpd), because the validity of certificates and tokens depends on them.`;
 }
 
 function timeText(ms: number): string {

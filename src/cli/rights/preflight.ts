@@ -1,7 +1,7 @@
 /**
- * Looks at the API server, the credentials and the rights a moment after the start, and again while something is not as it
- * should be or after a request was refused. What it finds is advice, in the log, in /readyz?verbose and, of rights, as a
- * metric: it stops nothing.
+ * Looks at the API server, the credentials and the rights a moment after the start. Looks again while something is
+ * wrong, and after a refused request. What it finds is advice and stops nothing. The log and /readyz?verbose have it,
+ * and missing rights are a metric too.
  */
 import type { Loop } from '../../controller/loop.ts';
 import type { HealthCheck } from '../../controller/reports/health.ts';
@@ -25,19 +25,19 @@ export interface PreflightConfig {
   readonly credentials: Credentials;
   readonly log: Pick<Log, 'write'>;
   readonly loop: Pick<Loop, 'readiness'>;
-  /** Where requests are counted, and missing rights are told. */
+  /** The store that counts requests, and that gets the number of missing rights. */
   readonly metrics: MetricStore;
-  /** Milliseconds from the start to the first look, and from one to the next while something is wrong. Default 1 s, 30 s. */
+  /** Milliseconds from the start to the first look, and from one look to the next. Default 1 s, 30 s. */
   readonly delays?: { readonly firstMs: number; readonly nextMs: number };
 }
 
 export interface Preflight {
-  /** That of the controllers, and what was found. */
+  /** The readiness of the controllers, and what was found. */
   readonly readiness: () => HealthCheck[];
   readonly end: () => void;
 }
 
-/** The first lists should not wait for it. */
+/** The first look waits, so that the first lists need not wait for it. */
 const DELAYS = { firstMs: 1000, nextMs: 30_000 };
 const ANSWER_MS_MAX = 10_000;
 
@@ -76,9 +76,10 @@ export function startPreflight(config: PreflightConfig): Preflight {
   return {
     readiness: () => [
       ...loop.readiness(),
-      // A server that is gone for a moment is no reason: the watches tell.
+      // A server that is away for a moment does not make the process unready: the readiness of the watches tells of it.
       { name: 'server', ok: finding?.isFatal !== true || isReady(), message: finding?.open ?? '' },
-      // An authorizer may allow in each namespace what it does not allow in all.
+      // A missing right does not make the process unready: an authorizer may allow in each namespace what it refuses
+      // for all.
       { name: 'rights', ok: true, message: missing ?? '' },
     ],
     end() {
@@ -90,11 +91,11 @@ export function startPreflight(config: PreflightConfig): Preflight {
 
 interface Seen {
   readonly finding: Finding | null;
-  /** undefined = nobody could tell. */
+  /** undefined = the server did not say. */
   readonly missing: MissingRights | undefined;
 }
 
-/** Requests that the API server has forbidden, by RBAC or by admission. */
+/** How many requests the API server has forbidden, by RBAC or by admission. */
 function refusals(metrics: MetricStore): number {
   const requests = samples(metrics, 'rest_client_requests_total', 0);
   return requests.reduce((sum, { labels, value }) => (labels['code'] === '403' ? sum + value : sum), 0);
@@ -110,11 +111,11 @@ async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
   }
 }
 
-/** The log alone has the text: it may name files, and hold what a command printed. Everybody may see what is ready. */
+/** Only the log has the whole text: it may name files, and hold the output of a command. Everybody may read /readyz. */
 function ofFailure(error: unknown): Finding {
   const text = failureMessage(error);
   if (!(error instanceof CredentialsError))
-    return { text, open: 'it cannot be looked at: see the log', isFatal: false };
+    return { text, open: 'the server cannot be checked: see the log', isFatal: false };
   const open = 'credentials cannot be read: see the log';
   return { text: `${text}. The last good credentials stay in use.`, open, isFatal: false };
 }
@@ -137,8 +138,8 @@ async function lookAtRights(options: RunOptions, credentials: Credentials): Prom
 }
 
 const SERVER = {
-  wrong: 'The API server cannot be used as it should',
-  right: 'The API server can be used as it should',
+  wrong: 'The API server cannot be used as needed',
+  right: 'The API server can be used as needed',
 };
 const RIGHTS = { wrong: 'Rights are missing', right: 'No right is missing any more' };
 

@@ -1,4 +1,6 @@
-/** The rights that the requests of `endpointd run` need, and who in deploy/ gives them. A test holds them to the roles there. */
+/**
+ * The rights that the requests of `endpointd run` need, and the roles in deploy/ that give them. A test compares both.
+ */
 import type { ControllerOptions } from '../../controller/options.ts';
 import type { RunOptions } from '../flags/flags.ts';
 
@@ -8,7 +10,7 @@ export interface Right {
   readonly group: string;
   /** Such as `endpoints`, or `services/finalizers`. */
   readonly resource: string;
-  /** '' = all of them. */
+  /** '' = all namespaces. */
   readonly namespace: string;
   /** '' = all objects. */
   readonly name: string;
@@ -20,16 +22,16 @@ interface RoleRule {
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** Where it is needed; '' = everywhere. */
+  /** Where the rule is needed; '' = everywhere. */
   readonly only: string;
 }
 
 interface Role {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly kind: 'ClusterRole' | 'Role';
   readonly name: string;
-  /** Every cluster has it: the file only binds it. */
+  /** Every cluster has the role, and the file only binds it. */
   readonly isBuiltIn?: true;
 }
 
@@ -76,7 +78,7 @@ const RULES: readonly ControllerRule[] = [
   { resource: 'events', verbs: ['create', 'patch'], needed: always },
 ];
 
-/** One right for each verb, in the order of the rules. */
+/** One right for each verb of each rule, in the order of the rules. */
 export function rightsOf({ controller, election, serving }: Needing): Right[] {
   const rights = RULES.filter(({ needed }) => needed(controller)).flatMap(
     ({ group = '', resource, verbs, only = '' }) => {
@@ -89,7 +91,10 @@ export function rightsOf({ controller, election, serving }: Needing): Right[] {
 
 type Needing = Pick<RunOptions, 'controller' | 'election' | 'serving'>;
 
-/** To ask who a client of `--secure-port` is and what it may, where no kubeconfig of its own says as whom. */
+/**
+ * The rights to ask who a client of `--secure-port` is and what the client may do. A kubeconfig of its own for these
+ * questions needs other rights.
+ */
 function servingRights(serving: RunOptions['serving']): Right[] {
   if (serving.securePort === 0) return [];
   const right = (verb: string, group: string, resource: string, object: [string, string], role: Role): Right => {
@@ -97,7 +102,7 @@ function servingRights(serving: RunOptions['serving']): Right[] {
     return { verb, group, resource, namespace, name, rule: { role, group, resource, verbs: [verb], only: '' } };
   };
   const { authenticationKubeconfig, authorizationKubeconfig, authenticationSkipLookup } = serving;
-  // With both files given nobody asks what the API server publishes.
+  // With both files given, nothing is read that the API server publishes.
   const looksUp =
     !authenticationSkipLookup && (serving.clientCaFile === '' || serving.requestheaderClientCaFile === '');
   const published: [string, string] = ['kube-system', 'extension-apiserver-authentication'];
@@ -112,7 +117,7 @@ function servingRights(serving: RunOptions['serving']): Right[] {
   ];
 }
 
-/** A rule for `create` cannot name the object. */
+/** A rule for `create` cannot name an object. */
 function leaseRights({ namespace, name }: NonNullable<RunOptions['election']>): Right[] {
   const [group, resource] = ['coordination.k8s.io', 'leases'];
   const right = (verb: string, object: string, verbs: readonly string[]): Right => {
@@ -129,18 +134,20 @@ function leaseRights({ namespace, name }: NonNullable<RunOptions['election']>): 
   return [right('create', '', ['create']), ...named.map((verb) => right(verb, name, named))];
 }
 
-/** Such as `update endpointslices.discovery.k8s.io`, or `get leases.coordination.k8s.io kube-system/endpointd`. */
+/**
+ * A text such as `update endpointslices.discovery.k8s.io` or `get leases.coordination.k8s.io kube-system/endpointd`.
+ */
 export function rightText({ verb, group, resource, namespace, name }: Right): string {
   const object = name === '' ? namespace : `${namespace}/${name}`;
   return [verb, qualified(group, resource), ...(object === '' ? [] : [object])].join(' ');
 }
 
-/** Such as `ClusterRole endpointd, rule endpoints [create update delete]`. */
+/** A text such as `ClusterRole endpointd, rule endpoints [create update delete]`. */
 export function ruleText({ role, group, resource, verbs }: Right['rule']): string {
   return `${role.kind} ${role.name}, rule ${qualified(group, resource)} [${verbs.join(' ')}]`;
 }
 
-/** As kubectl names a resource of a group, with its subresource behind. */
+/** A resource of a group as kubectl names it, followed by its subresource. */
 export function qualified(group: string, resource: string): string {
   const [plural = '', ...sub] = resource.split('/');
   return [group === '' ? plural : `${plural}.${group}`, ...sub].join('/');

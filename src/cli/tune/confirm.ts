@@ -1,4 +1,6 @@
-/** `endpointd tune --confirm`: the best settings and today's for real, in turns, on a test API server. */
+/**
+ * `endpointd tune --confirm`: plays the best settings and today's settings for real, in turns, on a test API server.
+ */
 import process from 'node:process';
 import { endNow } from '../../node/end-process.ts';
 import { onStopSignals } from '../../node/signals.ts';
@@ -30,16 +32,20 @@ import type { Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 
 export interface ConfirmQuestion {
-  /** Of the part of the story that is played, with today's settings. */
+  /** The run of today's settings on the part of the story that is played. */
   readonly run: Run;
   readonly objective: Objective;
   readonly watchers: Omit<Scope, 'durationMs'>;
-  /** The best first. */
+  /** Settings to try, the best first. */
   readonly candidates: readonly Settings[];
   readonly programs: TestPrograms;
 }
 
-/** What it takes, before anything is searched. @param part what will be played @throws StartError */
+/**
+ * Looks, before the search begins, whether a confirmation is possible, and finds the programs for it.
+ * @param part the part of the story that is to be played
+ * @throws StartError
+ */
 export async function programsFor(controller: Controller, part: Story): Promise<TestPrograms> {
   const pods = podsAtStart(part);
   if (pods > PODS_MAX)
@@ -58,7 +64,10 @@ function podsAtStart({ places }: Story): number {
   return places.filter(({ start }) => start.slices !== 0).length;
 }
 
-/** A signal ends it and the process: first all that it has started, at a second signal at once. @param say what goes on */
+/**
+ * A signal first stops everything that was started and then ends the process. A second signal ends the process at once.
+ * @param say takes a line of progress
+ */
 export async function confirm(question: ConfirmQuestion, say: (text: string) => void): Promise<Confirmation> {
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => undefined);
@@ -75,7 +84,7 @@ export async function confirm(question: ConfirmQuestion, say: (text: string) => 
   }
 }
 
-/** @param stopped rejected when it is to end */
+/** @param stopped is rejected when a signal asks to stop */
 async function onServer(
   question: ConfirmQuestion,
   stopped: Promise<never>,
@@ -103,7 +112,10 @@ async function onServer(
 
 type Rounds = Pick<Confirmation, 'rounds' | 'lateMs' | 'tried'>;
 
-/** In each round today's settings and those that are still open, in an order that is drawn. */
+/**
+ * Plays rounds until every candidate is decided. A round plays today's settings and the open candidates, in random
+ * order.
+ */
 async function playRounds(
   { run, objective, watchers, candidates, programs }: ConfirmQuestion,
   server: TestServer,
@@ -122,7 +134,7 @@ async function playRounds(
       played.set(i, await replay(server, cluster, () => startOf(server, programs, run.controller, flags)));
     }
     const late = Math.max(...[...played.values()].map((result) => result.lateMs));
-    // It has played something else than was asked for.
+    // A round with late changes has played another story. It does not count.
     if (late > LATE_MS_MAX) {
       if (++lateRounds > LATE_ROUNDS_MAX) throw tooSlow(late);
       continue;

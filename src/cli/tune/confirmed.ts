@@ -1,4 +1,4 @@
-/** A prediction with what became of trying it, which takes nothing away from it. */
+/** Adds what became of the confirmation to a prediction, which stays as it is. */
 import type { TestPrograms } from '../../testbed/test-programs.ts';
 import type { Answer } from '../../tune/answer.ts';
 import { isRefuted, recommendedOf } from '../../tune/confirmation.ts';
@@ -6,13 +6,13 @@ import type { Objective } from '../../tune/objective.ts';
 import type { Story } from '../../twin/story.ts';
 import { confirm } from './confirm.ts';
 
-/** What is played, on which programs. */
+/** What is played, and the programs for it. */
 export interface Tries {
   readonly part: Story;
   readonly programs: TestPrograms;
 }
 
-/** What cannot be tried is in the notes, with the reason. */
+/** If nothing could be tried, the notes have the reason. */
 export async function confirmed(
   answer: Answer,
   objective: Objective,
@@ -22,7 +22,7 @@ export async function confirmed(
   const { controller, today, calibration, seed, kubeMinor, nodes, endpointsWatchers, recommendation } = answer;
   const candidates = recommendation?.candidates ?? [];
   const noted = (note: string): Answer => ({ ...answer, notes: [...answer.notes, note] });
-  if (candidates.length === 0) return noted("nothing was tried for real: there are no settings but today's to try");
+  if (candidates.length === 0) return noted("nothing was tried for real: there are no settings to try except today's");
   const run = { story: part, controller, settings: today, calibration, seed, kubeMinor };
   const question = { run, objective, watchers: { nodes, endpointsWatchers }, candidates, programs };
   try {
@@ -33,7 +33,7 @@ export async function confirmed(
   }
 }
 
-/** 0 = something is recommended, and, if settings were to be tried, that was done and has not refuted it; else 1. */
+/** 0 = settings are recommended, and a confirmation that was asked for was done and has not refuted them; else 1. */
 export function exitStatus({ recommendation, confirmation }: Answer, isConfirmationAsked: boolean): number {
   if (recommendation?.best == null) return 1;
   if (confirmation !== null) return isRefuted(confirmation, recommendedOf(recommendation)) ? 1 : 0;

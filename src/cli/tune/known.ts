@@ -1,4 +1,4 @@
-/** What `tune` is told beside the recording: today's flags by `/configz`, and scrapes of metrics. */
+/** What `tune` knows beside the recording: today's flags from `/configz`, and scrapes of metrics. */
 import { readFile } from 'node:fs/promises';
 import { printable } from '../../lib/printable.ts';
 import { parseMetrics } from '../../metrics/text.ts';
@@ -33,14 +33,14 @@ export async function knownOf(options: TuneOptions): Promise<Known> {
   const today: Settings = { ...options.today, ...told };
   for (const name of names) {
     const { flag, value } = flagOf(today, name);
-    const from = given.has(flag) ? 'given' : isTold(name) ? configz : 'default of the program, not told';
+    const from = given.has(flag) ? 'given' : isTold(name) ? configz : "not given: the program's default";
     rows.push({ name: `--${flag}`, value, unsure: '', from });
   }
   const { watchers } = measured;
   const hasCores = given.has('cores') || options.calibration !== '';
   const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
     const isOwn = given.has(flag) || seen === undefined;
-    const from = given.has(flag) ? 'given' : isOwn ? 'not told, so assumed' : watchers!.from;
+    const from = given.has(flag) ? 'given' : isOwn ? 'not given: assumed' : watchers!.from;
     const value = isOwn ? own : seen;
     rows.push({ name, value: String(value), unsure: '', from });
     return value;

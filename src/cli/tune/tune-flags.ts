@@ -10,12 +10,12 @@ const TUNING = {
   from: {
     kind: text('<recording or profile>'),
     default: 'load',
-    help: 'what is played: a file that endpointd record has made, or a profile (load, rollout, flap, storm, crowd, huge)',
+    help: 'what is played: a file made by endpointd record, or a profile (load, rollout, flap, storm, crowd, huge)',
   },
   controller: {
     kind: choice('<name>', ['endpointd', 'kube-controller-manager']),
     default: 'endpointd',
-    help: 'whose flags are chosen',
+    help: 'the controller whose flags are chosen',
   },
   'kcm-version': {
     kind: integer(31, NEWEST_KUBE_MINOR),
@@ -33,27 +33,27 @@ const TUNING = {
   cores: {
     kind: integer(1, 1024),
     default: String(DEFAULT_CALIBRATION.cores),
-    help: 'cores of the machine; a calibration says its own',
+    help: 'cores of the machine; a calibration has its own number',
   },
   calibration: {
     kind: text('<file>'),
     default: '',
-    help: 'what API server and controller take, as --calibrate has written it; without it what was measured on two cores',
+    help: 'file with the times of API server and controller, as --calibrate writes it; without it, times that were measured on two cores',
   },
   calibrate: {
     kind: text('<file>'),
     default: '',
-    help: 'write what was fitted on the recording to this new file',
+    help: 'write the times that were fitted to the recording to this new file',
   },
   confirm: {
     kind: bool,
     default: 'false',
-    help: "try the best three settings and today's for real: an API server and the controller on this machine, in turns; a kube-apiserver and kube-controller-manager of KUBEBUILDER_ASSETS",
+    help: "try the best three settings and today's for real, in turns, with an API server and the controller on this machine; KUBEBUILDER_ASSETS names the directory with kube-apiserver and kube-controller-manager",
   },
   'confirm-for': {
     kind: duration(2000),
     default: '30s',
-    help: 'how long a part of what is played each run of --confirm takes: the one with the most changes',
+    help: 'length of the part that each run of --confirm plays; the part with the most changes is chosen',
   },
   output: {
     kind: choice('<format>', ['text', 'json', 'html']),
@@ -63,27 +63,27 @@ const TUNING = {
   },
 } as const;
 
-/** What narrows what is unsure. */
+/** Flags that make a prediction surer. */
 const KNOWN = {
   configz: {
     kind: text('<file or url>'),
     default: '',
-    help: "today's flags as /configz of the controller tells them: a file, or an http or https URL; flags that are given here win",
+    help: "the controller's /configz with today's flags: a file, or an http or https URL; flags that are given here win",
   },
   'controller-metrics': {
     kind: parsed('<file,file>', scrapes),
     default: '',
-    help: '/metrics of the controller at the begin and the end of the recording: its API latency, CPU and cores',
+    help: 'two files with /metrics of the controller, from the begin and the end of the recording: they tell its API latency, CPU and cores',
   },
   'apiserver-metrics': {
     kind: parsed('<file,file>', scrapes),
     default: '',
-    help: '/metrics of kube-apiserver at the begin and the end: latency of these writes, watchers, flow control',
+    help: 'two files with /metrics of kube-apiserver, from the begin and the end: they tell the latency of these writes, watchers and flow control',
   },
   ...MONITOR_FLAGS,
 } as const;
 
-/** Today's flags of the controller, as it has them. */
+/** Today's flags of the controller. */
 const TODAY = {
   'concurrent-endpoint-syncs': CONTROLLER_FLAGS['concurrent-endpoint-syncs'],
   'concurrent-service-endpoint-syncs': CONTROLLER_FLAGS['concurrent-service-endpoint-syncs'],
@@ -98,7 +98,7 @@ const TODAY = {
 export const TUNE_FLAGS = {
   command: 'endpointd tune',
   description:
-    "Predicts what today's flags do on a recording or a profile, tries some 150 others on it, and says which to set and how far the prediction was off. Asks no cluster.",
+    "Plays a recording or a profile with a model of the controller: with today's flags, and with some 150 other settings. Says which flags to set, and how far the prediction was off. Asks no cluster.",
   groups: [
     { title: 'Tuning', flags: TUNING },
     { title: 'What is known beside the recording', flags: KNOWN },
@@ -136,7 +136,7 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
   return { ...flags, today, given };
 }
 
-/** Two files; null = none. */
+/** The names of two files; null = none are given. */
 function scrapes(said: string): readonly [before: string, after: string] | null {
   if (said === '') return null;
   const [before = '', after = '', ...others] = said.split(',');

@@ -23,7 +23,7 @@ import { knownOf } from './known.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
 import { starting, StartError } from '../usage.ts';
 
-/** `endpointd tune`. Gives the exit status. */
+/** `endpointd tune`. Returns the exit status. */
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
   const known = await knownOf(options);
@@ -69,7 +69,7 @@ async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story):
   return { part, programs: await programsFor(controller, part) };
 }
 
-/** What is played, and what it is compared with. */
+/** The story that is played, and the evidence that it is compared with. */
 type Input = Pick<TuneInput, 'evidence' | 'doubts'> & { readonly story: Story };
 
 function playedBy({ from, seed }: TuneOptions): Input {

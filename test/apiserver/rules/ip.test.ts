@@ -6,7 +6,7 @@ import { formatIp, parseIp } from '../../../src/apiserver/rules/ip.ts';
 
 const SEED = 20_261_121;
 
-test('reads what the platform reads, and dotted decimals with leading zeros besides', () => {
+test('addresses read as the platform reads them, and leading zeros are allowed', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.stringMatching(/^[0-9a-f:.]{1,20}$/)), (text) => {
       const ip = parseIp(text);
@@ -17,7 +17,7 @@ test('reads what the platform reads, and dotted decimals with leading zeros besi
   );
 });
 
-test('canonical text reads back as the same address', () => {
+test('a canonical address reads back as the same address', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
       const ip = parseIp(text)!;
@@ -30,7 +30,7 @@ test('canonical text reads back as the same address', () => {
   );
 });
 
-test('IPv4 in IPv6 is IPv4', () => {
+test('an IPv4 address in IPv6 is IPv4', () => {
   assert.deepEqual(parseIp('::ffff:1.2.3.4'), {
     family: 'IPv4',
     bytes: [1, 2, 3, 4],

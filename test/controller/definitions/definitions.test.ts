@@ -10,22 +10,22 @@ const OPTIONS = parseRunFlags([], () => undefined).controller;
 const ALL = Object.entries(DEFINITIONS);
 
 suite('the definitions of the controllers', () => {
-  test('stand under the output that they are of', () => {
+  test('each definition stands under its output', () => {
     for (const [kind, definition] of ALL) assert.equal(definition.kind, kind);
   });
 
-  test('share no name, no queue, no component and no mark of slices', () => {
+  test('definitions share no name, queue, component or mark of slices', () => {
     for (const field of ['name', 'option', 'queueName', 'tokenUse', 'component', 'managedBy'] as const) {
       const values = ALL.map(([, definition]) => definition[field]);
       assert.deepEqual(values, [...new Set(values)], field);
     }
   });
 
-  test('of slices have a mark, that of Endpoints has none', () => {
+  test('definitions of slices have a mark, and that of Endpoints has none', () => {
     for (const [kind, { writes, managedBy }] of ALL) assert.equal(managedBy !== '', writes === 'EndpointSlice', kind);
   });
 
-  test('read what they write, and of the slices of others none', () => {
+  test('definitions read what they write, and no slices of others', () => {
     for (const [kind, { reads, writes }] of ALL) {
       const ownSlices = writes === 'EndpointSlice' ? [kind] : [];
       assert.deepEqual(
@@ -37,14 +37,14 @@ suite('the definitions of the controllers', () => {
     }
   });
 
-  test("of slices leave no orphans: those are the garbage collector's", () => {
+  test('definitions of slices leave orphans to the garbage collector', () => {
     for (const [kind, definition] of ALL) {
       const fates = [false, true].map((cleanUpUnselected) => definition.fate(null, { ...OPTIONS, cleanUpUnselected }));
       assert.equal(fates.includes('orphaned'), definition.writes === 'Endpoints', kind);
     }
   });
 
-  test('wait for the cache of what they write', () => {
+  test('definitions wait for the cache of what they write', () => {
     for (const [kind, definition] of ALL) {
       const caches = definition.caches(OPTIONS);
       assert.ok(caches.includes(definition.writes === 'Endpoints' ? 'endpoints' : 'endpointslices'), kind);

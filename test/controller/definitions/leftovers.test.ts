@@ -23,19 +23,19 @@ function leftOver(record: ServiceRecord | null, labels: readonly string[] | null
 }
 
 describe('Endpoints are left over', () => {
-  it('where there is no Service', () => assert.equal(leftOver(null, OURS, false), true));
-  it('where the Service has lost its selector, the flag asks for it and they are ours', () =>
+  it('Endpoints are left over if there is no Service', () => assert.equal(leftOver(null, OURS, false), true));
+  it('own Endpoints are left over with the flag if the Service lost its selector', () =>
     assert.equal(leftOver(UNSELECTED, OURS), true));
 });
 
 describe('Endpoints are not left over', () => {
-  it('where they do not exist', () => assert.equal(leftOver(null, null), false));
-  it('where the flag does not ask for it', () => assert.equal(leftOver(UNSELECTED, OURS, false), false));
-  it('where somebody else has made them', () => assert.equal(leftOver(UNSELECTED, []), false));
-  it('where the Service is planned, ours or not', () => {
+  it('Endpoints that do not exist are not left over', () => assert.equal(leftOver(null, null), false));
+  it('Endpoints are not left over without the flag', () => assert.equal(leftOver(UNSELECTED, OURS, false), false));
+  it('Endpoints of another maker are not left over', () => assert.equal(leftOver(UNSELECTED, []), false));
+  it('Endpoints of a planned Service are not left over, whoever has made them', () => {
     assert.equal(leftOver(SELECTED, OURS), false);
     assert.equal(leftOver(SELECTED, []), false);
   });
-  it('where the Service is left to somebody else', () =>
+  it('Endpoints of a Service that is left to others are not left over', () =>
     assert.equal(leftOver({ ...UNSELECTED, labels: [OPT_OUT, ''] }, OURS), false));
 });

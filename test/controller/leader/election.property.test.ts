@@ -69,7 +69,7 @@ function play(seed: number): string {
   return wrong;
 }
 
-it('never two may write, and somebody may again after the last fault', () => {
+it('never may two replicas write, and one may again after the last fault', () => {
   const { first, count } = seeds({ first: 1, count: 60 });
   for (let seed = first; seed < first + count; seed++) assert.equal(play(seed), '', `SEED=${seed}`);
 });

@@ -8,14 +8,14 @@ import type { HttpRequest, TransportEvent } from '../../../src/ports/transport.t
 import { electionWorld, LEASE, LEASE_PATH, TIMES } from '../../support/election-world.ts';
 
 describe('an elector', () => {
-  it('makes the Lease where there is none, and leads', () => {
+  it('an elector creates a missing Lease, and leads', () => {
     const world = electionWorld(['a']);
     world.run(100);
     assert.deepEqual(world.lease(), { holder: 'a', transitions: 0, seconds: 15 });
     assert.deepEqual(world.candidates[0]!.log, ['info | This process leads | a', 'begins']);
   });
 
-  it('of two that start together one leads, and the other one says who', () => {
+  it('of two electors that start together one leads, and the other names it', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const [leader, standby] = world.candidates.toSorted(
@@ -26,7 +26,7 @@ describe('an elector', () => {
     assert.deepEqual(standby!.log, [`info | Another process leads | ${name}`]);
   });
 
-  it('renews every retry period, and nothing but the time changes', () => {
+  it('a leader renews every retry period, and changes only the time', () => {
     const world = electionWorld(['a']);
     world.run(100);
     const before = world.request('GET', LEASE_PATH).body;
@@ -40,7 +40,7 @@ describe('an elector', () => {
     assert.deepEqual(spec(after), spec(before));
   });
 
-  it('leaves labels, annotations and unknown fields of the Lease as they are', () => {
+  it('a leader keeps labels, annotations and unknown fields of the Lease', () => {
     const world = electionWorld(['a']);
     world.run(100);
     const lease = world.request('GET', LEASE_PATH).body as { metadata: object; spec: object };
@@ -53,7 +53,7 @@ describe('an elector', () => {
     assert.equal(world.candidates[0]!.elector.slowPaths, 1);
   });
 
-  it('a standby leads as soon as the Lease of one that was killed runs out', () => {
+  it('a standby leads as soon as the Lease of a killed leader runs out', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
@@ -82,7 +82,7 @@ describe('an elector', () => {
     assert.equal(world.lease()!.transitions, 1);
   });
 
-  it('one that cannot renew leads no longer at the deadline, and again when it can', () => {
+  it('a leader that cannot renew stops at the deadline, and leads again when it can', () => {
     const world = electionWorld(['a']);
     world.run(9000);
     const [a] = world.candidates;
@@ -103,7 +103,7 @@ describe('an elector', () => {
     assert.equal(world.lease()!.transitions, 0, 'nobody else has held it');
   });
 
-  it('one that stood still may not write when it goes on, and learns of the other', () => {
+  it('an elector that stood still may not write, and learns of the other leader', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
@@ -116,7 +116,7 @@ describe('an elector', () => {
     assert.notEqual(world.lease()!.holder, leader.elector.options.identity);
   });
 
-  it('one whose monotonic clock stood still is stopped by its wall clock', () => {
+  it('a wall clock stops a leader whose monotonic clock stood still', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
     const [a] = world.candidates;
@@ -135,7 +135,7 @@ describe('an elector', () => {
     assert.equal(world.leader(), leader);
   });
 
-  it('a standby whose watch has fallen silent does not take a Lease that is renewed', () => {
+  it('a standby with a silent watch does not take a Lease that is renewed', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.leader();
@@ -145,7 +145,7 @@ describe('an elector', () => {
     assert.equal(world.lease()!.transitions, 0);
   });
 
-  it('what a slow read tells counts from its answer, not from when it was sent', () => {
+  it('the age of a slow read counts from its answer, not from its request', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     const hands = {
@@ -169,7 +169,7 @@ describe('an elector', () => {
     assert.equal(sent.at(-1)!.method, 'PUT');
   });
 
-  it('an answer that is no Lease is told once, and once that it is over', () => {
+  it('an answer that is no Lease is reported once, and so is its end', () => {
     const lines: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     let id = 0;
@@ -192,7 +192,7 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a refusal is told in the words of the server', () => {
+  it('a refusal is reported in the words of the server', () => {
     const lines: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     let id = 0;
@@ -216,7 +216,7 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a leader that reads of another holder leads no longer', () => {
+  it('a leader that reads of another holder stops leading', () => {
     const lines: string[] = [];
     const sent: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
@@ -239,7 +239,7 @@ describe('an elector', () => {
     assert.deepEqual(lines, ['This process leads', 'Another process leads', 'This process leads no longer']);
   });
 
-  it('a refusal that lasts is told every hour', () => {
+  it('a lasting refusal is reported every hour', () => {
     const world = electionWorld(['a']);
     const [a] = world.candidates;
     a!.network.cut = true;
@@ -247,7 +247,7 @@ describe('an elector', () => {
     assert.equal(a!.log.filter((line) => line.includes('Cannot read or write the Lease')).length, 4);
   });
 
-  it('another refusal is told at once', () => {
+  it('another refusal is reported at once', () => {
     const lines: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     let id = 0;
@@ -281,7 +281,7 @@ describe('an elector', () => {
     ]);
   });
 
-  it('a leader makes its Lease again at the next renewal if somebody removes it', () => {
+  it('a leader makes its Lease again at the next renewal after it was removed', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
     world.request('DELETE', LEASE_PATH);
@@ -290,7 +290,7 @@ describe('an elector', () => {
     assert.deepEqual(world.candidates[0]!.log, ['info | This process leads | a', 'begins']);
   });
 
-  it('a standby does not make a removed Lease before its holder has to notice', () => {
+  it('a standby makes a removed Lease only after its holder had to notice', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.leader();
@@ -300,7 +300,7 @@ describe('an elector', () => {
     assert.equal(world.lease()!.holder, leader);
   });
 
-  it('one that saw another holder does not believe its own name in a restored Lease', () => {
+  it('an elector that saw another holder distrusts its own name in a restored Lease', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const first = world.candidates.find(({ elector }) => isLeader(elector))!;
@@ -321,7 +321,7 @@ describe('an elector', () => {
     assert.equal(first.mayWrite(), true);
   });
 
-  it('one whose writes are not all answered leaves the Lease to run out', () => {
+  it('a leader whose writes are not all answered lets its Lease run out', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.candidates.find(({ elector }) => isLeader(elector))!;

@@ -11,14 +11,14 @@ function waits(failure: FailureClass, count: number, seed = 1): number[] {
   return Array.from({ length: count }, (_, failures) => nextDelayMs(failure, failures, prng));
 }
 
-test('each wait lies within the jitter above the doubled one before', () => {
+test('each wait is longer than the doubled one before, within the jitter', () => {
   const expectedMs = [250, 500, 1000, 2000, 4000];
   for (const [index, waitMs] of waits('server', 5).entries()) {
     assert.ok(waitMs >= expectedMs[index]! && waitMs < expectedMs[index]! * 1.5, `wait ${index}: ${waitMs}`);
   }
 });
 
-test('no class waits longer than five minutes, however often it failed', () => {
+test('no class of errors waits longer than five minutes, however often it fails', () => {
   for (const failure of CLASSES) {
     const last = waits(failure, 2000).at(-1)!;
     assert.ok(last <= 300_000 && last <= BACKOFFS[failure].capMs, `${failure}: ${last}`);
@@ -26,14 +26,14 @@ test('no class waits longer than five minutes, however often it failed', () => {
   }
 });
 
-test('what will not help soon is not tried soon, a conflict is', () => {
+test('an error that will last is not retried soon, a conflict is', () => {
   const first = (failure: FailureClass): number => waits(failure, 1)[0]!;
   assert.ok(first('conflict') < 50);
   assert.ok(first('invalid') >= 30_000);
   assert.ok(first('forbidden') >= 5000);
 });
 
-test('the least and the longest wait of each class', () => {
+test('each class has a shortest and a longest wait', () => {
   const shares = createPrng(1);
   const share = nextFloat(shares);
   const least = (failure: FailureClass): number =>
@@ -54,7 +54,7 @@ test('an unreachable API server is tried again within 5 s, however long it was a
   assert.ok(waits('unreachable', 1000).every((waitMs) => waitMs <= 5000));
 });
 
-test("the server's Retry-After is waited for, up to half a minute", () => {
+test('a Retry-After of the server is respected, up to half a minute', () => {
   const wait = (leastMs: number): number => nextDelayMs('throttled', 0, createPrng(7), leastMs);
   assert.ok(wait(10_000) >= 10_000 && wait(10_000) < 15_000);
   assert.equal(wait(86_400_000), 30_000);
@@ -72,7 +72,7 @@ test('a Retry-After of any length delays nothing for more than half a minute', (
   assert.equal(retryAfterMs(-1), -1);
 });
 
-test('failures before count, of whatever class', () => {
+test('failures of all classes count together', () => {
   const prng = createPrng(1);
   assert.ok(nextDelayMs('conflict', 2, prng) >= 80);
   assert.ok(nextDelayMs('conflict', 0, prng) <= 30);

@@ -20,11 +20,11 @@ test('changes further apart than the bound never wait', () => {
   assert.deepEqual(periods([0, 1001, 2002, 3003]), [0, 0, 0, 0]);
 });
 
-test('a pause longer than the bound ends it', () => {
+test('a pause longer than the bound ends a burst', () => {
   assert.deepEqual(periods([0, 100, 200, 1201, 1300]), [0, 62.5, 125, 0, 62.5]);
 });
 
-test('what joins a window does not lengthen it, but keeps the burst alive', () => {
+test('a change that joins a window keeps the burst alive, not the window open', () => {
   const pace = createPace();
   const note = (isFirst: boolean, ms: number): number => noteChange(pace, isFirst, ms, 1000);
   assert.deepEqual([note(true, 0), note(true, 500), note(false, 560), note(true, 1540)], [0, 62.5, 62.5, 125]);

@@ -21,20 +21,20 @@ function order(fresh: number, chores: number, freshPerChore = FRESH_WRITES_PER_C
   }
 }
 
-test('chores that need a write get one token in four while fresh ones wait', () => {
+test('chores that need a write get one token in four while fresh writes wait', () => {
   assert.equal(order(7, 3), 'fffcfffcfc');
 });
 
-test('a lane alone gets everything', () => {
+test('a lane alone gets all tokens', () => {
   assert.equal(order(5, 0), 'fffff');
   assert.equal(order(0, 5), 'ccccc');
 });
 
-test('one for one, the lanes alternate', () => {
+test('with a share of one for one, the lanes alternate', () => {
   assert.equal(order(3, 3, 1), 'fcfcfc');
 });
 
-test('fresh writes before a chore came do not count against them', () => {
+test('fresh writes that came before a chore do not count against fresh ones', () => {
   const share = createLaneShare(3);
   for (let n = 0; n < 10; n++) noteLane(share, 'fresh', false);
   assert.equal(pickLane(share, true, true), 'fresh');

@@ -92,7 +92,7 @@ test('a shorter delay brings the key forward', () => {
   assert.deepEqual(w.drain(60), ['a/x']);
 });
 
-test('taking a key ends its delay: the sync has seen that change too', () => {
+test('taking a key ends its delay, because the sync has seen that change too', () => {
   const w = world(1);
   w.add('a/x', 'fresh', 0, 500);
   w.add('a/x', 'fresh', 100);
@@ -101,7 +101,7 @@ test('taking a key ends its delay: the sync has seen that change too', () => {
   assert.deepEqual(w.drain(600), []);
 });
 
-test('a delay that starts during processing ends at its time or with it, the later', () => {
+test('a delay that starts during processing ends at its time or with it', () => {
   const w = world(2);
   w.add('a/x', 'fresh', 0);
   w.add('a/y', 'fresh', 0);
@@ -161,7 +161,7 @@ test('with a single slot the lanes alternate', () => {
   assert.deepEqual(w.drain(0), ['a/f1', 'a/c1', 'a/f2', 'a/c2', 'a/f3']);
 });
 
-test('namespaces take turns, whoever came first with many keys', () => {
+test('namespaces take turns, even if one came first with many keys', () => {
   const w = world(1);
   for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'small/2', 'other/1']) w.add(key, 'fresh', 0);
   assert.deepEqual(w.drain(0), ['big/1', 'small/1', 'other/1', 'big/2', 'small/2', 'big/3', 'big/4']);
@@ -182,14 +182,14 @@ test('a namespace holds at most half of the slots while another one waits', () =
   assert.deepEqual(w.takeAll(4), ['big/5'], 'both hold half now');
 });
 
-test('a fresh namespace that holds its half lets the chore of another in', () => {
+test('a fresh namespace with half of the slots lets a chore of another one in', () => {
   const w = world(4);
   for (let n = 1; n <= 4; n++) w.add(`big/${n}`, 'fresh', 0);
   w.add('small/1', 'chore', 0);
   assert.deepEqual(w.takeAll(0), ['big/1', 'big/2', 'small/1', 'big/3']);
 });
 
-test('a forgotten key does not run; one that is processing still has to be done', () => {
+test('a forgotten key does not run; one in processing still has to be done', () => {
   const w = world(1);
   w.add('a/x', 'fresh', 0);
   w.add('a/y', 'chore', 0, 10);
@@ -206,12 +206,12 @@ test('a forgotten key does not run; one that is processing still has to be done'
   assert.equal(w.queue.crowds.size, 0, 'nothing is kept of a quiet namespace');
 });
 
-test('done without take is a bug and says so', () => {
+test('done without take is a bug, and fails', () => {
   const w = world(1);
   assert.throws(() => w.done('a/x', 0), /work queue endpoint: done, but it was not processing/);
 });
 
-test('a key cannot be added for no time: it would never run, or spoil the order', () => {
+test('a key cannot be added with a delay that is no finite number', () => {
   const w = world(1);
   for (const delayMs of [NaN, Infinity]) {
     assert.throws(() => w.add('a/x', 'fresh', 0, delayMs), /work queue: a key is added for no time/);
@@ -233,7 +233,7 @@ test('after shut-down nothing is added or taken', () => {
   assert.equal(w.queue.retriesTotal, 0);
 });
 
-test('what the metrics read: waits start when the delay ends, retries are retries', () => {
+test('waits in metrics start when the delay ends, and retries count as retries', () => {
   const w = world(2);
   w.add('a/x', 'fresh', 0, 1000);
   w.add('a/y', 'fresh', 500);
@@ -252,7 +252,7 @@ test('what the metrics read: waits start when the delay ends, retries are retrie
   assert.equal(longestWorkSeconds(w.queue, 6000), 0);
 });
 
-test('the buckets are those of upstream', () => {
+test("the buckets of the metrics are upstream's", () => {
   // As Go's multiplication leaves them, and so as queries name them.
   const [fourth, fifth] = [9.999999999999999e-6, 9.999999999999999e-5];
   assert.deepEqual(world(1).queue.queueSeconds.bounds, [1e-8, 1e-7, 1e-6, fourth, fifth, 0.001, 0.01, 0.1, 1, 10]);
@@ -282,7 +282,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('forget' as const), key: fc.constantFrom(...KEYS) }) },
 );
 
-test('property: agrees with a slow model on what may run, and loses nothing', () => {
+test('property: the queue agrees with a slow model, and loses no key', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),
@@ -376,7 +376,7 @@ test('property: agrees with a slow model on what may run, and loses nothing', ()
   );
 });
 
-test('the oldest change is one that waits, in line or delayed, or is being processed', () => {
+test('the oldest change is of a key that waits, is delayed or is processed', () => {
   const w = world(1);
   assert.equal(oldestChangeMs(w.queue), -1);
   w.add('a/delayed', 'fresh', 5, 1000);
@@ -408,7 +408,7 @@ test('a change is settled only by a processing that began after it and succeeded
   assert.equal(oldestChangeMs(w.queue), -1);
 });
 
-test('a check that nothing has led to is no change', () => {
+test('a check without a cause is no change', () => {
   const w = world(1);
   addCheck(w.queue, w.item('a/x'), 'chore', 10);
   assert.equal(oldestChangeMs(w.queue), -1);

@@ -38,7 +38,7 @@ function world(isOn = true) {
   return self;
 }
 
-it('half of the ready endpoints, or a hundred of them, go at once', () => {
+it('half of the ready endpoints, or a hundred of them, are removed at once', () => {
   const { pods, begin, end, lines } = world();
   for (const lost of [0, 100, 500]) {
     begin(pods);
@@ -47,7 +47,7 @@ it('half of the ready endpoints, or a hundred of them, go at once', () => {
   assert.deepEqual(lines, []);
 });
 
-it('more of them go only after second lists of pods and Services have said the same', () => {
+it('more are removed only after second lists of pods and Services agree', () => {
   const { pods, services, begin, end, lines } = world();
   begin(pods);
   assert.equal(end(pods, 501), 'list-again');
@@ -60,7 +60,7 @@ it('more of them go only after second lists of pods and Services have said the s
   assert.match(lines[1]!, /^Second lists say the same/);
 });
 
-it('a hundred of them go at once even if they are most, one more does not', () => {
+it('a hundred are removed at once even if they are most, and one more is not', () => {
   const { brake, pods, begin, end } = world();
   for (const [lost, what] of [
     [100, 'remove'],
@@ -72,7 +72,7 @@ it('a hundred of them go at once even if they are most, one more does not', () =
   }
 });
 
-it('they stay where second lists have them again', () => {
+it('endpoints stay if second lists have them again', () => {
   const { brake, pods, services, begin, end, lines } = world();
   begin(services);
   end(services, 900);
@@ -83,7 +83,7 @@ it('they stay where second lists have them again', () => {
   assert.match(lines[1]!, /^Second lists do not say the same/);
 });
 
-it('what has come since the list began does not make up for what it takes away', () => {
+it('endpoints that came since the list began do not offset those it removes', () => {
   const { brake, pods, begin, end } = world();
   begin(pods);
   brake.readyBefore = 300;

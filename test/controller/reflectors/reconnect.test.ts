@@ -4,7 +4,7 @@ import { createReconnect, nextReconnectMs, noteWatch } from '../../../src/contro
 import { createPrng } from '../../../src/lib/prng.ts';
 
 describe('the pause before a watch is tried again', () => {
-  it('lies between a base and its double, and the base doubles from 0.8 s to 30 s', () => {
+  it('a pause is between a base and its double; bases double from 0.8 s to 30 s', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     let nowMs = 0;
@@ -15,7 +15,7 @@ describe('the pause before a watch is tried again', () => {
     }
   });
 
-  it('stays below 8 s after a try that cost the server nothing', () => {
+  it('a pause stays below 8 s after a try that cost the server nothing', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     let nowMs = 0;
@@ -26,7 +26,7 @@ describe('the pause before a watch is tried again', () => {
     }
   });
 
-  it('begins anew after two minutes without a failure, and not before', () => {
+  it('pauses begin anew after two minutes without a failure, and not before', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     const first = nextReconnectMs(reconnect, prng, 0, false);
@@ -36,7 +36,7 @@ describe('the pause before a watch is tried again', () => {
     assert.ok(third < 1600, `${third} ms`);
   });
 
-  it('begins anew after a watch that ran for ten seconds, not after a shorter one', () => {
+  it('pauses begin anew after a watch that ran for ten seconds', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     const first = nextReconnectMs(reconnect, prng, 0, false);
@@ -48,7 +48,7 @@ describe('the pause before a watch is tried again', () => {
     assert.ok(third < 1600, `${third} ms`);
   });
 
-  it('differs from one controller to the next', () => {
+  it('pauses differ from one controller to the next', () => {
     const pauses = [1, 2, 3, 4].map((seed) => nextReconnectMs(createReconnect(), createPrng(seed), 0, false));
     assert.equal(new Set(pauses).size, 4);
   });

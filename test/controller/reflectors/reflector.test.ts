@@ -183,7 +183,7 @@ function watching(): World {
 }
 
 describe('a list', () => {
-  it('comes as the initial events of a stream, which goes on as the watch', () => {
+  it('a list comes as the initial events of a stream, which goes on as the watch', () => {
     const pods = world();
     pods.start();
     assert.deepEqual(pods.done(), [WATCH_LIST]);
@@ -196,7 +196,7 @@ describe('a list', () => {
     assert.deepEqual(Object.fromEntries(pods.cache), { b: '2', c: '11' });
   });
 
-  it('comes in pages where the server refuses that, then a watch is opened', () => {
+  it('a list comes in pages if the server refuses streams, and then a watch opens', () => {
     const pods = world();
     pods.start();
     pods.refuse(422);
@@ -212,7 +212,7 @@ describe('a list', () => {
     assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
   });
 
-  it('removes at its end what it has missed, and nothing before', () => {
+  it('a list removes at its end what it lacks, and nothing before', () => {
     const pods = watching();
     pods.frames(error(410));
     pods.wake();
@@ -223,7 +223,7 @@ describe('a list', () => {
     assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', c: '11' });
   });
 
-  it('goes on with half the items after a page that was too big', () => {
+  it('a list goes on with half the items after a page that was too big', () => {
     const pods = world({ watchList: false });
     pods.start();
     pods.fail('too-big');
@@ -231,7 +231,7 @@ describe('a list', () => {
     assert.deepEqual(pods.done(), ['limit=500', 'limit=250', 'synced', 'watch=true&resourceVersion=10']);
   });
 
-  it('removes nothing where one of its objects could not be read', () => {
+  it('a list removes nothing if one of its objects could not be read', () => {
     const pods = watching();
     pods.reflector.inPages = true;
     pods.frames(error(410));
@@ -247,7 +247,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('is not asked for again while one is under way that was asked for late enough', () => {
+  it('a list is not asked for again while a late enough one is under way', () => {
     const pods = watching();
     pods.nowMs = 1000;
     listAgain(pods.hands, pods.reflector, 1000, { nowMs: 1000, wallMs: 0 });
@@ -259,7 +259,7 @@ describe('a list', () => {
 });
 
 describe('a WatchList', () => {
-  it('that ends before its initial events begins anew after a pause', () => {
+  it('a WatchList that ends before its initial events begins anew after a pause', () => {
     const pods = world();
     pods.start();
     pods.open();
@@ -273,7 +273,7 @@ describe('a WatchList', () => {
 });
 
 describe('a watch', () => {
-  it('that the server ends is opened again at once, from where it was', () => {
+  it('a watch that the server ends opens again at once, from its last version', () => {
     const pods = watching();
     pods.frames(bookmark('20'));
     pods.nowMs = 300_000;
@@ -284,7 +284,7 @@ describe('a watch', () => {
     assert.equal(pods.reflector.downSinceMs, -1);
   });
 
-  it('that broke goes on after a pause, and a look at the version', () => {
+  it('a broken watch goes on after a pause and a look at the version', () => {
     const pods = watching();
     pods.end('reset');
     assert.equal(pods.reflector.phase.name, 'waiting');
@@ -293,7 +293,7 @@ describe('a watch', () => {
     assert.deepEqual(pods.done(), ['Watch is tried again', 'limit=1', 'watch=true&resourceVersion=10']);
   });
 
-  it('that broke was asked for last when its version was looked at', () => {
+  it('a broken watch was last asked for when its version was looked at', () => {
     const pods = watching();
     pods.nowMs = 1000;
     pods.end('reset');
@@ -305,7 +305,7 @@ describe('a watch', () => {
     assert.equal(pods.reflector.failure, '');
   });
 
-  it('that broke is listed anew where history went back, and others are told', () => {
+  it('a broken watch is listed anew if history went back, and others are told', () => {
     const pods = watching();
     pods.end('reset');
     pods.wake();
@@ -320,7 +320,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('goes on where it was after a 429 in its stream, else it is listed anew', () => {
+  it('a watch goes on after a 429 in its stream if it can, else it is listed anew', () => {
     for (const [code, asked] of [
       [429, 'limit=1'],
       [410, WATCH_LIST],
@@ -333,7 +333,7 @@ describe('a watch', () => {
     }
   });
 
-  it('goes around a frame that cannot be read by a list in pages, at the second time', () => {
+  it('a second frame that cannot be read makes the watch list in pages', () => {
     const pods = watching();
     pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
     pods.wake();
@@ -354,7 +354,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('without a whole frame for 150 s is opened anew', () => {
+  it('a watch without a whole frame for 150 s is opened anew', () => {
     const pods = watching();
     pods.wake();
     assert.deepEqual([pods.nowMs, pods.done()], [150_000, ['cancel', 'limit=1']]);
@@ -362,7 +362,7 @@ describe('a watch', () => {
 });
 
 describe('a phase', () => {
-  it('holds what it needs and nothing else', () => {
+  it('a phase holds what it needs and nothing else', () => {
     const keys = ({ reflector }: World): string[] => Object.keys(reflector.phase).sort();
     const pods = world();
     assert.deepEqual(keys(pods), ['name']);
@@ -378,14 +378,14 @@ describe('a phase', () => {
     assert.deepEqual(keys(pods), ['name', 'reachedBefore', 'request']);
   });
 
-  it('that is left takes its request along; a stop leaves for good', () => {
+  it('a phase that ends takes its request along, and a stop is for good', () => {
     const pods = watching();
     pods.stop();
     pods.wake();
     assert.deepEqual([pods.done(), pods.reflector.phase.name], [['cancel'], 'idle']);
   });
 
-  it('takes no answer to what another one has asked for', () => {
+  it('a phase takes no answer to the request of another one', () => {
     const pods = watching();
     assert.throws(() => pods.event({ type: 'ended', id: 77, error: null }), /an answer to no request of watching/);
     pods.end('reset');

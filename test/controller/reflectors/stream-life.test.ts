@@ -19,7 +19,7 @@ function opened(): StreamLife {
 }
 
 describe('the life of a stream', () => {
-  it('is 300 to 600 s by the server, at random', () => {
+  it('a server ends a stream after a random time of 300 to 600 s', () => {
     assert.deepEqual(
       [0, 0.5, 0.9999].map((random) => createStreamLife(random).seconds),
       [300, 450, 599],
@@ -28,28 +28,28 @@ describe('the life of a stream', () => {
     assert.deepEqual([isPastItsTime(life, 300_999), isPastItsTime(life, 301_000)], [false, true]);
   });
 
-  it('ends 150 s after the last frame, or after the opening where none has come', () => {
+  it('a stream ends 150 s after its last frame, or after its opening', () => {
     const life = opened();
     assert.equal(lifeEndsAtMs(life, false), 151_000);
     noteFrame(life, 61_000);
     assert.equal(lifeEndsAtMs(life, false), 211_000);
   });
 
-  it('ends 30 s after the last frame while initial events are under way', () => {
+  it('a stream ends 30 s after its last frame while initial events are under way', () => {
     const life = opened();
     assert.equal(lifeEndsAtMs(life, true), 31_000);
     noteFrame(life, 20_000);
     assert.equal(lifeEndsAtMs(life, true), 50_000);
   });
 
-  it('ends 30 s after its timeoutSeconds, whatever frames come', () => {
+  it('a stream ends 30 s after its timeoutSeconds, whatever frames come', () => {
     const life = opened();
     noteFrame(life, 320_000);
     assert.equal(lifeEndsAtMs(life, false), 331_000);
     assert.equal(lifeEndsAtMs(life, true), 331_000);
   });
 
-  it('says why it ended', () => {
+  it('a stream says why it has ended', () => {
     const life = opened();
     noteFrame(life, 10_000);
     assert.equal(describeEnd(life, 160_000), 'no whole frame for 150 s');
@@ -57,7 +57,7 @@ describe('the life of a stream', () => {
     assert.equal(describeEnd(life, 331_000), 'the server has not ended it after its 300 s');
   });
 
-  it('says how old it is', () => {
+  it('a stream says how old it is', () => {
     const life = opened();
     assert.equal(describeAge(life, 13_000), 'opened 12 s ago, no frame yet');
     noteFrame(life, 14_000);

@@ -10,18 +10,18 @@ const upstream: [EventReasonName, string, 'Warning' | 'Normal', string][] = [
   ['TopologyAwareHintsEnabled', 'IPv4', 'Normal', 'Topology Aware Hints has been enabled, addressType: IPv4'],
 ];
 for (const [reason, detail, type, message] of upstream) {
-  test(`${reason} in upstream's words`, () => {
+  test(`${reason} has upstream's words`, () => {
     assert.deepEqual([EVENT_REASONS[reason].type, EVENT_REASONS[reason].message('shop/web', detail)], [type, message]);
   });
 }
 
-test('where the text comes ready-made nothing is added to it', () => {
+test('nothing is added to a ready-made text', () => {
   for (const reason of ['TopologyAwareHintsDisabled', 'InvalidIPAddress', 'TooManyAddressesToMirror'] as const) {
     assert.equal(EVENT_REASONS[reason].message('shop/web', 'as it is'), 'as it is');
   }
 });
 
-test('every other reason names the service and what is wrong', () => {
+test('every other reason names the service and the problem', () => {
   for (const reason of [
     'EndpointsTruncated',
     'EndpointsStuck',

@@ -103,7 +103,7 @@ test('the first event of its kind is created, in the namespace of the service', 
   });
 });
 
-test('an object without a namespace has its events in `default`', () => {
+test('an object without a namespace has its Event objects in `default`', () => {
   const w = world();
   w.record('web', 'x', 'EndpointsStuck', '');
   const { path, body } = w.next()!;
@@ -127,7 +127,7 @@ test('the same event again patches the count', () => {
   });
 });
 
-test('what happens again before it was sent goes into the same request', () => {
+test('a repetition before the request was sent goes into the same request', () => {
   const w = world();
   w.record('web', 'no quota');
   w.wait(2000);
@@ -212,14 +212,14 @@ test('controllers do not share counts, combined messages or the budget of an obj
   assert.equal(w.recorder.suppressedTotal, 0);
 });
 
-test('a full queue drops new events and counts them', () => {
+test('a full queue drops new Event objects and counts them', () => {
   const w = world(2);
   for (const name of ['a', 'b', 'c']) w.record(name, 'x');
   assert.equal(w.recorder.droppedTotal, 1);
   assert.equal(w.drain().length, 2);
 });
 
-test('one at a time, on a budget of its own: 10 at once, then 5 a second', () => {
+test('requests go one at a time, 10 at once and then 5 a second', () => {
   const w = world();
   for (let n = 0; n < 12; n++) w.record(`web-${n}`, 'x');
   for (let n = 0; n < 10; n++) {
@@ -249,7 +249,7 @@ test('a silent server is asked 12 times, ten seconds apart after a random wait',
   assert.equal(w.dueInMs(), Infinity);
 });
 
-test('a create that did arrive although its answer was lost is not made twice', () => {
+test('a create that arrived although its answer was lost is not made twice', () => {
   const w = world();
   w.record('web', 'x');
   w.next();
@@ -260,7 +260,7 @@ test('a create that did arrive although its answer was lost is not made twice', 
   assert.deepEqual([w.recorder.sentTotal, w.recorder.failedTotal], [1, 0]);
 });
 
-test('what the server refuses is not sent again; Retry-After is respected', () => {
+test('a refused Event object is not sent again, and Retry-After is respected', () => {
   const w = world();
   w.record('gone', 'x');
   w.record('web', 'x');

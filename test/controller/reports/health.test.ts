@@ -28,7 +28,7 @@ function failing(state: ControllerState, nowMs: number): string[] {
 }
 
 describe('readiness', () => {
-  it('fails while caches are being filled', () => {
+  it('readiness fails while caches are being filled', () => {
     assert.deepEqual(failing(started(), 1000), [
       'controller: starting',
       'watch-endpoints: not listed yet',
@@ -37,18 +37,18 @@ describe('readiness', () => {
     ]);
   });
 
-  it('holds while every watch runs', () => {
+  it('readiness holds while every watch runs', () => {
     assert.deepEqual(failing(running(), 1_000_000), []);
   });
 
-  it('holds while a watch is away for a moment, and fails when it stays away', () => {
+  it('readiness holds while a watch is away for a moment, and fails later', () => {
     const state = running();
     state.reflectors[2]!.downSinceMs = 100_000;
     assert.deepEqual(failing(state, 115_000), []);
     assert.deepEqual(failing(state, 116_000), ['watch-pods: no watch for 16 s']);
   });
 
-  it('says how old the last frame of each stream is', () => {
+  it("readiness tells the age of each stream's last frame", () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     sim.start();
@@ -67,7 +67,7 @@ describe('readiness', () => {
     assert.deepEqual({ ok, message }, { ok: true, message: 'no watch for 3 s' });
   });
 
-  it('fails during a stop', () => {
+  it('readiness fails during a stop', () => {
     const state = running();
     state.phase = 'stopping';
     assert.deepEqual(failing(state, 1000), ['controller: stopping']);
@@ -96,12 +96,12 @@ describe('liveness', () => {
 
   const at = (state: ControllerState, afterMs: number): object => liveness(state, { nowMs: 1_000_000 + afterMs });
 
-  it('holds without leader election, and while standing by', () => {
+  it('liveness holds without leader election, and on a standby', () => {
     assert.deepEqual(at(running(), 1e9), []);
     assert.deepEqual(at(elected(false), 1e9), [{ name: 'leaderElection', ok: true, message: '' }]);
   });
 
-  it('fails for who leads 20 s after its Lease has run out', () => {
+  it('liveness fails for a leader 20 s after its Lease has run out', () => {
     assert.deepEqual(at(elected(true), LAPSED_MS), [{ name: 'leaderElection', ok: true, message: '' }]);
     const message = 'leads, but has not renewed the Lease kube-system/endpointd for 36 s';
     assert.deepEqual(at(elected(true), LAPSED_MS + 1000), [{ name: 'leaderElection', ok: false, message }]);

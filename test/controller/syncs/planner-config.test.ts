@@ -5,7 +5,7 @@ import { plannerConfigOf } from '../../../src/controller/syncs/planner-config.ts
 
 const DEFAULTS = parseRunFlags([], () => undefined).controller;
 
-test('a planner is told the limits and what it may be asked to plan', () => {
+test('a planner is told the limits and the outputs that it may plan', () => {
   const options = {
     ...DEFAULTS,
     endpoints: false,

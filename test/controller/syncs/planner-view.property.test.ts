@@ -231,7 +231,7 @@ const happenings = Object.keys(HAPPENINGS).flatMap((name) =>
   Array<fc.Arbitrary<Happening>>(OFTEN.has(name) ? 4 : 1).fill(fc.nat(99).map((choice) => new Happening(name, choice))),
 );
 
-test('the view believes only what the planner knows, which in the end is everything', () => {
+test('the view only believes what the planner knows, which in the end is everything', () => {
   fc.assert(
     fc.property(fc.commands(happenings, { maxCommands: 80, size: 'max' }), (story) => {
       const world = createWorld();

@@ -36,7 +36,7 @@ const A = content('a');
 const B = content('b');
 
 describe('an entry for one output', () => {
-  it('leaves another one to be read that was', () => {
+  it('an entry for one output leaves an output that is to be read', () => {
     const view = toldView();
     noteUncertain(view, 'endpoints');
     tell(view, 'slices');
@@ -45,7 +45,7 @@ describe('an entry for one output', () => {
 });
 
 describe('inputs', () => {
-  it('of a service that no planner knows go out whole', () => {
+  it('inputs of a service that no planner knows go out whole', () => {
     const view = createPlannerView();
     noteChangedPod(view, 'web-1');
     noteChangedSpec(view);
@@ -57,7 +57,7 @@ describe('inputs', () => {
     );
   });
 
-  it('that the planner has go out as what has changed since', () => {
+  it('inputs that the planner has go out as their changes', () => {
     const view = toldView();
     noteChangedPod(view, 'web-1');
     noteChangedPod(view, 'web-2');
@@ -67,7 +67,7 @@ describe('inputs', () => {
     assert.deepEqual(changedPods, new Set(['web-1', 'web-2']));
   });
 
-  it('are clean once the entry has left', () => {
+  it('inputs are clean once the entry has left', () => {
     const view = toldView();
     noteChangedPod(view, 'web-1');
     noteChangedSpec(view);
@@ -76,14 +76,14 @@ describe('inputs', () => {
     assert.deepEqual(view.inputs, { version: 2, specChanged: false, changedPods: null });
   });
 
-  it('of other pods go out whole, to a planner that still knows the service', () => {
+  it('inputs after a change of pods go out whole, also to a planner with the service', () => {
     const view = toldView();
     outdateInputs(view);
     assert.deepEqual([view.inputs, isInPlanner(view), isSnapshotDue(view)], ['outdated', true, true]);
     assert.equal(nextNews(view, []).base, 0);
   });
 
-  it('of a service that the planner never knew do not become outdated', () => {
+  it('inputs of a service that the planner never knew do not become outdated', () => {
     const view = createPlannerView();
     outdateInputs(view);
     assert.equal(view.inputs, 'none');
@@ -91,7 +91,7 @@ describe('inputs', () => {
 });
 
 describe('objects', () => {
-  it('that are observed are told with the next entry, the newest of each', () => {
+  it('the newest observation of each object is told with the next entry', () => {
     const view = createPlannerView();
     noteObserved(view, 'slices', 'web-a', A);
     noteObserved(view, 'slices', 'web-b', A);
@@ -102,14 +102,14 @@ describe('objects', () => {
     assert.deepEqual([view.slices, view.endpoints], ['told', 'told']);
   });
 
-  it('are kept in a map only if they are several', () => {
+  it('objects are kept in a map only if they are several', () => {
     const view = createPlannerView();
     noteObserved(view, 'slices', 'web-a', A);
     noteObserved(view, 'slices', 'web-a', B);
     assert.deepEqual(view.slices, { listed: false, objects: { output: 'slices', name: 'web-a', content: B } });
   });
 
-  it('of an output that waits for acks stay news', () => {
+  it('objects of an output that waits for acks stay news', () => {
     const view = toldView();
     noteObserved(view, 'slices', 'web-a', A);
     noteObserved(view, 'mirror', 'web-m', A);
@@ -122,7 +122,7 @@ describe('objects', () => {
     assert.equal(view.mirror, 'told');
   });
 
-  it('that were listed replace all that the planner held', () => {
+  it('listed objects replace all that the planner held', () => {
     const view = toldView();
     noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
     noteObserved(view, 'slices', 'web-b', B);
@@ -130,13 +130,13 @@ describe('objects', () => {
     assert.deepEqual(observedNext(view), ['slices web-a a', 'slices web-b b']);
   });
 
-  it('that were listed may be none: the planner forgets what it held', () => {
+  it('an empty list makes the planner forget what it held', () => {
     const view = toldView();
     noteRead(view, 'slices', []);
     assert.deepEqual(nextNews(view, []), { ...nextNews(toldView(), []), relisted: ['slices'] });
   });
 
-  it('that were read as the Endpoints object are news of one object', () => {
+  it('a read Endpoints object is news of one object', () => {
     const view = toldView();
     noteRead(view, 'endpoints', [{ name: 'web', content: null }]);
     assert.deepEqual(nextNews(view, []).relisted, []);
@@ -144,7 +144,7 @@ describe('objects', () => {
     assert.throws(() => noteRead(view, 'endpoints', []), /what was read of Endpoints is the object/);
   });
 
-  it('whose content was not kept are read before they are planned from', () => {
+  it('objects whose content was not kept are read before they are planned from', () => {
     const view = createPlannerView();
     noteObserved(view, 'slices', 'web-a', A);
     dropNews(view, 'slices', true);
@@ -156,7 +156,7 @@ describe('objects', () => {
     assert.equal(needsRead(view, 'slices'), false);
   });
 
-  it('that are one object are known again by its content', () => {
+  it('a single object is known again by its content', () => {
     const view = createPlannerView();
     noteObserved(view, 'endpoints', 'web', A);
     dropNews(view, 'endpoints', true);
@@ -165,27 +165,27 @@ describe('objects', () => {
     assert.deepEqual(observedNext(view), ['endpoints web b']);
   });
 
-  it('that do not exist, for a planner that knows nothing, are no secret', () => {
+  it('absent objects are no secret for a planner that knows nothing', () => {
     const view = createPlannerView();
     noteObserved(view, 'endpoints', 'web', null);
     dropNews(view, 'endpoints', false);
     assert.equal(view.endpoints, 'told');
   });
 
-  it('of which the planner holds an old state are unknown, also when gone', () => {
+  it('objects of which the planner has an old state are unknown, even when gone', () => {
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', null);
     dropNews(view, 'endpoints', false);
     assert.equal(view.endpoints, 'unknown');
   });
 
-  it('that are told stay so when nobody plans from them any more', () => {
+  it('objects that are told stay told when nobody plans from them any more', () => {
     const view = toldView();
     dropNews(view, 'slices', true);
     assert.equal(view.slices, 'told');
   });
 
-  it('that are uncertain are so until they are read, whatever is observed or lost', () => {
+  it('uncertain objects stay uncertain until they are read', () => {
     for (const kind of ['endpoints', 'slices'] as const) {
       const view = toldView();
       noteObserved(view, kind, 'web', A);
@@ -201,7 +201,7 @@ describe('objects', () => {
 });
 
 describe('outcomes of writes', () => {
-  it('are told with the next entry, in the order of the answers', () => {
+  it('outcomes of writes are told with the next entry, in the order of the answers', () => {
     const view = toldView();
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     noteOutcome(view, 'slices', 'web-b', ackOf(6, 'refused'), true);
@@ -213,7 +213,7 @@ describe('outcomes of writes', () => {
     assert.deepEqual(nextNews(view, []).acks, []);
   });
 
-  it('that were applied overtake what was observed of the object before', () => {
+  it('an applied write overtakes earlier observations of the object', () => {
     const view = toldView();
     noteObserved(view, 'slices', 'web-a', A);
     noteObserved(view, 'slices', 'web-b', A);
@@ -223,35 +223,35 @@ describe('outcomes of writes', () => {
     assert.equal(view.slices, 'told');
   });
 
-  it('that were refused leave the news', () => {
+  it('a refused write leaves the news', () => {
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', A);
     noteOutcome(view, 'endpoints', 'web', ackOf(7, 'refused'), true);
     assert.deepEqual(observedNext(view), ['endpoints web a']);
   });
 
-  it('that nobody knows leave the objects uncertain, also if the planner is gone', () => {
+  it('a write with unknown outcome leaves its object uncertain, planner or not', () => {
     for (const view of [toldView(), createPlannerView()]) {
       noteOutcome(view, 'slices', 'web-a', ackOf(7, 'unknown'), true);
       assert.equal(view.slices, 'uncertain');
     }
   });
 
-  it('whose planner is gone make the objects unknown: nobody is told', () => {
+  it('a write whose planner is gone makes its object unknown', () => {
     const view = toldView();
     noteLost(view, () => false);
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     assert.deepEqual([view.acks, view.slices], [null, 'unknown']);
   });
 
-  it('of a delete whose planner is gone leave nothing to know', () => {
+  it('a delete whose planner is gone leaves nothing to know', () => {
     const view = toldView();
     noteLost(view, () => true);
     noteOutcome(view, 'endpoints', 'web', ackOf(7, 'applied'), false);
     assert.equal(view.endpoints, 'told');
   });
 
-  it('that no planner has planned are news to one that knows the service', () => {
+  it('a write that no planner planned is news to one that knows the service', () => {
     const view = toldView();
     noteRemoved(view, 'slices', 'web-a');
     assert.deepEqual(observedNext(view), ['slices web-a gone']);
@@ -265,7 +265,7 @@ describe('outcomes of writes', () => {
     assert.equal(unknown.endpoints, 'told');
   });
 
-  it('never come between a list and the entry that tells it', () => {
+  it('an outcome never comes between a list and the entry that tells it', () => {
     const view = toldView();
     noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
     assert.throws(
@@ -276,7 +276,7 @@ describe('outcomes of writes', () => {
 });
 
 describe('plans', () => {
-  it('are asked for, sent and answered, each once', () => {
+  it('plans are asked for, sent and answered, each once', () => {
     const view = createPlannerView();
     askFor(view, 'slices');
     askFor(view, 'endpoints');
@@ -289,7 +289,7 @@ describe('plans', () => {
     assert.throws(() => noteAnswered(view, ['slices']), /slices are not among none/);
   });
 
-  it('are taken back only if they were asked for', () => {
+  it('plans are taken back only if they were asked for', () => {
     const view = createPlannerView();
     askFor(view, 'mirror');
     takeBack(view, ['mirror']);
@@ -297,14 +297,14 @@ describe('plans', () => {
     assert.throws(() => takeBack(view, ['mirror']), /mirror are not among none/);
   });
 
-  it('do not leave before what they need was read', () => {
+  it('plans wait until what they need was read', () => {
     const view = toldView();
     askFor(view, 'slices');
     noteLost(view, () => true);
     assert.throws(() => noteSent(view, nextNews(view, []), []), /slices are to be planned before they were read/);
   });
 
-  it('do not leave with a full snapshot while the last entry has no answer', () => {
+  it('plans with a full snapshot wait for the answer to the last entry', () => {
     const view = createPlannerView();
     askFor(view, 'slices');
     noteSent(view, nextNews(view, []), []);
@@ -315,7 +315,7 @@ describe('plans', () => {
 });
 
 describe('a loss', () => {
-  it('makes existing objects unknown, and drops the news of others', () => {
+  it('a loss makes existing objects unknown, and drops the news of others', () => {
     const view = toldView();
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     noteObserved(view, 'mirror', 'web-m', null);
@@ -323,7 +323,7 @@ describe('a loss', () => {
     assert.deepEqual(view, { ...createPlannerView(), slices: 'unknown' });
   });
 
-  it('leaves the news that are all there is', () => {
+  it('a loss keeps news that are everything known', () => {
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', A);
     noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
@@ -333,7 +333,7 @@ describe('a loss', () => {
     assert.equal(view.mirror, 'unknown');
   });
 
-  it('of a service whose planner may still hold something tells it to forget first', () => {
+  it('a planner that may still hold something is told to forget it first', () => {
     const shard = createShardView();
     const view = toldView();
     dismissService(shard, 'shop/web', view, () => false);
@@ -344,7 +344,7 @@ describe('a loss', () => {
     assert.deepEqual(takeForgotten(shard, 10), []);
   });
 
-  it('on purpose drops the news, too', () => {
+  it('a loss on purpose drops the news, too', () => {
     const shard = createShardView();
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', A);
@@ -359,7 +359,7 @@ describe('what concerns all services of a planner', () => {
   const zones = (node: string): string => (node === 'node-1' ? 'zone-a' : '');
   const shares = (version: number): { version: number; zones: [] } => ({ version, zones: [] });
 
-  it('are the CPU shares: told once, and again when they are others', () => {
+  it('CPU shares are told once, and again when they change', () => {
     const shard = createShardView();
     assert.deepEqual(takeShared(shard, null, zones), { shares: null, zones: undefined });
     assert.deepEqual(takeShared(shard, null, zones), { shares: undefined, zones: undefined });
@@ -369,7 +369,7 @@ describe('what concerns all services of a planner', () => {
     assert.deepEqual(takeShared(shard, null, zones).shares, null);
   });
 
-  it('are the zones of nodes that have moved', () => {
+  it('zones of nodes that have moved are told to all planners', () => {
     const shard = createShardView();
     noteMovedNode(shard, 'node-1');
     noteMovedNode(shard, 'node-2');
@@ -381,14 +381,14 @@ describe('what concerns all services of a planner', () => {
     assert.equal(takeShared(shard, null, zones).zones, undefined);
   });
 
-  it('are the keys to forget, so many in a batch', () => {
+  it('keys to forget are told, so many in a batch', () => {
     const shard = createShardView();
     for (const key of ['shop/a', 'shop/b', 'shop/c']) dismissService(shard, key, toldView(), () => false);
     assert.deepEqual(takeForgotten(shard, 2), ['shop/a', 'shop/b']);
     assert.deepEqual(takeForgotten(shard, 2), ['shop/c']);
   });
 
-  it('is all to be told anew once the planner is lost, and nothing to be forgotten', () => {
+  it('a lost planner is told everything anew, and nothing to forget', () => {
     const shard = createShardView();
     takeShared(shard, shares(1), zones);
     noteMovedNode(shard, 'node-9');

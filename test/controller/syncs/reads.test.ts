@@ -78,14 +78,14 @@ function listAnswer(resourceVersion: string, ...slices: readonly string[]): Tran
 }
 
 describe('a read of Endpoints', () => {
-  it('asks for the object, whose watch events are held meanwhile', () => {
+  it('a read of Endpoints asks for the object, and holds its watch events meanwhile', () => {
     const { hands, endpoints, told } = world();
     readEndpoints(hands, endpoints);
     assert.deepEqual(told(), ['/api/v1/namespaces/shop/endpoints/web']);
     assert.equal(endpoints.service.endpoints.inFlight, 1);
   });
 
-  it('tells what there is, or that there is nothing', () => {
+  it('a read tells which object exists, or that there is none', () => {
     for (const [event, says] of [
       [endpointsAnswer('7'), 'web is of version 7'],
       [refusedWith(404, 'NotFound'), 'web does not exist'],
@@ -98,7 +98,7 @@ describe('a read of Endpoints', () => {
     }
   });
 
-  it('leaves all as it was where the answer is none', () => {
+  it('a read leaves everything as it was if its answer is none', () => {
     for (const [event, failure] of [
       [failedWith('timeout', true), 'server'],
       [failedWith('refused', false), 'unreachable'],
@@ -114,13 +114,13 @@ describe('a read of Endpoints', () => {
     }
   });
 
-  it('that nobody has asked for is a bug', () => {
+  it('an answer to no read is a bug', () => {
     assert.throws(() => world().takeEndpoints(endpointsAnswer('7')), /an answer to no read of endpoints web/);
   });
 });
 
 describe('a list of slices', () => {
-  it('asks for those of the service and the controller', () => {
+  it('a list of slices asks for those of the service and the controller', () => {
     const { hands, slices, told } = world();
     readSlices(hands, slices);
     assert.deepEqual(told(), [
@@ -132,7 +132,7 @@ describe('a list of slices', () => {
     assert.throws(() => readSlices(hands, slices), /slices of web are listed twice at once/);
   });
 
-  it('tells of all: what it does not name does not exist', () => {
+  it('a list tells everything: slices that it lacks do not exist', () => {
     const { hands, slices, told, takeSlices, isUncertain } = world();
     readSlices(hands, slices);
     told();
@@ -149,7 +149,7 @@ describe('a list of slices', () => {
     assert.throws(() => takeSlices(listAnswer('9')), /an answer to no list of slices of web/);
   });
 
-  it("leaves out a slice that the watch has shown as another one's since", () => {
+  it("a list leaves out a slice that the watch has since shown as another service's", () => {
     const { hands, slices, told, takeSlices, others } = world();
     const record = (resourceVersion: string) => ({ resourceVersion }) as ObjectState['record'];
     others.set('newer', { unit: null, record: record('10') } as ObjectState);
@@ -162,7 +162,7 @@ describe('a list of slices', () => {
     );
   });
 
-  it('that cannot be read leaves all as it was, and what was held is free', () => {
+  it('an unreadable list leaves all as it was, and frees the held events', () => {
     for (const event of [failedWith('reset', true), refusedWith(500), answered(200, 'Please sign in')]) {
       const { hands, slices, told, takeSlices, isUncertain } = world();
       readSlices(hands, slices);

@@ -136,7 +136,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
 }
 
 describe('a sync of what is to be planned', () => {
-  it('asks for its plan at once if the planner knows the objects', () => {
+  it('a sync asks for its plan at once if the planner knows the objects', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
@@ -145,7 +145,7 @@ describe('a sync of what is to be planned', () => {
     assert.equal(w.stage(w.units.slices), 'ended');
   });
 
-  it('reads first what only the server knows', () => {
+  it('a sync first reads what only the server knows', () => {
     const w = world();
     w.service({});
     noteUncertain(w.units.slices.service.view, 'slices');
@@ -156,7 +156,7 @@ describe('a sync of what is to be planned', () => {
     assert.equal(w.stage(w.units.slices), 'planning');
   });
 
-  it('reads all that its plan needs before it asks', () => {
+  it('a sync reads all that its plan needs before it asks', () => {
     const w = world();
     w.service(NO_SELECTOR);
     const { mirror } = w.units;
@@ -171,7 +171,7 @@ describe('a sync of what is to be planned', () => {
     assert.equal(w.stage(mirror), 'planning');
   });
 
-  it('ends when a read fails, once all of them are answered', () => {
+  it('a sync ends when a read has failed and all reads are answered', () => {
     const w = world();
     w.service(NO_SELECTOR);
     const { mirror } = w.units;
@@ -185,7 +185,7 @@ describe('a sync of what is to be planned', () => {
     assert.deepEqual([w.stage(mirror), mirror.failures], ['ended', 1]);
   });
 
-  it('ends without a plan if its Service went away while it read', () => {
+  it('a sync ends without a plan if its Service went away while it read', () => {
     const w = world();
     w.service({});
     noteUncertain(w.units.slices.service.view, 'slices');
@@ -195,14 +195,14 @@ describe('a sync of what is to be planned', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 0]);
   });
 
-  it('awaits a read only while it reads', () => {
+  it('a sync awaits a read only while it reads', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
     assert.throws(() => w.readSlices(w.units.slices, listOf()), /an answer to no list of slices of web/);
   });
 
-  it('begins no sooner than the last failure allows', () => {
+  it('a sync begins no sooner than the last failure allows', () => {
     const w = world();
     w.service({});
     w.units.slices.notBeforeMs = 3000;
@@ -215,7 +215,7 @@ describe('a sync of what is to be planned', () => {
 });
 
 describe('the answer of a planner', () => {
-  it('makes a sync start over that it has nothing to build on for', () => {
+  it('a planner without anything to build on makes the sync start over', () => {
     const w = world();
     w.service({});
     w.slice('slices', 'web-a');
@@ -224,7 +224,7 @@ describe('the answer of a planner', () => {
     assert.equal(w.stage(w.units.slices), 'reading 1');
   });
 
-  it('that is a failure of one output leaves the other its plan', () => {
+  it('the failure of one output leaves the other its plan', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
@@ -237,7 +237,7 @@ describe('the answer of a planner', () => {
     assert.equal(w.units.endpoints.controller.stuck.get(w.units.endpoints)?.message, 'simulated');
   });
 
-  it('that is an error ends all that had asked', () => {
+  it('the error of a planner ends all syncs that had asked', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
@@ -247,14 +247,14 @@ describe('the answer of a planner', () => {
     assert.deepEqual([w.units.slices.failures, w.units.endpoints.failures], [1, 1]);
   });
 
-  it('that comes unasked is a fault of the program', () => {
+  it('an answer that nobody asked for is a bug', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
     assert.throws(() => w.plan({ plans: [slicesPlan(), slicesPlan()] }), /a plan of slices of shop\/web comes unasked/);
   });
 
-  it('to a Service that it is not wanted for any more is not sent', () => {
+  it('an answer for a Service that no longer wants it is not sent', () => {
     const w = world();
     w.service({});
     const { slices } = w.units;
@@ -268,7 +268,7 @@ describe('the answer of a planner', () => {
 });
 
 describe('writes', () => {
-  it('go out phase by phase, those of one phase side by side', () => {
+  it('writes go out phase by phase, those of one phase side by side', () => {
     const w = world();
     w.service({});
     for (const name of ['web-a', 'web-b', 'web-c']) w.slice('slices', name);
@@ -294,7 +294,7 @@ describe('writes', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 0]);
   });
 
-  it('of later phases are not sent once one has failed, and the planner is told so', () => {
+  it('writes of later phases are not sent after a failure, and the planner is told', () => {
     const w = world();
     w.service({});
     w.slice('slices', 'web-a');
@@ -312,7 +312,7 @@ describe('writes', () => {
     );
   });
 
-  it('whose reply was lost make the next sync begin with a read', () => {
+  it('a write whose reply was lost makes the next sync begin with a read', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
@@ -324,7 +324,7 @@ describe('writes', () => {
     assert.equal(w.stage(w.units.slices), 'reading 1');
   });
 
-  it('are answered once', () => {
+  it('writes are answered once', () => {
     const w = world();
     w.service({});
     w.start(w.units.slices);
@@ -335,7 +335,7 @@ describe('writes', () => {
 });
 
 describe('a sync of what is not to be planned', () => {
-  it('deletes Endpoints without a Service if the server confirms that there is none', () => {
+  it('a sync deletes Endpoints if the server confirms that there is no Service', () => {
     const w = world();
     const { endpoints } = w.units;
     w.service({});
@@ -350,7 +350,7 @@ describe('a sync of what is not to be planned', () => {
     assert.equal(w.stage(endpoints), 'ended');
   });
 
-  it('leaves them if there is a Service, and tries again if nobody can tell', () => {
+  it('a sync keeps Endpoints with a Service, and tries again if nobody can tell', () => {
     for (const [event, failures] of [
       [answered(200, { kind: 'Service', apiVersion: 'v1', metadata: { name: 'web' } }), 0],
       [refusedWith(500), 1],
@@ -367,7 +367,7 @@ describe('a sync of what is not to be planned', () => {
     }
   });
 
-  it('deletes what mirrored Endpoints that are gone, all of it at once', () => {
+  it('a sync deletes all slices of mirrored Endpoints that are gone, at once', () => {
     const w = world();
     const { mirror } = w.units;
     w.service(NO_SELECTOR);
@@ -376,7 +376,7 @@ describe('a sync of what is not to be planned', () => {
     assert.deepEqual([w.stage(mirror), w.writes()], ['deleting 2', ['delete web-m', 'delete web-n']]);
   });
 
-  it('takes a delete back that is to stay, or to be planned, by now', () => {
+  it('a sync takes back the delete of an object that is to stay by now', () => {
     const w = world();
     const { mirror } = w.units;
     w.service(NO_SELECTOR);

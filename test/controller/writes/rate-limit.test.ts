@@ -10,7 +10,7 @@ import {
   tryTakeToken,
 } from '../../../src/controller/writes/rate-limit.ts';
 
-test('a burst at once, then one token every 1 / qps seconds', () => {
+test('a bucket gives a burst at once, then one token every 1 / qps seconds', () => {
   const bucket = createTokenBucket(20, 3);
   assert.deepEqual(
     [0, 0, 0, 0].map((nowMs) => tryTakeToken(bucket, nowMs)),
@@ -22,7 +22,7 @@ test('a burst at once, then one token every 1 / qps seconds', () => {
   assert.equal(tryTakeToken(bucket, 50), false);
 });
 
-test('it fills up to the burst and no further', () => {
+test('a bucket fills up to the burst and no further', () => {
   const bucket = createTokenBucket(10, 2);
   tryTakeToken(bucket, 0);
   tryTakeToken(bucket, 0);
@@ -31,7 +31,7 @@ test('it fills up to the burst and no further', () => {
   assert.equal(tokensAt(bucket, 10_000), 2);
 });
 
-test('use goes from 0 (full) to 1 (empty)', () => {
+test('the use of a bucket goes from 0 (full) to 1 (empty)', () => {
   const bucket = createTokenBucket(1, 4);
   assert.equal(tokenUse(bucket, 0), 0);
   for (let n = 0; n < 4; n++) tryTakeToken(bucket, 0);
@@ -54,7 +54,7 @@ test('a rate of 0 or less means no limit', () => {
   assert.equal(tokenUse(bucket, 0), 0);
 });
 
-test('property: a request at the named time passes, and none above burst and rate', () => {
+test('property: a request at the named time passes, never above burst and rate', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 0.01, max: 5000, noNaN: true }),

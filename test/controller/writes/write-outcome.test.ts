@@ -45,13 +45,13 @@ describe('a failure', () => {
     ['no answer in time', failedWith('timeout', true), 'server uncertain silent'],
   ];
   for (const [name, event, ofUpdate, ofCreate = ofUpdate] of CASES) {
-    it(`${name}: ${ofUpdate}`, () => {
+    it(`${name}: the failure is ${ofUpdate}`, () => {
       assert.equal(verdictOf(event), ofUpdate);
       assert.equal(verdictOf(event, true), ofCreate);
     });
   }
 
-  it('without a message is told by its code and reason', () => {
+  it('a failure without a message is told by its code and reason', () => {
     const event = answered(500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 500 });
     assert.match(classify(event).failure!.message, /500/);
   });
@@ -69,22 +69,24 @@ describe('the answer to a delete', () => {
   };
 
   for (const code of [200, 202]) {
-    it(`${code}: it is done`, () => assert.equal(resultOf(answered(code, SUCCESS)), 'applied'));
-    it(`${code} with a page that is not of the API: nobody knows`, () =>
+    it(`${code} as the answer to a delete: the delete is done`, () =>
+      assert.equal(resultOf(answered(code, SUCCESS)), 'applied'));
+    it(`${code} with a page that is not of the API: the outcome is unknown`, () =>
       assert.notEqual(resultOf(answered(code, 'sign in')), 'applied'));
   }
-  it('404: the object is gone already', () => assert.equal(resultOf(refusedWith(404, 'NotFound')), 'applied'));
-  it('200 after a list was asked for: nobody knows what there is now', () =>
+  it('404 as the answer to a delete: the object is gone already', () =>
+    assert.equal(resultOf(refusedWith(404, 'NotFound')), 'applied'));
+  it('200 to a delete after a list was asked for: the outcome is unknown', () =>
     assert.equal(resultOf(answered(200, SUCCESS), true), 'unknown uncertain'));
 });
 
 describe('the answer to a create', () => {
-  it('409: the name is taken, nothing was done, and the object is looked at', () => {
+  it('409 to a create: the name is taken, nothing was done, the object is looked at', () => {
     const { result, uncertain, isOutrun } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
     assert.deepEqual([result, uncertain, isOutrun], ['refused', true, true]);
   });
 
-  it('201 with another object: nobody knows', () => {
+  it('201 with another object: the outcome of the create is unknown', () => {
     const other = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'other', namespace: 'a', uid: 'u' } };
     const { result, uncertain } = outcomeOf(write('create'), answered(201, other), false, createInterner());
     assert.deepEqual([result, uncertain], ['unknown', true]);

@@ -140,7 +140,7 @@ describe('what goes when', () => {
     assert.deepEqual([world.flush(), world.wakeMs], [['c'], Infinity]);
   });
 
-  it('no more are under way than are allowed; an answer makes room', () => {
+  it('no more writes are under way than allowed, and an answer makes room', () => {
     const world = new World({ inFlightMax: 2 });
     for (const name of ['a', 'b', 'c']) world.queue(name);
     assert.deepEqual([world.flush(), world.writes.inFlight], [['a', 'b'], 2]);
@@ -148,7 +148,7 @@ describe('what goes when', () => {
     assert.deepEqual([world.flush(), world.writes.inFlight], [['c'], 2]);
   });
 
-  it('one that has lost its reason is withdrawn, and costs no token', () => {
+  it('a write without a reason is withdrawn, and costs no token', () => {
     const world = new World({ qps: 10, burst: 1 });
     world.queue('a');
     world.queue('b');
@@ -156,7 +156,7 @@ describe('what goes when', () => {
     assert.deepEqual([world.flush(), world.withdrawn], [['b'], ['a']]);
   });
 
-  it('what is taken back is not sent', () => {
+  it('a write that is taken back is not sent', () => {
     const world = new World();
     world.queue('b', 'chore');
     world.queue('a');
@@ -184,7 +184,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('a write remembers what had been reached of its resource when it went', () => {
+  it('a write remembers the version of its resource at which it was sent', () => {
     const world = new World();
     const queued = world.queue('a');
     world.reached = { resourceVersion: '7', answeredVersion: '12', askedAtMs: 0 };
@@ -192,7 +192,7 @@ describe('what is sent', () => {
     assert.equal(queued.reachedBefore, '12');
   });
 
-  it('two writes of one object at once are a bug, as is an answer to none', () => {
+  it('two writes of one object at once are a bug, and so is an answer to none', () => {
     const world = new World();
     world.queue('a');
     world.queue('a', 'chore');
@@ -206,7 +206,7 @@ describe('what is sent', () => {
 describe('a pause that the API server asks for', () => {
   const OVERLOADED = answered(429, 'too many', { retryAfterSeconds: 3, priorityLevel: 'level' });
 
-  it('holds all writes back; at its end one goes alone, and its answer frees the rest', () => {
+  it('a pause holds all writes; then one goes alone, and its answer frees the rest', () => {
     const world = new World();
     world.queue('a');
     world.flush();
@@ -220,7 +220,7 @@ describe('a pause that the API server asks for', () => {
     assert.deepEqual(world.lines, ['All writes wait, as the API server asks', 'Writes go on']);
   });
 
-  it('begins again where the trial is answered likewise', () => {
+  it('a pause begins again if the trial gets the same answer', () => {
     const world = new World();
     world.queue('a');
     world.flush();
@@ -233,7 +233,7 @@ describe('a pause that the API server asks for', () => {
     assert.deepEqual([world.flush(), world.wakeMs], [[], 6000]);
   });
 
-  it('is not begun by the Retry-After of a webhook, which is about one object', () => {
+  it('the Retry-After of a webhook begins no pause, because it is about one object', () => {
     const world = new World();
     world.queue('a');
     world.flush();
@@ -253,7 +253,7 @@ describe('what an answer means', () => {
     return `${result}${failure === null ? '' : ` ${failure.class}`}${uncertain ? ' ?' : ''}${silent ? '' : ' !'}`;
   }
 
-  it('of a success depends on what it says', () => {
+  it('the outcome of a success depends on its body', () => {
     assert.equal(meaning('create', sliceAnswer('a', '8', 201)), 'applied');
     assert.equal(meaning('update', sliceAnswer('a')), 'applied');
     assert.equal(meaning('update', sliceAnswer('other')), 'unknown server ?');
@@ -263,7 +263,7 @@ describe('what an answer means', () => {
     assert.equal(meaning('delete', answered(200, 'Please sign in')), 'unknown server ? !');
   });
 
-  it('of a refusal depends on its status and on the verb', () => {
+  it('the outcome of a refusal depends on its status and on the verb', () => {
     const table: [number, string, string, string][] = [
       // status, create, update, delete
       [400, 'refused invalid !', 'refused invalid !', 'refused invalid !'],
@@ -282,12 +282,12 @@ describe('what an answer means', () => {
     }
   });
 
-  it('of none depends on whether the request may have arrived', () => {
+  it('the outcome without an answer depends on whether the request may have arrived', () => {
     assert.equal(meaning('update', failedWith('refused', false)), 'refused unreachable');
     assert.equal(meaning('update', failedWith('timeout', true)), 'unknown server ?');
   });
 
-  it('of a delete is unknown where a list was asked for since it was sent', () => {
+  it('the outcome of a delete is unknown if a list was asked for since it was sent', () => {
     const world = new World();
     world.queue('a', 'fresh', 'delete');
     world.flush();

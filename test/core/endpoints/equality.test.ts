@@ -49,7 +49,7 @@ const rows: [name: string, a: EndpointSubset[], b: EndpointSubset[], expected: b
   ['order counts', [{ ports: [port] }, {}], [{}, { ports: [port] }], false],
 ];
 for (const [name, a, b, expected] of rows) {
-  test(`${name}: ${expected ? 'equal' : 'not equal'}`, () => {
+  test(`${name}: the objects are ${expected ? 'equal' : 'not equal'}`, () => {
     assert.equal(subsetsEqual(a, b), expected);
     assert.equal(subsetsEqual(b, a), expected);
   });

@@ -22,7 +22,7 @@ const ports: [EndpointPort, string][] = [
   [{ name: 'port1', port: 8088, protocol: 'TCP' }, '78f99ce39195061215b01ce0b96f98b5'],
 ];
 for (const [port, hash] of ports) {
-  test(`hash of port ${port.name ?? ''}:${port.port}/${port.protocol} ${port.appProtocol ?? ''}`, () => {
+  test(`the hash of port ${port.name ?? ''}:${port.port}/${port.protocol} ${port.appProtocol ?? ''} is upstream's`, () => {
     assert.equal(portHash(port), hash);
   });
 }
@@ -40,15 +40,15 @@ const second = {
   targetRef: { kind: 'Pod', namespace: 'ns', name: 'p2', uid: 'u-2' },
 };
 
-test('hash of a subset', () => {
+test("the hash of a subset is upstream's", () => {
   assert.equal(subsetHash({ addresses: [first], ports: [http] }), '27de10b1c430c7fd58e286d1f3479ceb');
 });
 
-test('hash of a subset without ports', () => {
+test("the hash of a subset without ports is upstream's", () => {
   assert.equal(subsetHash({ addresses: [first] }), '41a7687b6ed7b07649dd5a17f9075aea');
 });
 
-test('hash of a subset with every kind of list', () => {
+test("the hash of a subset with every kind of list is upstream's", () => {
   const m = { name: 'm', port: 9, protocol: 'UDP', appProtocol: 'x' };
   const subset = { addresses: [first], notReadyAddresses: [second], ports: [http, m] };
   assert.equal(subsetHash(subset), 'fa4bca08c7f5839c8e473bf137d47d26');
@@ -66,7 +66,7 @@ test('an empty nodeName does not hash like an absent one', () => {
   );
 });
 
-test('ports stand by their hashes', () => {
+test('ports are sorted by their hashes', () => {
   const names = ['http', 'https', 'metrics'].map(
     (name) => ports.find(([port]) => port.name === name && port.port > 999)![0],
   );

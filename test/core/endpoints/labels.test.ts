@@ -23,7 +23,7 @@ check(
 check('nobody else manages it', { labels: { 'endpoints.kubernetes.io/managed-by': 'me' } }, MANAGED);
 check('names that JavaScript knows', { labels: { constructor: 'x' } }, { ...MANAGED, constructor: 'x' });
 
-test('equal records', () => {
+test('records with the same labels are equal', () => {
   assert.ok(recordsEqual(undefined, {}));
   assert.ok(recordsEqual({ a: '1', b: '2' }, { b: '2', a: '1' }));
   assert.ok(!recordsEqual({ a: '1' }, { a: '2' }));

@@ -30,14 +30,14 @@ function podAt(name: string, fields: Parameters<typeof makePod>[1] = {}): PodRec
   return makePod(name, { uid: name, podIPs: [`10.0.0.${name.charCodeAt(0) - 96}`], ...fields });
 }
 
-test('no pods, no subsets', () => assert.deepEqual(texts(membershipOf(makeService(), [])), []));
+test('a service without pods has no subsets', () => assert.deepEqual(texts(membershipOf(makeService(), [])), []));
 
-test('ready and not ready pods, sorted', () => {
+test('ready and unready pods are in two sorted lists', () => {
   const membership = membershipOf(makeService(), [podAt('c'), podAt('b', { ready: false }), podAt('a')]);
   assert.deepEqual(texts(membership), ['10.0.0.1@a 10.0.0.3@c !10.0.0.2@b -> 8080/TCP']);
 });
 
-test('pods come, turn, move and go', () => {
+test('subsets follow pods that come, turn, move and go', () => {
   const membership = membershipOf(makeService(), []);
   applyPod(membership, 'a', podAt('a', { ready: false }));
   assert.deepEqual(texts(membership), ['!10.0.0.1@a -> 8080/TCP']);
@@ -54,7 +54,7 @@ test('pods come, turn, move and go', () => {
   assert.deepEqual([...memberNames(membership)], []);
 });
 
-test('the record before is returned', () => {
+test('a change returns the record before', () => {
   const membership = membershipOf(makeService(), []);
   const first = podAt('a');
   const second = podAt('a', { ready: false });
@@ -64,12 +64,12 @@ test('the record before is returned', () => {
   assert.equal(applyPod(membership, 'a', null), null);
 });
 
-test('ports of both protocols with one number', () => {
+test('one number for both protocols makes two ports', () => {
   const ports = [makeServicePort({ protocol: 'TCP' }), makeServicePort({ protocol: 'UDP' })];
   assert.deepEqual(texts(membershipOf(makeService({ ports }), [podAt('a')])), ['10.0.0.1@a -> 8080/UDP 8080/TCP']);
 });
 
-test('two service ports that say the same are one', () => {
+test('two service ports with the same fields are one port', () => {
   const ports = [makeServicePort({ port: 80 }), makeServicePort({ port: 81 })];
   assert.deepEqual(texts(membershipOf(makeService({ ports }), [podAt('a')])), ['10.0.0.1@a -> 8080/TCP']);
 });
@@ -80,12 +80,12 @@ test('the appProtocol is copied, also an empty one', () => {
   assert.deepEqual(subset!.ports, [{ port: 8080, protocol: 'TCP', appProtocol: '' }]);
 });
 
-test('target port 0, as of a service that nobody defaulted, is no port', () => {
+test('target port 0, of a service without defaults, is no port', () => {
   const ports = [makeServicePort({ targetPort: 0 })];
   assert.deepEqual(texts(membershipOf(makeService({ ports }), [podAt('a')])), ['10.0.0.1@a ->']);
 });
 
-test('headless without ports: addresses alone', () => {
+test('a headless service without ports has addresses alone', () => {
   const membership = membershipOf(makeService({ ports: [], clusterIP: 'None' }), [
     podAt('a'),
     podAt('b', { ready: false }),
@@ -93,13 +93,13 @@ test('headless without ports: addresses alone', () => {
   assert.deepEqual(texts(membership), ['10.0.0.1@a !10.0.0.2@b ->']);
 });
 
-test('without ports: addresses from the moment that it is headless', () => {
+test('without ports a service has addresses from the moment that it is headless', () => {
   const membership = membershipOf(makeService({ ports: [] }), [podAt('a')]);
   setSpec(membership, makeService({ ports: [], clusterIP: 'None' }));
   assert.deepEqual(texts(membership), ['10.0.0.1@a ->']);
 });
 
-test('no ports and not headless: nothing', () => {
+test('a service without ports that is not headless has no subsets', () => {
   assert.deepEqual(texts(membershipOf(makeService({ ports: [], clusterIP: '10.0.0.1' }), [podAt('a')])), []);
   assert.deepEqual(texts(membershipOf(makeService({ ports: [], clusterIP: '' }), [podAt('a')])), []);
 });
@@ -112,7 +112,7 @@ function offering(name: string, containerPort: number, fields: Parameters<typeof
   return podAt(name, { ports: [{ name: 'http', containerPort, protocol: 'TCP' }], ...fields });
 }
 
-test('a named port that differs between pods makes subsets', () => {
+test('a named port whose number differs between pods makes several subsets', () => {
   const membership = membershipOf(named, [
     offering('a', 8080),
     offering('b', 9090),
@@ -137,7 +137,7 @@ test('a rolling update of a named port ends with one subset', () => {
   assert.deepEqual(texts(membership), ['10.0.0.3@c -> http:9090/TCP']);
 });
 
-test('a port that all pods offer and one that some do are two subsets', () => {
+test('a port of all pods and a port of some are two subsets', () => {
   const ports = [
     makeServicePort({ name: 'http', targetPort: 8080 }),
     makeServicePort({ name: 'metrics', port: 81, targetPort: 'metrics' }),
@@ -152,7 +152,7 @@ test('a port that all pods offer and one that some do are two subsets', () => {
 
 // Changes of the service
 
-test('service ports are added and removed', () => {
+test('subsets follow service ports that are added and removed', () => {
   const p = (name: string, number: number): ReturnType<typeof makeServicePort> =>
     makeServicePort({ name, port: number, targetPort: number });
   const membership = membershipOf(makeService({ ports: [p('a', 1)] }), [podAt('a')]);
@@ -163,21 +163,21 @@ test('service ports are added and removed', () => {
   assert.deepEqual(texts(membership), ['10.0.0.1@a -> b:2/TCP']);
 });
 
-test('publishing unready pods brings them, and terminating ones, among the ready', () => {
+test('publishing unready pods lists them, and terminating ones, as ready', () => {
   const membership = membershipOf(makeService(), [podAt('a', { ready: false }), podAt('b', { deleting: true })]);
   assert.deepEqual(texts(membership), ['!10.0.0.1@a -> 8080/TCP']);
   setSpec(membership, makeService({ publishNotReadyAddresses: true }));
   assert.deepEqual(texts(membership), ['10.0.0.1@a 10.0.0.2@b -> 8080/TCP']);
 });
 
-test('the annotation of old, where it is honoured, is as good as the field', () => {
+test('the old annotation, if honoured, is as good as the field', () => {
   const annotations = { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'true' };
   const membership = createMembership(makeService({ annotations }), { tolerateUnreadyEndpointsAnnotation: true });
   applyPod(membership, 'a', podAt('a', { ready: false, deleting: true }));
   assert.deepEqual(texts(membership), ['10.0.0.1@a -> 8080/TCP']);
 });
 
-test('the family changes', () => {
+test('the family of the addresses follows the service', () => {
   const membership = membershipOf(makeService(), [podAt('a', { podIPs: ['10.0.0.1', 'fd00::1'] })]);
   setSpec(membership, makeService({ ipFamilies: ['IPv6'] }));
   assert.deepEqual(texts(membership), ['fd00::1@a -> 8080/TCP']);
@@ -192,14 +192,14 @@ test('a change that says nothing about addresses or ports rebuilds nothing', () 
 
 // What stays identical
 
-test('nothing new in a pod: the same list', () => {
+test('a pod without news keeps the same list', () => {
   const membership = membershipOf(makeService(), [podAt('a'), podAt('b')]);
   const before = subsetsOf(membership);
   applyPod(membership, 'a', podAt('a', { resourceVersion: '2', readyTime: 7 }));
   assert.equal(subsetsOf(membership), before);
 });
 
-test('a pod that turned and turned back: the same subsets', () => {
+test('a pod that turns and turns back keeps the same subsets', () => {
   const membership = membershipOf(makeService(), [podAt('a'), podAt('b')]);
   const before = subsetsOf(membership);
   applyPod(membership, 'a', podAt('a', { ready: false }));
@@ -226,7 +226,7 @@ test('of several subsets only the changed one is new', () => {
 
 // Pods that no API server makes
 
-test('two pods with one IP and uid: the first by name counts, not ready wins', () => {
+test('of two pods with one IP and uid the first name counts, and not ready wins', () => {
   const one = makePod('one', { uid: '', hostname: 'one', subdomain: 'web', ready: false });
   const two = makePod('two', { uid: '', hostname: 'two', subdomain: 'web' });
   const membership = membershipOf(makeService(), [two, one]);
@@ -257,7 +257,7 @@ test('a problem is told once, and again only when it is another one', () => {
   assert.deepEqual(kinds(), ['not an IP address, left out: "y"']);
 });
 
-test('problems that nobody takes do not pile up', () => {
+test('problems that nobody reads do not pile up', () => {
   const membership = membershipOf(makeService(), []);
   for (let i = 0; i < 1000; i++) applyPod(membership, `p${i}`, makePod(`p${i}`, { podIPs: ['x'] }));
   assert.equal(takeProblems(membership).length, 100);
@@ -273,7 +273,7 @@ test('a bad annotation is told once', () => {
   );
 });
 
-test('an annotation that turns bad is told, and so is another bad one', () => {
+test('an annotation that becomes bad is told, and so is another bad one', () => {
   const withAnnotation = (value: string) =>
     makeService({ annotations: { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': value } });
   const membership = createMembership(withAnnotation('true'), { tolerateUnreadyEndpointsAnnotation: true });

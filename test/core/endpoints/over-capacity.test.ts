@@ -99,17 +99,17 @@ check(
   ],
 );
 
-test('the first addresses in order stay', () => {
+test('over capacity the first addresses in order stay', () => {
   const [subset] = capAddresses(subsetsOf([1500], [0])).subsets;
   assert.equal(subset!.addresses!.at(-1)!.ip, '10.0.0.999');
 });
 
-test('what is not over capacity is not even copied', () => {
+test('subsets within capacity are not copied', () => {
   const subsets = subsetsOf([10, 20], [1, 2]);
   assert.equal(capAddresses(subsets).subsets, subsets);
 });
 
-test('never more than 1,000, never an empty subset, never fewer ready than fit', () => {
+test('there are at most 1,000, no subset is empty, and ready addresses come first', () => {
   const counts = fc.array(fc.tuple(fc.nat(900), fc.nat(900)), { minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(counts, (pairs) => {

@@ -64,7 +64,7 @@ const right = [{ addresses: [addressOf(pod)], ports: [{ port: 8080, protocol: 'T
 
 // Whose Endpoints are left alone
 
-test('no selector: nothing, whatever is stored', () => {
+test('without a selector nothing is planned, whatever is stored', () => {
   const service = makeService({ selector: null });
   assert.equal(planFor({ service, stored: storedEndpoints([{ addresses: [{ ip: '6.7.8.9' }] }]) }).verb, 'none');
   assert.equal(planFor({ service }).verb, 'none');
@@ -76,7 +76,7 @@ for (const [name, fields] of [
   ['selector', { ports: [] }],
   ['neither', { selector: null, ports: [] }],
 ] as const) {
-  test(`ExternalName with ${name}: nothing`, () => {
+  test(`ExternalName with ${name}: nothing is planned`, () => {
     const service = makeService({ type: 'ExternalName', clusterIP: '', ...fields });
     assert.equal(planFor({ service, pods: [pod] }).verb, 'none');
     assert.equal(planFor({ service, pods: [pod], stored: storedEndpoints(right) }).verb, 'none');
@@ -85,7 +85,7 @@ for (const [name, fields] of [
 
 // Create
 
-test('the whole new object, without namespace, version or uid', () => {
+test('a new object is whole, without namespace, version or uid', () => {
   const service = makeService({ labels: { foo: 'bar' } });
   assert.deepEqual(planFor({ service, pods: [pod], triggerTime: 1_785_848_518 }), {
     verb: 'create',
@@ -114,7 +114,7 @@ test('a new service without pods gets an object without subsets', () => {
   });
 });
 
-test('three pods, two ports: sorted', () => {
+test('three pods with two ports are sorted', () => {
   const ports = [
     makeServicePort({ name: 'port0', targetPort: 8080 }),
     makeServicePort({ name: 'port1', port: 88, targetPort: 8088 }),
@@ -136,7 +136,7 @@ test('an empty selector selects every pod it is given, ready or not', () => {
   assert.deepEqual([plan.verb, plan.ready, plan.notReady], ['create', 2, 3]);
 });
 
-test('headless: both labels', () => {
+test('a headless service writes both labels', () => {
   const service = makeService({ clusterIP: 'None', ports: [] });
   const plan = planFor({ service, pods: [pod] });
   assert.deepEqual(plan.object!.metadata.labels, { ...MANAGED, ...HEADLESS });
@@ -146,7 +146,7 @@ test('headless: both labels', () => {
 // No write
 
 function checkRight(name: string, planCase: PlanCase): void {
-  test(`no write: ${name}`, () => assert.equal(planFor(planCase).verb, 'none'));
+  test(`no write is planned: ${name}`, () => assert.equal(planFor(planCase).verb, 'none'));
 }
 
 checkRight('no pods, absent subsets', { stored: storedEndpoints(undefined) });
@@ -205,7 +205,7 @@ checkRight('a subset for each port', {
 // Update
 
 function checkUpdate(name: string, planCase: PlanCase & { stored: Endpoints }): void {
-  test(`update: ${name}`, () => {
+  test(`an update is planned: ${name}`, () => {
     const plan = planFor(planCase);
     assert.equal(plan.verb, 'update');
     assert.equal(plan.object!.metadata.resourceVersion, '5');
@@ -272,7 +272,7 @@ test('terminal pods are no endpoints', () => {
   assert.equal(planFor({ pods }).object!.subsets, undefined);
 });
 
-test('everything else that the server keeps in the object stays', () => {
+test('other fields that the server keeps in the object stay', () => {
   const metadata = {
     generateName: 'g',
     creationTimestamp: '2026-01-01T00:00:00Z',
@@ -301,7 +301,7 @@ test('the trigger time replaces an old one', () => {
   assert.deepEqual(plan.object!.metadata.annotations, { [TRIGGER]: '1970-01-01T00:16:40Z' });
 });
 
-test('without a trigger time an old one goes, and an empty list of annotations too', () => {
+test('without a trigger time the old one goes, and an empty list of annotations too', () => {
   const stored = storedEndpoints([], { annotations: { [TRIGGER]: '2001-01-01T00:00:00Z' } });
   assert.ok(!Object.hasOwn(planFor({ pods: [pod], stored }).object!.metadata, 'annotations'));
 });
@@ -330,7 +330,7 @@ const capacity: [
   ['ready ones fit, all do not', 900, 200, undefined, 'truncated'],
 ];
 for (const [name, ready, notReady, before, expected] of capacity) {
-  test(`capacity: ${name}`, () => {
+  test(`capacity: ${name} has the mark that it needs`, () => {
     const annotations = before === undefined ? undefined : { [OVER]: before };
     const pods = manyPods(ready, notReady);
     const plan = planFor({ pods, stored: storedEndpoints([], { annotations }) });
@@ -344,7 +344,7 @@ for (const [name, ready, notReady, before, expected] of capacity) {
   });
 }
 
-test('a mark that is missing or too much is reason enough to write', () => {
+test('a missing or surplus mark of capacity is reason enough to write', () => {
   const marked = planFor({ pods: manyPods(1001) }).object!;
   const { [OVER]: _, ...annotations } = marked.metadata.annotations!;
   const unmarked = { ...marked, metadata: { ...marked.metadata, annotations } };
@@ -384,7 +384,7 @@ test('truncated subsets in another order are left alone too', () => {
   assert.equal(planFor({ service, pods, stored }).verb, 'none');
 });
 
-test('subsets that were planned are not repacked: whatever differs is written', () => {
+test('planned subsets are not repacked: any difference is written', () => {
   const service = makeService();
   const planned = subsetsFor(service, [pod]);
   const input = { service, stored: storedEndpoints(planned), planned, triggerTime: 0 };

@@ -145,7 +145,7 @@ function changes(uids: 'own' | 'any'): fc.Arbitrary<Change[]> {
 }
 
 for (const uids of ['own', 'any'] as const) {
-  test(`after every change the oracle's objects, uids: ${uids}`, () => {
+  test(`after every change the objects are the oracle's, uids: ${uids}`, () => {
     fc.assert(
       fc.property(changes(uids), (steps) => {
         const world = createWorld();
@@ -172,7 +172,7 @@ for (const uids of ['own', 'any'] as const) {
   });
 }
 
-test('seldom planned, the same in the end', () => {
+test('a service that is seldom planned ends with the same object', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(changes('own'), fc.boolean()), { maxLength: 4 }), (rounds) => {
       const world = createWorld();
@@ -190,7 +190,7 @@ test('seldom planned, the same in the end', () => {
   );
 });
 
-test('started on what another left behind, in whatever order, nothing is planned', () => {
+test('after a restart nothing is planned, whatever order another writer used', () => {
   const pods = fc.tuple(...POD_NAMES.map((name) => arbitraryPod(name, 'own')));
   fc.assert(
     fc.property(pods, arbitraryService('web'), fc.boolean(), (all, spec, portByPort) => {
@@ -212,7 +212,7 @@ test('started on what another left behind, in whatever order, nothing is planned
   );
 });
 
-test('thousands of pods in one service, few changes and many, over capacity', () => {
+test('thousands of pods in one service are planned right, over capacity too', () => {
   const world = createWorld();
   const labels = ['app', 'web'];
   const pod = (n: number, ready: boolean): PodRecord => {

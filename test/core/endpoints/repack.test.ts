@@ -111,7 +111,7 @@ function pods(numbers: readonly number[]): EndpointSubset['addresses'] {
   }));
 }
 
-test('subsets stand by their hashes: a named port that moved', () => {
+test('subsets are sorted by their hashes: a named port that moved', () => {
   const packed = repackSubsets([
     { addresses: pods([1]), notReadyAddresses: pods([10]), ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] },
     { addresses: pods([2]), ports: [{ name: 'http', port: 9090, protocol: 'TCP' }] },
@@ -122,7 +122,7 @@ test('subsets stand by their hashes: a named port that moved', () => {
   ]);
 });
 
-test('subsets stand by their hashes: ports of different pods', () => {
+test('subsets are sorted by their hashes: ports of different pods', () => {
   const a = { name: 'a', port: 1, protocol: 'TCP' };
   const packed = repackSubsets([
     { addresses: pods([1]), ports: [a, { name: 'b', port: 2, protocol: 'TCP' }] },
@@ -171,7 +171,7 @@ const subset = fc.record({
 });
 const subsets = fc.array(subset, { maxLength: 5 });
 
-test('repacking what is packed changes nothing', () => {
+test('repacking packed subsets changes nothing', () => {
   // Port 0, which no API server takes, vanishes only afterwards and may leave two subsets without ports.
   const valid = subsets.map((list) =>
     list.map((item) => Object.assign({}, item, { ports: item.ports.filter((each) => each.port > 0) })),
@@ -186,7 +186,7 @@ test('repacking what is packed changes nothing', () => {
   );
 });
 
-test('which port has which address in which state is what it was', () => {
+test('repacking keeps the ports and states of each address', () => {
   /** `port address state` of every combination, not ready winning. */
   const facts = (list: readonly EndpointSubset[]): string[] => {
     const states = new Map<string, boolean>();

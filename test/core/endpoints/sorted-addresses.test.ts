@@ -13,7 +13,7 @@ import type { EndpointAddress } from '../../../src/kube/types.ts';
 
 const addresses = Array.from({ length: 60 }, (_, i): EndpointAddress => ({ ip: `10.0.0.${i}` }));
 
-test('sorted by the text of the IP', () => {
+test('addresses are sorted by the text of the IP', () => {
   const list = createSortedAddresses();
   for (const i of [9, 10, 1]) addAddress(list, addresses[i]!);
   assert.deepEqual(
@@ -28,7 +28,7 @@ const onOneNode = Array.from({ length: 60 }, (_, i): EndpointAddress => ({
   targetRef: { kind: 'Pod', uid: `uid-${String(i).padStart(2, '0')}` },
 }));
 
-test('equal IPs are in the order of the uids, one that is missing first', () => {
+test('equal IPs are sorted by their uids, a missing one first', () => {
   const without: EndpointAddress = { ip: '10.0.0.1' };
   const [a, b] = onOneNode as [EndpointAddress, EndpointAddress];
   assert.deepEqual([compareAddresses(a, b), compareAddresses(b, a), compareAddresses(a, { ...a })], [-1, 1, 0]);
@@ -36,7 +36,7 @@ test('equal IPs are in the order of the uids, one that is missing first', () => 
   assert.equal(compareAddresses(onOneNode[59]!, { ip: '10.0.0.2' }), -1, 'IPs count first');
 });
 
-test('equal IPs stand in the order of their uids, after few changes or many', () => {
+test('equal IPs are sorted by their uids, after few changes or many', () => {
   const uids = (list: readonly EndpointAddress[]): string[] => list.map(({ targetRef }) => targetRef!.uid!);
   const sorted = uids(onOneNode);
   for (const perLook of [1, 15, 16, 30]) {
@@ -57,7 +57,7 @@ test('equal IPs stand in the order of their uids, after few changes or many', ()
   assert.deepEqual(uids(mergeAddresses(even, odd)), sorted);
 });
 
-test('a list once given stays as it was', () => {
+test('a list once given does not change', () => {
   const list = createSortedAddresses();
   addAddress(list, addresses[1]!);
   const before = sortedAddresses(list);
@@ -67,7 +67,7 @@ test('a list once given stays as it was', () => {
   assert.deepEqual(before, [addresses[1]]);
 });
 
-test('changes that were taken back leave the same list', () => {
+test('changes that are taken back leave the same list', () => {
   const list = createSortedAddresses();
   addAddress(list, addresses[1]!);
   const before = sortedAddresses(list);
@@ -78,13 +78,13 @@ test('changes that were taken back leave the same list', () => {
   assert.equal(sortedAddresses(list), before);
 });
 
-test('removing what is not in the list is a bug of the caller', () => {
+test('removing an address that is not in the list is a bug', () => {
   const list = createSortedAddresses();
   removeAddress(list, addresses[1]!);
   assert.throws(() => sortedAddresses(list), /assertion failed/);
 });
 
-test('few or many changes at a time, always the sorted set', () => {
+test('after few or many changes at a time the set is sorted', () => {
   const batches = fc.array(fc.uniqueArray(fc.nat(59), { maxLength: 40 }), { maxLength: 8 });
   fc.assert(
     fc.property(batches, (toggles) => {

@@ -114,7 +114,7 @@ function stateIn(object: Endpoints | null, name: string): PodExplanation['endpoi
   return 'left-out';
 }
 
-test('Endpoints: explained as ready, not ready or left out is so in the plan', () => {
+test('Endpoints: pods explained as ready, not ready or left out are so in the plan', () => {
   fc.assert(
     fc.property(world, (made) => {
       const object = endpointsOf(made);
@@ -181,7 +181,7 @@ const HOLDS: Partial<Record<Reason, (pod: PodRecord, made: World) => boolean>> =
   'no-address': () => true,
 };
 
-test('each reason is true of its pod, and whatever is not ready has one', () => {
+test('each reason is true of its pod, and each pod that is not ready has one', () => {
   fc.assert(
     fc.property(world, (made) => {
       for (const { pod: key, endpoints, slices } of explain(made, [])) {
@@ -220,7 +220,7 @@ function portsText(ports: readonly string[]): string {
   return [...ports].sort().join(',');
 }
 
-test('mirroring: explained as mirrored is in the plan, and every address is explained', () => {
+test('mirroring: each address is explained, and mirrored ones are in the plan', () => {
   fc.assert(
     fc.property(subsets, fc.constantFrom(1, 2, 1000), (made, endpointsPerSubsetMax) => {
       const config = { endpointsPerSubsetMax, all: false };
@@ -257,7 +257,7 @@ test('mirroring: explained as mirrored is in the plan, and every address is expl
   );
 });
 
-test('a Service that is not planned from pods says why, and explains none', () => {
+test('a Service that is not planned from pods says why, and explains no pod', () => {
   const { unplanned, pods } = explainService(
     { service: makeService({ selector: null }), pods: [], zones: null, shares: null, endpoints: null, slices: [] },
     EXPLAIN_CONFIG,

@@ -54,7 +54,7 @@ checkNew(
   { labels: { 'service.kubernetes.io/headless': '', ...RESERVED }, ownerReferences: [OWNER] },
 );
 
-test('a written slice keeps its finalizers, its generateName and what the server set', () => {
+test("a written slice keeps its finalizers, its generateName and the server's fields", () => {
   const wanted = mirroredMetadata(mirroredEndpoints([], { labels: { foo: 'bar' } }));
   const base = deepFreeze({
     name: 'a',

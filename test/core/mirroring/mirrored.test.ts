@@ -56,6 +56,6 @@ for (const [title, service, object, scope, why] of cases) {
   });
 }
 
-test('Endpoints that elect leaders are nobody’s own, whatever their labels say', () => {
+test('Endpoints of a leader election are not mirrored, whatever their labels say', () => {
   assert.deepEqual([endpoints(OWN), endpoints(), endpoints(OWN, true)].map(isOwnEndpoints), [true, false, false]);
 });

@@ -175,7 +175,7 @@ function meddle(stored: readonly EndpointSlice[], what: Meddling, pick: number):
   return deepFreeze([...others, changed]);
 }
 
-test('slices say what the Endpoints say, and then nothing is left to write', () => {
+test('slices have what the Endpoints have, and then nothing is left to write', () => {
   const steps = fc.array(fc.record({ endpoints, what: meddling, pick: fc.nat(9) }), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(config, steps, (limits, lived) => {
@@ -245,7 +245,7 @@ test('the order of subsets, addresses, ports and slices does not matter', () => 
   );
 });
 
-test('all: what stays does not move, and writes are as few as the change allows', () => {
+test('an endpoint that stays does not move, and writes are as few as possible', () => {
   const numbers = fc.uniqueArray(fc.nat(40), { maxLength: 30 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(numbers, { minLength: 1, maxLength: 5 }), (max, lived) => {
@@ -282,7 +282,7 @@ test('all: what stays does not move, and writes are as few as the change allows'
   );
 });
 
-test('above the limit: as many as it allows, ready ones first, the rest is counted', () => {
+test('above the limit ready addresses come first, and the others are counted', () => {
   const world = fc.record({
     max: fc.integer({ min: 1, max: 6 }),
     ready: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 6 }),

@@ -513,7 +513,7 @@ check('all switched off: the first slice is kept up to the limit, the others go'
   ],
 });
 
-test('a new slice, whole', () => {
+test('a new slice is whole', () => {
   const targetRef = { kind: 'Pod', namespace: 'ns', name: 'p', uid: 'u', apiVersion: 'v1', resourceVersion: '3' };
   const subsets: EndpointSubset[] = [
     {
@@ -596,7 +596,7 @@ test('updates and deletes carry uid and resourceVersion, and keep finalizers', (
   );
 });
 
-test('the name of a slice that is about to vanish is not drawn again', () => {
+test('the name of a slice that is being deleted is not drawn again', () => {
   const suffixes = ['one', 'one', 'two'].values();
   const { writes } = planMirrorWith({
     endpoints: mirroredEndpoints(['10.0.0.1 -> 80/TCP']),
@@ -606,7 +606,7 @@ test('the name of a slice that is about to vanish is not drawn again', () => {
   assert.deepEqual(writes.map(sliceWriteText), ['1 create web-two IPv4 10.0.0.1 -> 80/TCP']);
 });
 
-test('two new slices have two names', () => {
+test('two new slices have different names', () => {
   const suffixes = ['one', 'one', 'two'].values();
   const { writes } = planMirrorWith({
     endpoints: mirroredEndpoints(['10.0.0.1 fd00::1 -> 80/TCP']),
@@ -626,7 +626,7 @@ test('a maximum below one is refused', () => {
   );
 });
 
-test('endpoints have the zones of their nodes where that is asked for (D26)', () => {
+test('endpoints have the zones of their nodes if that is asked for (D26)', () => {
   const zones = new Map([['node-1', 'zone-a']]);
   const endpoints = mirroredEndpoints([]);
   endpoints.subsets = [

@@ -205,7 +205,7 @@ function startScene(): Scene {
 
 const limits = fc.constantFrom(2, 3, 1000);
 
-test('step by step: the same slices, never more writes, at rest on what either wrote', () => {
+test('step by step: the same slices as upstream, and never more writes', () => {
   fc.assert(
     fc.property(story, limits, (steps, endpointsPerSubsetMax) => {
       const config = { endpointsPerSubsetMax, all: false };
@@ -231,7 +231,7 @@ test('step by step: the same slices, never more writes, at rest on what either w
   );
 });
 
-test('each along its own path: never more writes in all', () => {
+test("over a whole path there are never more writes than upstream's", () => {
   fc.assert(
     fc.property(story, limits, fc.nat(1000), (steps, endpointsPerSubsetMax, seed) => {
       const config = { endpointsPerSubsetMax, all: false };

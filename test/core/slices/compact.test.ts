@@ -48,7 +48,7 @@ function steps(world: SlicesWorld): [string, number[]][] {
   return seen;
 }
 
-test('the fullest takes what three others have, and again, until one is left', () => {
+test('the fullest slice takes the endpoints of three others, until one is left', () => {
   assert.deepEqual(steps(start(Array.from({ length: 10 }, () => 10))), [
     ['1 update, 3 delete', [40, 10, 10, 10, 10, 10, 10]],
     ['1 update, 3 delete', [70, 10, 10, 10]],
@@ -56,17 +56,17 @@ test('the fullest takes what three others have, and again, until one is left', (
   ]);
 });
 
-test('it stops as soon as more than half of the places are taken', () => {
+test('merging stops as soon as more than half of the places are taken', () => {
   assert.deepEqual(steps(start([90, 5, 5, 60])), [['1 update, 2 delete', [100, 60]]]);
   assert.deepEqual(steps(start([60, 41])), []);
   assert.deepEqual(steps(start([50, 50])), [['1 update, 1 delete', [100]]]);
 });
 
-test('the fullest that has room for the emptiest', () => {
+test('the fullest slice with room takes the emptiest one', () => {
   assert.deepEqual(steps(start([70, 40, 40])), [['1 update, 1 delete', [80, 70]]]);
 });
 
-test('without being asked for it does not happen', () => {
+test('slices are not merged unless that is asked for', () => {
   assert.deepEqual(steps(start([1, 1, 1], 100, false)), []);
   assert.equal('fragmented' in plan(start([1, 1], 100, false)).facts, false);
 });
@@ -83,11 +83,11 @@ test('the slice that grows is written before the others go', () => {
   );
 });
 
-test('an empty slice only goes', () => {
+test('an empty slice is only deleted', () => {
   assert.deepEqual(steps(start([10, 0])), [['1 delete', [10]]]);
 });
 
-test('a change goes first, alone', () => {
+test('a change of pods goes first, alone', () => {
   const world = start([10, 10]);
   const [pod] = manyPods(1);
   putPod(world, { ...pod!, ready: false });
@@ -97,7 +97,7 @@ test('a change goes first, alone', () => {
   ]);
 });
 
-test('groups of ports are merged one at a time, each by itself', () => {
+test('groups of ports are merged one at a time', () => {
   const ports = [makeServicePort({ targetPort: 'http' })];
   const world = createSlicesWorld({ service: makeService({ ports }), max: 4, config: { compactSlices: true } });
   for (const pod of [...manyPods(12, 0, offering(80)), ...manyPods(12, 12, offering(81))]) putPod(world, pod);
@@ -117,7 +117,7 @@ test('groups of ports are merged one at a time, each by itself', () => {
   ]);
 });
 
-test('facts say while there is something to merge', () => {
+test('facts say so while there is something to merge', () => {
   const world = start([10, 10]);
   assert.equal(sync(world).facts.fragmented, true);
   assert.equal(sync(world).facts.fragmented, false);
@@ -147,7 +147,7 @@ for (const fragmented of ['IPv4', 'IPv6'] as const) {
   });
 }
 
-test('facts of a merge: its writes and slices, no endpoint added or removed', () => {
+test('facts of a merge have its writes and slices, and no endpoint added or removed', () => {
   const world = start([10, 10, 10, 10, 10]);
   const common = {
     family: 'IPv4',
@@ -163,7 +163,7 @@ test('facts of a merge: its writes and slices, no endpoint added or removed', ()
   assert.deepEqual(sync(world).facts.families, [{ ...common, slices: 1, writes: 0 }]);
 });
 
-test('slices of ports that no pod offers any more are not merged: they go', () => {
+test('slices of ports that no pod offers are deleted, not merged', () => {
   const world = createSlicesWorld({
     service: makeService({ ports: [makeServicePort({ targetPort: 'http' })] }),
     pods: [...manyPods(1, 0, offering(80)), ...manyPods(8, 1, offering(81))],
@@ -178,7 +178,7 @@ test('slices of ports that no pod offers any more are not merged: they go', () =
   assert.equal(planned.facts.fragmented, false);
 });
 
-test('what is moved stands behind what was there, in its order', () => {
+test('moved endpoints come after those of the slice, in their order', () => {
   const world = start([3, 2, 2]);
   const names = manyPods(7).map(({ name }) => name);
   sync(world);
@@ -186,7 +186,7 @@ test('what is moved stands behind what was there, in its order', () => {
   assert.deepEqual(only, names);
 });
 
-test('a new slice beside an empty one: facts say so before it is there', () => {
+test('facts name a merge with an empty slice before the new slice exists', () => {
   const world = start([0], 2);
   for (const pod of manyPods(2)) putPod(world, pod);
   const { facts, writes } = plan(world);
@@ -196,7 +196,7 @@ test('a new slice beside an empty one: facts say so before it is there', () => {
   assert.equal(sync(world).facts.fragmented, false);
 });
 
-test('hints asked for are on what was moved, too', () => {
+test('moved endpoints have the hints that are asked for', () => {
   const world = start([2, 2]);
   setService(world, makeService({ trafficDistribution: 'PreferClose' }));
   for (const pod of manyPods(4)) putPod(world, pod, 'zone-a');
@@ -208,7 +208,7 @@ test('hints asked for are on what was moved, too', () => {
   );
 });
 
-test('whatever the sizes: few writes a step, no endpoint nowhere, an end', () => {
+test('slices of any sizes: few writes a step, no endpoint lost, an end', () => {
   // One takes from three; to undo a failed step costs at most a write for each of the four.
   const WRITES_MAX = 4;
   const counts = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 12 });

@@ -8,7 +8,7 @@ function summaryOf(text: string): ReturnType<typeof summarizeHints> {
 }
 
 suite('what a slice’s hints are judged by', () => {
-  test('an empty slice: nothing is missing and nothing is wrong', () => {
+  test('in an empty slice no hint is missing and none is wrong', () => {
     assert.deepEqual(summaryOf(''), {
       ready: 0,
       anyHints: false,
@@ -21,20 +21,20 @@ suite('what a slice’s hints are judged by', () => {
     });
   });
 
-  test('only what has the condition ready counts as ready', () => {
+  test('only endpoints with the condition ready count as ready', () => {
     assert.equal(summaryOf('a a !a ?a').ready, 2);
     assert.equal(summaryOf('!a ?a').ready, 0);
     assert.equal(summarizeHints([{ addresses: ['10.0.0.1'] }]).ready, 0);
   });
 
-  test('hints of any endpoint are hints, be they empty', () => {
+  test('hints of any endpoint count as hints, even empty ones', () => {
     assert.equal(summaryOf('a !a').anyHints, false);
     assert.equal(summaryOf('a !a>a').anyHints, true);
     assert.equal(summaryOf('a>').anyHints, true);
     assert.equal(summaryOf('a>@n').anyHints, true);
   });
 
-  test('hints for nodes are told apart, of ready endpoints alone', () => {
+  test('hints for nodes are told apart, for ready endpoints only', () => {
     assert.equal(summaryOf('a>a !a>a@n').nodeHints, false);
     assert.equal(summaryOf('a>a a>a@n').nodeHints, true);
   });
@@ -46,12 +46,12 @@ suite('what a slice’s hints are judged by', () => {
     ]);
   });
 
-  test('zones that serve endpoints of others are told apart', () => {
+  test('zones that serve endpoints of other zones are told apart', () => {
     assert.deepEqual(summaryOf('b>b c>c').foreignZones, []);
     assert.deepEqual(summaryOf('b>b a>c a>b >d !x>y').foreignZones, ['b', 'c', 'd']);
   });
 
-  test('null and absent are the same', () => {
+  test('null hints and absent hints are the same', () => {
     const plain = { addresses: ['10.0.0.1'], conditions: { ready: true } };
     const nulls = { ...plain, zone: null, nodeName: null, hints: null } as unknown as typeof plain;
     assert.deepEqual(summarizeHints([nulls]), summarizeHints([plain]));
@@ -60,7 +60,7 @@ suite('what a slice’s hints are judged by', () => {
   });
 });
 
-test('an endpoint without hints stays the same object when they are taken away', () => {
+test('taking hints away keeps an endpoint without hints as the same object', () => {
   const [plain, hinted] = endpointsOf('a a>b');
   assert.equal(withoutHints(plain!), plain);
   assert.equal('hints' in withoutHints(hinted!), false);

@@ -116,7 +116,7 @@ const others = fc.array(
   { maxLength: 5 },
 );
 
-test('a service changes its port', () => {
+test('a service that changes its port keeps every endpoint in a slice', () => {
   fc.assert(
     fc.property(history, others, (grown, changes) => {
       const world = grownWorld(grown, false);
@@ -131,7 +131,7 @@ test('a service changes its port', () => {
   );
 });
 
-test('a service is made anew', () => {
+test('a service that is made anew keeps every endpoint in a slice', () => {
   fc.assert(
     fc.property(history, (grown) => {
       const world = grownWorld(grown, true);
@@ -142,7 +142,7 @@ test('a service is made anew', () => {
   );
 });
 
-test('a pod changes its ports, whatever else happens', () => {
+test('a pod that changes its ports is never in no slice', () => {
   fc.assert(
     fc.property(history, others, fc.nat(15), (grown, changes, moved) => {
       const world = grownWorld(grown, true);
@@ -160,7 +160,7 @@ test('a pod changes its ports, whatever else happens', () => {
   );
 });
 
-test('pods change from one port to another, one by one or all at once', () => {
+test('pods that change ports, one by one or all at once, are never in no slice', () => {
   fc.assert(
     fc.property(history, fc.array(fc.nat(15), { minLength: 1, maxLength: 16, size: 'max' }), (grown, moved) => {
       const world = grownWorld(grown, true);
@@ -171,7 +171,7 @@ test('pods change from one port to another, one by one or all at once', () => {
   );
 });
 
-test('this test sees what it is for', () => {
+test('this test notices an endpoint that is in no slice', () => {
   const before = new Map([['a', slice('a', [endpointOf(podAt(1, 1))])]]);
   const create = {
     verb: 'create',
@@ -191,7 +191,7 @@ test('this test sees what it is for', () => {
   assert.throws(() => checkNeverNowhere(before, writes(2, 1)));
 });
 
-test('two slices that exchange their pods take no more writes for that', () => {
+test('two slices that exchange their pods need no more writes for that', () => {
   const world = createSlicesWorld({ service: byName, pods: [podAt(0, 1), podAt(1, 1), podAt(2, 2), podAt(3, 2)] });
   sync(world);
   putPod(world, podAt(0, 2));

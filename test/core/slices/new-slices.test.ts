@@ -56,52 +56,52 @@ function move(world: SlicesWorld, text: string): void {
   for (const pod of podsOf(text)) putPod(world, pod);
 }
 
-test('all pods of a slice change their port: the slice changes with them', () => {
+test('a slice whose pods all change their port changes with them', () => {
   const world = worldOf(3, ['x 1: a b', 'y 1: c']);
   move(world, '2: a b');
   check(world, '1 update', ['x 2: a b', 'y 1: c']);
 });
 
-test('two slices change at once: each keeps its own', () => {
+test('two slices that change at once both stay', () => {
   const world = worldOf(2, ['x 1: a b', 'y 1: c d']);
   move(world, '2: a b c d');
   check(world, '2 update', ['x 2: a b', 'y 2: c d']);
 });
 
-test('all are full but the last, which gives what is too much, as with upstream', () => {
+test('of full slices the last gives its excess, as with upstream', () => {
   const world = worldOf(4, ['x 1: a b c', 'y 1: d e f']);
   move(world, '2: a b c d e f');
   check(world, '2 update', ['x 2: a b c f', 'y 2: d e']);
 });
 
-test('to different ports: each slice goes with its pods', () => {
+test('each slice goes with its pods to different ports', () => {
   const world = worldOf(2, ['x 1: a b', 'y 1: c d']);
   move(world, '3: a b');
   move(world, '2: c d');
   check(world, '2 update', ['x 3: a b', 'y 2: c d']);
 });
 
-test('a slice whose pods part goes with the most of them', () => {
+test('a slice whose pods part goes with most of them', () => {
   const world = worldOf(3, ['x 1: a b c']);
   move(world, '2: a');
   move(world, '3: b c');
   check(world, '1 create, 1 update', ['new 2: a', 'x 3: b c']);
 });
 
-test('of several slices the fullest are recycled, the others empty into them', () => {
+test('the fullest of several slices is recycled, and the others empty into it', () => {
   const world = worldOf(4, ['x 1: a', 'y 1: b c d', 'z 1: e']);
   move(world, '2: a b c d e');
   check(world, '2 update, 1 delete', ['x 2: a', 'y 2: b c d e']);
 });
 
-test('what goes into an updated slice is taken from the slice with the fewest', () => {
+test('endpoints for an updated slice are taken from the slice with the fewest', () => {
   const world = worldOf(3, ['w 2: f', 'x 1: a b', 'y 1: c']);
   move(world, '2: a b c');
   // Three are exactly one slice full: they make one, though one of them would fit into w.
   check(world, '1 update, 1 delete', ['w 2: f', 'x 2: a b c']);
 });
 
-test('a rest that fits into a slice leaves those with many as they are', () => {
+test('a rest that fits into a slice leaves fuller slices as they are', () => {
   const world = worldOf(3, ['w 2: f g', 'x 1: a b c', 'y 1: d']);
   move(world, '2: a b c d');
   check(world, '2 update, 1 delete', ['w 2: f g d', 'x 2: a b c']);
@@ -114,7 +114,7 @@ test('new pods go with those that move', () => {
   check(world, '1 create, 1 update', ['new 2: o p q', 'x 2: a b n']);
 });
 
-test('a slice without any of its pods left is recycled for others', () => {
+test('a slice that has lost all its pods is recycled for others', () => {
   const world = worldOf(2, ['x 1: a']);
   for (const pod of podsOf('1: a')) putPod(world, { ...pod, phase: 'Failed' });
   move(world, '2: b');

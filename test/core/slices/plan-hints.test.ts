@@ -68,7 +68,7 @@ const distributions: [trafficDistribution: string, expected: string][] = [
 ];
 for (const [trafficDistribution, expected] of distributions) {
   const effective = expected === '' ? '' : trafficDistribution;
-  test(`trafficDistribution ${trafficDistribution || 'unset'}: ${expected || 'no hints'}`, () => {
+  test(`trafficDistribution ${trafficDistribution || 'unset'} gives ${expected || 'no hints'}`, () => {
     const world = zonedWorld(makeService({ trafficDistribution }));
     assert.deepEqual(hintFacts(sync(world)), [false, effective, null, '']);
     assert.equal(hintsOf(world), expected);
@@ -76,13 +76,13 @@ for (const [trafficDistribution, expected] of distributions) {
   });
 }
 
-test('the annotation goes before trafficDistribution', () => {
+test('the annotation has precedence over trafficDistribution', () => {
   const world = zonedWorld({ ...AUTO, trafficDistribution: 'PreferClose' });
   assert.deepEqual(hintFacts(sync(world)), [true, '', 'a2 b2 c2', '']);
   assert.equal(hintsOf(world), 'zone a 2, zone b 2, zone c 2');
 });
 
-test('trafficDistribution comes, changes and goes: one write of each slice each time', () => {
+test('each change of trafficDistribution writes each slice once', () => {
   const world = zonedWorld(makeService(), 2);
   sync(world);
   for (const trafficDistribution of ['PreferClose', 'PreferSameNode', '']) {
@@ -93,7 +93,7 @@ test('trafficDistribution comes, changes and goes: one write of each slice each 
   assert.equal(hintsOf(world), '');
 });
 
-test('a flip touches its own slice only, and keeps its hints', () => {
+test('a flip writes its own slice only, and keeps its hints', () => {
   const world = zonedWorld(makeService({ trafficDistribution: 'PreferClose' }), 2);
   sync(world);
   putPod(world, { ...podAt(0, 'a'), ready: false }, 'a');
@@ -102,7 +102,7 @@ test('a flip touches its own slice only, and keeps its hints', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('another zone of a node shows in the hint', () => {
+test('the hint follows the zone of the node', () => {
   const world = zonedWorld(makeService({ trafficDistribution: 'PreferClose' }));
   sync(world);
   putPod(world, podAt(0, 'a'), 'c');
@@ -112,7 +112,7 @@ test('another zone of a node shows in the hint', () => {
 
 // topology-mode (9)
 
-test('Auto: allotted by CPU, in one write with what else there is', () => {
+test('Auto: hints by CPU come in one write with other changes', () => {
   const world = zonedWorld(AUTO, 2);
   const planned = sync(world);
   assert.equal(verbs(planned), '3 create');
@@ -121,7 +121,7 @@ test('Auto: allotted by CPU, in one write with what else there is', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('Auto is switched on and off', () => {
+test('hints follow Auto as it is switched on and off', () => {
   const world = zonedWorld(makeService(), 2);
   sync(world);
   setService(world, AUTO);
@@ -136,7 +136,7 @@ test('Auto is switched on and off', () => {
   assert.equal(hintsOf(world), '');
 });
 
-test('Auto without shares: no hints, and the reason', () => {
+test('Auto without shares gives no hints, and the reason', () => {
   const world = zonedWorld(AUTO);
   sync(world);
   world.shares = null;
@@ -149,7 +149,7 @@ test('Auto without shares: no hints, and the reason', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('Auto with other shares: only slices whose hints became impossible are written', () => {
+test('Auto writes only slices whose hints new shares make impossible', () => {
   const world = zonedWorld(AUTO, 2);
   sync(world);
   world.shares = { version: 2, zones: THIRDS.map(({ zone }) => ({ zone, share: zone === 'b' ? 0.38 : 0.31 })) };
@@ -162,7 +162,7 @@ test('Auto with other shares: only slices whose hints became impossible are writ
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('families are judged each by itself (#126004)', () => {
+test('hints of each family are judged alone (#126004)', () => {
   const world = createSlicesWorld({ service: { ...AUTO, ipFamilies: ['IPv4', 'IPv6'] } });
   world.shares = { version: 1, zones: THIRDS };
   ['a', 'b', 'c'].forEach((zone, i) => {
@@ -180,7 +180,7 @@ test('families are judged each by itself (#126004)', () => {
 
 // Hints of others
 
-test('hints that somebody else sets are taken off where none are wanted', () => {
+test('hints of others are removed where none are wanted', () => {
   const world = zonedWorld(makeService());
   sync(world);
   const [held] = [...world.server.values()];
@@ -194,7 +194,7 @@ test('hints that somebody else sets are taken off where none are wanted', () => 
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('a write for hints alone leaves labels and order, and tells its trigger time', () => {
+test('a write for hints alone keeps labels and order, and has a trigger time', () => {
   const world = zonedWorld(makeService());
   sync(world);
   const [before] = [...world.server.values()];

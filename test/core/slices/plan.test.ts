@@ -50,11 +50,11 @@ function otherPort(): ReturnType<typeof makeService> {
   return makeService({ ports: [makeServicePort({ targetPort: 9090 })] });
 }
 
-test('P1: 250 pods from nothing', () => {
+test('P1: 250 pods fill slices from nothing', () => {
   check(createSlicesWorld({ pods: manyPods(250) }), '3 create', [100, 100, 50]);
 });
 
-test('P2: the rest goes into the slice that it fills most', () => {
+test('P2: a rest goes into the slice that it fills most', () => {
   const pods = manyPods(250);
   check(createSlicesWorld({ pods, stored: slicesOf(pods, [62, 61]) }), '1 create, 1 update', [100, 89, 61]);
 });
@@ -64,7 +64,7 @@ test('P3: a rest that fits in no single slice makes a new one', () => {
   check(createSlicesWorld({ pods, stored: slicesOf(pods, [74, 74]) }), '2 create', [100, 74, 74, 52]);
 });
 
-test('P4: other ports, and every slice keeps its name and its endpoints', () => {
+test('P4: after other ports every slice keeps its name and its endpoints', () => {
   const world = start([100, 100, 50]);
   const before = podsBySlice(world);
   setService(world, otherPort());
@@ -72,18 +72,18 @@ test('P4: other ports, and every slice keeps its name and its endpoints', () => 
   assert.deepEqual(podsBySlice(world), before);
 });
 
-test('P5: slices are not merged for their own sake', () => {
+test('P5: slices are not merged without another reason to write', () => {
   const world = start(Array.from({ length: 10 }, () => 30));
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('P6: but they are when all are written anyway', () => {
+test('P6: slices are merged if all are written anyway', () => {
   const world = start(Array.from({ length: 10 }, () => 30));
   setService(world, otherPort());
   check(world, '3 update, 7 delete', [100, 100, 100]);
 });
 
-test('P7: slices that are written anyway take what is new, the fullest first', () => {
+test('P7: written slices take new endpoints, the fullest first', () => {
   const world = start([80, 20]);
   putPod(world, { ...manyPods(1)[0]!, ready: false });
   putPod(world, { ...manyPods(1, 80)[0]!, ready: false });
@@ -91,13 +91,13 @@ test('P7: slices that are written anyway take what is new, the fullest first', (
   check(world, '2 update', [95, 20]);
 });
 
-test('P8: slices of an ancient address type are replaced', () => {
+test('P8: slices of an outdated address type are replaced', () => {
   const pods = manyPods(130);
   const world = createSlicesWorld({ pods, stored: slicesOf(pods, [80, 50], { addressType: 'IP' }) });
   check(world, '2 create, 2 delete', [100, 30]);
 });
 
-test('P9: the slice of a service of the same name before it is replaced, not adopted', () => {
+test('P9: the slice of an earlier service of the same name is replaced', () => {
   const world = start([1], { service: makeService({ uid: 'uid-another' }) });
   check(world, '1 create, 1 delete', [1]);
 });
@@ -117,7 +117,7 @@ for (const [max, expected] of [
   [250, [250]],
   [500, [250]],
 ] as const) {
-  test(`P11: 250 pods, at most ${max} each`, () => {
+  test(`P11: 250 pods are in slices of at most ${max} each`, () => {
     check(createSlicesWorld({ pods: manyPods(250), max }), `${expected.length} create`, expected);
   });
 }
@@ -149,7 +149,7 @@ test('a right placeholder is not written because another empty slice goes', () =
   check(createSlicesWorld({ stored: [other, slice('web-1', null, { ports: null })] }), '1 delete', [0]);
 });
 
-test('P16: all nodes unknown: the endpoints go, the group stays wanted', () => {
+test('P16: if all nodes are unknown the endpoints go, and the group stays wanted', () => {
   const world = start([2]);
   for (const pod of manyPods(2)) putPod(world, pod, null);
   const planned = sync(world);
@@ -159,13 +159,13 @@ test('P16: all nodes unknown: the endpoints go, the group stays wanted', () => {
   assert.equal([...world.server.values()][0]!.metadata.name, 'web-0');
 });
 
-test('P17: one node unknown: that endpoint goes', () => {
+test('P17: if one node is unknown its endpoint goes', () => {
   const world = start([2]);
   putPod(world, manyPods(2)[1]!, null);
   check(world, '1 update', [1]);
 });
 
-test('P18: not when unready pods are published', () => {
+test('P18: published unready pods stay on unknown nodes', () => {
   const world = start([2], { service: makeService({ publishNotReadyAddresses: true }) });
   putPod(world, manyPods(2)[1]!, null);
   check(world, 'none', [2]);
@@ -180,13 +180,13 @@ test('P19: a label of the service is written to all slices', () => {
   }
 });
 
-test('P20: reserved labels on the service are no labels', () => {
+test('P20: reserved labels of the service are not copied', () => {
   const world = start([100, 100, 50]);
   setService(world, makeService({ labels: { ...sliceLabelsOf('other'), 'service.kubernetes.io/headless': 'x' } }));
   check(world, 'none', [100, 100, 50]);
 });
 
-test('P21: headless without ports: `ports: null` is right', () => {
+test('P21: headless without ports has `ports: null`', () => {
   const pods = manyPods(1);
   const labels = sliceLabelsOf('web', { 'service.kubernetes.io/headless': '' });
   const stored = [slice('web-0', [endpointOf(pods[0]!)], { ports: null, metadata: { labels } })];
@@ -194,11 +194,11 @@ test('P21: headless without ports: `ports: null` is right', () => {
   check(createSlicesWorld({ service, pods, stored }), 'none', [1]);
 });
 
-test('P22: nothing is created for a service on its way out', () => {
+test('P22: nothing is created for a service that is being deleted', () => {
   check(createSlicesWorld({ service: makeService({ deleting: true }), pods: manyPods(3) }), 'none', []);
 });
 
-test('P23: but a slice is recycled', () => {
+test('P23: a slice is recycled for a service that is being deleted', () => {
   const world = start([1]);
   setService(world, { ...otherPort(), deleting: true });
   check(world, '1 update', [1]);

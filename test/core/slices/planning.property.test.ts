@@ -223,7 +223,7 @@ function planOf(slices: ServiceSlices, { world }: Scene): Pick<SlicesPlan, 'writ
   return deepFreeze({ writes, facts });
 }
 
-test('what is planned change by change is what is planned from nothing', () => {
+test('plans change by change equal a plan from nothing', () => {
   fc.assert(
     fc.property(changes, max, (story, maxEndpointsPerSlice) => {
       const scene = startScene(maxEndpointsPerSlice);
@@ -236,7 +236,7 @@ test('what is planned change by change is what is planned from nothing', () => {
   );
 });
 
-test('after all writes nothing is left to do, and each pod is where it should be', () => {
+test('after all writes nothing is left to do, and each pod has its place', () => {
   fc.assert(
     fc.property(changes, max, (story, maxEndpointsPerSlice) => {
       const scene = startScene(maxEndpointsPerSlice);
@@ -264,7 +264,7 @@ test('after all writes nothing is left to do, and each pod is where it should be
   );
 });
 
-test('no slice that we fill is above the maximum', () => {
+test('no slice that we fill exceeds the maximum', () => {
   fc.assert(
     fc.property(changes, max, (story, maxEndpointsPerSlice) => {
       const scene = startScene(maxEndpointsPerSlice);

@@ -19,16 +19,16 @@ const WHOLE: Endpoint = {
   nodeName: 'node-1',
 };
 
-test('one endpoint for each family, with all that is known and nothing else', () => {
+test('a pod has one endpoint for each family, with all known fields and no others', () => {
   assert.deepEqual(ofPod({}), { ipv4: WHOLE, ipv6: { ...WHOLE, addresses: [V6] }, problem: null });
 });
 
-test('only wanted families', () => {
+test('a pod has endpoints of wanted families only', () => {
   assert.deepEqual(ofPod({}, ['IPv4']), { ipv4: WHOLE, ipv6: null, problem: null });
   assert.deepEqual(ofPod({}, ['IPv6']), { ipv4: null, ipv6: { ...WHOLE, addresses: [V6] }, problem: null });
 });
 
-test('a pod without an address of a family has no endpoint there; nothing is wrong', () => {
+test('a pod without an address of a family has no endpoint there, and no problem', () => {
   assert.deepEqual(ofPod({ podIPs: [V4] }), { ipv4: WHOLE, ipv6: null, problem: null });
   assert.deepEqual(ofPod({ podIPs: [V4] }, ['IPv6']), { ipv4: null, ipv6: null, problem: null });
 });
@@ -37,7 +37,7 @@ test('podIP alone gives no address', () => {
   assert.equal(ofPod({ podIP: V4, podIPs: [] }).ipv4, null);
 });
 
-test('all addresses of a family, each once, canonical', () => {
+test('an endpoint has all addresses of a family, each once, canonical', () => {
   const { ipv4, ipv6 } = ofPod({ podIPs: ['010.1.2.3', 'FD00:0::3', '10.9.9.9', '::ffff:10.1.2.3'] });
   assert.deepEqual(ipv4!.addresses, [V4, '10.9.9.9']);
   assert.deepEqual(ipv6!.addresses, [V6]);
@@ -63,7 +63,7 @@ const conditions: [
 ];
 for (const [pod, publish, ready, serving, terminating] of conditions) {
   const words = [pod.ready! ? 'ready' : 'unready', pod.deleting && 'terminating', publish && 'published'];
-  test(`conditions: ${words.filter(Boolean).join(', ')}`, () => {
+  test(`the conditions: ${words.filter(Boolean).join(', ')}`, () => {
     assert.deepEqual(ofPod({ ready: pod.ready!, deleting: pod.deleting ?? false }, BOTH, publish).ipv4!.conditions, {
       ready,
       serving,
@@ -74,13 +74,13 @@ for (const [pod, publish, ready, serving, terminating] of conditions) {
 
 // Node, zone, hostname
 
-test('zone and node are left out where there are none', () => {
+test('an absent zone or node is left out', () => {
   assert.deepEqual(ofPod({}, BOTH, false, 'zone-a').ipv4, { ...WHOLE, zone: 'zone-a' });
   const { nodeName: _, ...nodeless } = WHOLE;
   assert.deepEqual(ofPod({ nodeName: '' }).ipv4, nodeless);
 });
 
-test('a hostname counts within the service that is its subdomain', () => {
+test('a hostname counts in the service that is its subdomain', () => {
   assert.equal(ofPod({ hostname: 'web-0', subdomain: 'web' }).ipv4!.hostname, 'web-0');
   assert.equal(ofPod({ hostname: 'web-0', subdomain: 'other' }).ipv4!.hostname, undefined);
   assert.equal(ofPod({ hostname: 'web-0', subdomain: 'web', namespace: 'other' }).ipv4!.hostname, undefined);
@@ -102,7 +102,7 @@ const faults: [
   ['link-local multicast', ['224.0.0.5'], [undefined, undefined], 'link-local multicast, left out: "224.0.0.5"'],
 ];
 for (const [name, podIPs, left, message] of faults) {
-  test(`address: ${name}`, () => {
+  test(`the address: ${name}`, () => {
     const { ipv4, ipv6, problem } = ofPod({ podIPs });
     assert.deepEqual([ipv4?.addresses[0], ipv6?.addresses[0]], left);
     assert.equal(problem?.kind, 'bad-address');
@@ -111,11 +111,11 @@ for (const [name, podIPs, left, message] of faults) {
   });
 }
 
-test('a bad address of a family that is not wanted is nobody`s business', () => {
+test('a bad address of a family that is not wanted is ignored', () => {
   assert.equal(ofPod({ podIPs: [V4, '::1'] }, ['IPv4']).problem, null);
 });
 
-test('a bad hostname or node name is left out, the endpoint stays', () => {
+test('a bad hostname or node name is left out, and the endpoint stays', () => {
   const bad = ofPod({ hostname: 'A.b', subdomain: 'web' });
   assert.deepEqual([bad.ipv4, bad.problem?.field], [WHOLE, 'spec.hostname']);
   const { nodeName: _, ...nodeless } = WHOLE;

@@ -34,7 +34,7 @@ check('an appProtocol and none', [http], [{ ...http, appProtocol: 'h2c' }], fals
 check('an empty appProtocol and none', [http], [{ ...http, appProtocol: '' }], false);
 check('one port more', [http], [http, dns], false);
 
-test('the order by name, protocol and number', () => {
+test('the key sorts ports by name, protocol and number', () => {
   const ports = [
     { name: 'b', protocol: 'TCP', port: 1 },
     { name: 'a', protocol: 'UDP', port: 1 },

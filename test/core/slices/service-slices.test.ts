@@ -45,7 +45,7 @@ function named({ writes }: SlicesPlan): string[] {
 
 // Pods
 
-test('a pod is told by its name, and what was known of it is returned', () => {
+test('a pod replaces the one of its name, and the old record is returned', () => {
   const s = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
   const first = makePod('p');
   const second = makePod('p', { ready: false });
@@ -83,13 +83,13 @@ for (const [name, fields] of excluded) {
   }
 }
 
-test('a terminating pod stays, not ready', () => {
+test('a terminating pod stays, and is not ready', () => {
   const world = createSlicesWorld({ pods: [makePod('p', { deleting: true })] });
   const [endpoint] = plan(world).writes[0]!.object!.endpoints!;
   assert.deepEqual(endpoint!.conditions, { ready: false, serving: true, terminating: true });
 });
 
-test('publishNotReadyAddresses: all are ready, though a third is not', () => {
+test('with publishNotReadyAddresses all pods are ready, though a third is not', () => {
   const pods = manyPods(6).map((pod, i) => Object.assign({}, pod, { ready: i % 3 !== 0 }));
   const ready = (publishNotReadyAddresses: boolean): number => {
     const world = createSlicesWorld({ pods, service: makeService({ publishNotReadyAddresses }) });
@@ -135,7 +135,7 @@ test('a pod that comes back with another address is another endpoint', () => {
   );
 });
 
-test('changes that come to nothing are none', () => {
+test('changes that come to nothing write nothing', () => {
   const world = createSlicesWorld({ pods: manyPods(3) });
   sync(world);
   const [pod] = manyPods(1);
@@ -146,7 +146,7 @@ test('changes that come to nothing are none', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('a pod that offers no port stands in a slice without ports (ingress-nginx #9141)', () => {
+test('a pod that offers no port is in a slice without ports (ingress-nginx #9141)', () => {
   const service = makeService({ ports: [makeServicePort({ targetPort: 'http' })] });
   const { object } = plan(createSlicesWorld({ service, pods: [makePod('p')] })).writes[0]!;
   assert.deepEqual([object!.ports, object!.endpoints!.length], [[], 1]);
@@ -175,7 +175,7 @@ test('a pod on an unknown node waits, is reported once, and comes when the node 
   assert.equal(then.writes[0]!.object!.endpoints![0]!.zone, 'zone-a');
 });
 
-test('a pod on an unknown node is reported when the Service publishes it no more', () => {
+test('a pod on an unknown node is told once its Service hides unready pods', () => {
   const world = createSlicesWorld({ service: makeService({ publishNotReadyAddresses: true }) });
   putPod(world, makePod('p'), null);
   assert.deepEqual(sync(world).problems, []);
@@ -184,7 +184,7 @@ test('a pod on an unknown node is reported when the Service publishes it no more
   assert.deepEqual([problems.map(({ kind }) => kind), facts.waitingForNode], [['unknown-node'], 1]);
 });
 
-test('another zone of its node is an update', () => {
+test('a new zone of its node updates an endpoint', () => {
   const world = createSlicesWorld({ pods: manyPods(2) });
   sync(world);
   putPod(world, manyPods(1)[0]!, 'zone-b');
@@ -193,7 +193,7 @@ test('another zone of its node is an update', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('a bad address is reported once and harms nobody else (#109152)', () => {
+test('a bad address is reported once and affects no other (#109152)', () => {
   const bad = makePod('bad', { podIPs: ['169.254.1.1'] });
   const world = createSlicesWorld({ pods: [bad, makePod('good')] });
   const planned = sync(world);
@@ -206,7 +206,7 @@ test('a bad address is reported once and harms nobody else (#109152)', () => {
   assert.deepEqual(plan(world).problems, []);
 });
 
-test('the annotation that publishes unready pods counts if asked for', () => {
+test('the annotation that publishes unready pods counts if it is honoured', () => {
   const key = 'service.alpha.kubernetes.io/tolerate-unready-endpoints';
   const ready = (value: string, tolerateUnreadyEndpointsAnnotation: boolean): [boolean, number] => {
     const service = makeService({ annotations: { [key]: value } });
@@ -227,7 +227,7 @@ for (const [name, fields] of [
   ['a selector', { selector: null }],
   ['a type that has slices', { type: 'ExternalName' }],
 ] as const) {
-  test(`without ${name} nothing is touched`, () => {
+  test(`without ${name} the slices stay untouched`, () => {
     const world = createSlicesWorld({ pods: manyPods(2), stored: [slice('web-x', [])] });
     setService(world, makeService(fields));
     const planned = plan(world);
@@ -238,7 +238,7 @@ for (const [name, fields] of [
   });
 }
 
-test('a family that is wanted no more: its slices go, and come back with it', () => {
+test('slices of a family that is no longer wanted go, and come back with it', () => {
   const pods = manyPods(2).map((pod, i) => Object.assign({}, pod, { podIPs: [pod.podIP, `fd00::${i + 1}`] }));
   const world = createSlicesWorld({ pods, service: makeService({ ipFamilies: ['IPv4', 'IPv6'] }) });
   assert.equal(verbs(sync(world)), '2 create');
@@ -249,7 +249,7 @@ test('a family that is wanted no more: its slices go, and come back with it', ()
   assert.equal(verbs(sync(world)), '1 create');
 });
 
-test('a Service made anew gets new slices before those of the old one go', () => {
+test('a Service made anew gets new slices before its old ones go', () => {
   const world = createSlicesWorld({ pods: manyPods(3) });
   sync(world);
   setService(world, makeService({ uid: 'uid-another' }));
@@ -264,14 +264,14 @@ test('a Service made anew gets new slices before those of the old one go', () =>
   assert.deepEqual(sizes(world), [3]);
 });
 
-test('a right placeholder is not written because one of the service before it goes', () => {
+test('a right placeholder is not written when one of an earlier service goes', () => {
   const world = createSlicesWorld();
   sync(world);
   putSlice(world, slice('web-before', [], { ports: [], metadata: { ownerReferences: [ownedBy('uid-before')] } }));
   assert.deepEqual(named(plan(world)), ['delete web-before']);
 });
 
-test('a slice that has the service as one of its owners is the service`s', () => {
+test("a slice with the service among its owners is the service's", () => {
   const ownerReferences = [ownedBy('uid-another'), ownedBy('uid-web')];
   const pods = manyPods(1);
   const stored = [slice('web-x', [endpointOf(pods[0]!)], { metadata: { ownerReferences } })];
@@ -292,7 +292,7 @@ for (const [name, metadata] of strangers) {
   });
 }
 
-test('headless: the label is written with the next write, not for its own sake', () => {
+test('the headless label is written with the next write, not for its own sake', () => {
   const world = createSlicesWorld({ pods: manyPods(1) });
   sync(world);
   setService(world, makeService({ clusterIP: 'None' }));
@@ -302,7 +302,7 @@ test('headless: the label is written with the next write, not for its own sake',
   assert.deepEqual(labels, sliceLabelsOf('web', { 'service.kubernetes.io/headless': '' }));
 });
 
-test('headless without ports: the placeholder takes the first pods', () => {
+test('the placeholder of a headless service without ports takes the first pods', () => {
   const world = createSlicesWorld({ service: makeService({ clusterIP: 'None', ports: [] }) });
   assert.equal(verbs(sync(world)), '1 create');
   for (const pod of manyPods(3)) putPod(world, pod);
@@ -310,7 +310,7 @@ test('headless without ports: the placeholder takes the first pods', () => {
   assert.deepEqual(sizes(world), [3]);
 });
 
-test('from pods to none and back: the slice keeps its name', () => {
+test('a slice keeps its name when pods go to none and come back', () => {
   const world = createSlicesWorld({ pods: manyPods(3) });
   sync(world);
   const names = [...world.server.keys()];
@@ -323,18 +323,18 @@ test('from pods to none and back: the slice keeps its name', () => {
 
 // A service on its way out (docs/spec/endpointslice.md "Upstream's tests")
 
-test('nothing is created for it', () => {
+test('nothing is created for a service that is being deleted', () => {
   const service = makeService({ deleting: true });
   assert.equal(verbs(plan(createSlicesWorld({ service, pods: manyPods(3), max: 2 }))), 'none');
   assert.equal(verbs(plan(createSlicesWorld({ service }))), 'none');
 });
 
-test('its slices are deleted as those of a living one', () => {
+test('slices of a service that is being deleted are deleted as usual', () => {
   const stored = [slice('web-x', null, { ports: null }), slice('web-y', null, { ports: null })];
   assert.equal(verbs(plan(createSlicesWorld({ service: makeService({ deleting: true }), stored }))), '1 delete');
 });
 
-test('a deleted service: what there is is kept right, what does not fit waits', () => {
+test('slices of a deleted service stay right, and what does not fit waits', () => {
   const world = createSlicesWorld({ pods: manyPods(2), max: 2 });
   sync(world);
   setService(world, makeService({ deleting: true }));
@@ -349,7 +349,7 @@ test('a deleted service: what there is is kept right, what does not fit waits', 
 
 // What the server holds
 
-test('what is stored is what was observed or acknowledged', () => {
+test("the planner's state is what was observed or acknowledged", () => {
   const world = createSlicesWorld({ pods: manyPods(1) });
   const write = plan(world).writes[0]!;
   assert.equal(storedSlice(world.slices, write.name), undefined);
@@ -380,7 +380,7 @@ for (const result of ['refused', 'not-sent', 'unknown'] as const) {
   });
 }
 
-test('a create whose answer was lost is found when it is read', () => {
+test('a create whose answer was lost is found when its slice is read', () => {
   const world = createSlicesWorld({ pods: manyPods(1) });
   const write = plan(world).writes[0]!;
   carryOut(world, write);
@@ -389,7 +389,7 @@ test('a create whose answer was lost is found when it is read', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('the delete of a slice says nothing of one that was made anew under its name', () => {
+test('the delete of a slice does not concern a new one of its name', () => {
   const stored = slice('web-x', [], { metadata: { ownerReferences: [] } });
   const world = createSlicesWorld({ pods: manyPods(1), stored: [stored] });
   const write = plan(world).writes.find(({ verb }) => verb === 'delete')!;
@@ -398,7 +398,7 @@ test('the delete of a slice says nothing of one that was made anew under its nam
   assert.equal(storedSlice(world.slices, 'web-x')!.metadata.uid, 'another');
 });
 
-test('stored slices can be forgotten and told anew', () => {
+test('a planner can forget its slices and be told them anew', () => {
   const world = createSlicesWorld({ pods: manyPods(5), max: 2 });
   sync(world);
   forgetStoredSlices(world.slices);
@@ -407,7 +407,7 @@ test('stored slices can be forgotten and told anew', () => {
   assert.equal(verbs(plan(world)), 'none');
 });
 
-test('what somebody deletes, a slice or an endpoint, comes back (#85353)', () => {
+test('slices and endpoints that somebody deletes come back (#85353)', () => {
   const world = createSlicesWorld({ pods: manyPods(4), max: 2 });
   sync(world);
   const [first, second] = [...world.server.keys()];
@@ -418,14 +418,14 @@ test('what somebody deletes, a slice or an endpoint, comes back (#85353)', () =>
   assert.deepEqual(sizes(world), [2, 2]);
 });
 
-test('a slice with a deletionTimestamp is as good as gone (#108779)', () => {
+test('a slice with a deletionTimestamp counts as gone (#108779)', () => {
   const pods = manyPods(1);
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const stored = [slice('web-x', [endpointOf(pods[0]!)], { metadata: { deletionTimestamp } })];
   assert.deepEqual(named(plan(createSlicesWorld({ pods, stored }))), ['create web-00000']);
 });
 
-test('a slice that leaves our labels is nobody`s, and another takes its place', () => {
+test('a slice that loses our labels is replaced by another one', () => {
   const world = createSlicesWorld({ pods: manyPods(1) });
   sync(world);
   const [held] = [...world.server.values()];
@@ -435,7 +435,7 @@ test('a slice that leaves our labels is nobody`s, and another takes its place', 
   assert.equal(world.server.size, 2);
 });
 
-test('labels that somebody puts on a slice go, and hints and order stay', () => {
+test('labels of others are removed from a slice, and hints and order stay', () => {
   const pods = manyPods(3);
   const labels = sliceLabelsOf('web', { mine: 'yes' });
   const endpoints = pods.map((pod) => endpointOf(pod)).toReversed();
@@ -444,7 +444,7 @@ test('labels that somebody puts on a slice go, and hints and order stay', () => 
   assert.deepEqual([write!.object!.metadata.labels, write!.object!.endpoints], [sliceLabelsOf('web'), endpoints]);
 });
 
-test('endpoints that are no pods, or others` pods, are dropped', () => {
+test("endpoints that are no pods, or other services' pods, are dropped", () => {
   const [pod] = manyPods(1);
   const other = { ...endpointOf(pod!), targetRef: { kind: 'Pod', namespace: 'other', name: pod!.name, uid: 'x' } };
   const stored = [slice('web-x', [{ addresses: ['10.0.0.0'] }, other, endpointOf(pod!)])];
@@ -455,7 +455,7 @@ test('endpoints that are no pods, or others` pods, are dropped', () => {
 
 // Duplicates
 
-test('an address that somebody adds to an endpoint goes', () => {
+test('an address that somebody adds to an endpoint is removed', () => {
   const world = createSlicesWorld({ pods: manyPods(2) });
   sync(world);
   const [stored] = world.server.values();
@@ -489,7 +489,7 @@ test('of two places of an endpoint the first slice by name keeps it', () => {
   assert.deepEqual(sizes(world), [2, 1]);
 });
 
-test('twice in one slice is once too often', () => {
+test('an endpoint twice in one slice is removed once', () => {
   const [pod] = manyPods(1);
   const world = createSlicesWorld({ pods: [pod!], stored: [slice('web-x', [endpointOf(pod!), endpointOf(pod!)])] });
   assert.equal(verbs(sync(world)), '1 update');
@@ -521,7 +521,7 @@ test('a duplicate that somebody makes under an earlier name is found', () => {
 
 // Facts
 
-test('facts: endpoints, slices, and the fewest that would do, by family', () => {
+test('facts have endpoints, slices and the fewest possible slices, by family', () => {
   const pods = manyPods(5).map((pod, i) =>
     Object.assign({}, pod, { podIPs: i < 3 ? [pod.podIP, `fd00::${i + 1}`] : [pod.podIP] }),
   );
@@ -557,7 +557,7 @@ test('facts: endpoints, slices, and the fewest that would do, by family', () => 
   });
 });
 
-test('facts: each port group has its own fewest slices; a service has at least one', () => {
+test('facts: each port group has its own fewest slices, and a service at least one', () => {
   const service = makeService({ ports: [makeServicePort({ targetPort: 'http' })] });
   const pods = [1, 2].flatMap((containerPort, i) =>
     manyPods(3, i * 3, { ports: [{ name: 'http', containerPort, protocol: 'TCP' }] }),
@@ -566,7 +566,7 @@ test('facts: each port group has its own fewest slices; a service has at least o
   assert.equal(plan(createSlicesWorld()).facts.families[0]!.slicesDesired, 1);
 });
 
-test('added and removed count what was placed and dropped, not a vanished group', () => {
+test('added and removed count placed and dropped endpoints, not a vanished group', () => {
   const world = createSlicesWorld({ pods: manyPods(4), max: 2 });
   sync(world);
   removePod(world, 'p000');
@@ -583,7 +583,7 @@ for (const [name, fields] of [
   [' with trafficDistribution', { trafficDistribution: 'PreferClose' }],
   [' with topology-mode', { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } }],
 ] as const) {
-  test(`a pod that flips${name}: no other slice is looked into`, () => {
+  test(`a pod that flips${name} touches no other slice`, () => {
     const world = createSlicesWorld({ pods: manyPods(40), max: 4, service: makeService(fields) });
     world.shares = { version: 1, zones: ['a', 'b'].map((zone) => ({ zone, share: 0.5 })) };
     manyPods(40).forEach((pod, i) => putPod(world, pod, i % 2 === 0 ? 'a' : 'b'));

@@ -11,7 +11,8 @@ type Labels = Readonly<Record<string, string>>;
 // What is written
 
 function writes(name: string, labels: Labels, clusterIP: string, expected: Labels): void {
-  test(`writes ${name}`, () => assert.deepEqual(sliceLabels(makeService({ labels, clusterIP })), expected));
+  test(`the plan writes the labels: ${name}`, () =>
+    assert.deepEqual(sliceLabels(makeService({ labels, clusterIP })), expected));
 }
 
 writes('the two of its own', {}, '10.0.0.1', sliceLabelsOf('web'));
@@ -29,7 +30,7 @@ writes('no headless label because the service has one', HEADLESS, '10.0.0.1', sl
 // What is reason to write
 
 function check(name: string, slice: Labels | undefined, service: Labels, expected: 'right' | 'wrong'): void {
-  test(`${expected}: ${name}`, () => {
+  test(`the labels are ${expected}: ${name}`, () => {
     assert.equal(sliceLabelsAreRight(slice, labelsFromRecord(service)), expected === 'right');
   });
 }
@@ -48,7 +49,7 @@ check('a label has another key', sliceLabelsOf('web', { b: '1' }), { a: '1' }, '
 check('a label too much, somebody`s own', sliceLabelsOf('web', { a: '1' }), {}, 'wrong');
 check('a label that every object inherits', sliceLabelsOf('web'), { toString: '' }, 'wrong');
 
-test('ours are those with the name of the service and our controller', () => {
+test("our slices have the name of the service and our controller's label", () => {
   assert.equal(sliceIsOurs(sliceLabelsOf('web'), 'web'), true);
   assert.equal(sliceIsOurs(sliceLabelsOf('other'), 'web'), false);
   assert.equal(

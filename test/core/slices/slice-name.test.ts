@@ -27,7 +27,7 @@ test('a name that is taken is drawn again', () => {
   assert.equal(name, 'web-bcd26');
 });
 
-test('it gives up when all are taken', () => {
+test('drawing a name gives up when all are taken', () => {
   assert.throws(
     () =>
       drawSliceName(

@@ -35,7 +35,7 @@ function created(options: WorldOptions, triggerTime = 0): EndpointSlice {
 
 // New slices
 
-test('a new slice', () => {
+test('a new slice has all its fields', () => {
   const world = createSlicesWorld({ pods: [pod], service: makeService({ labels: { team: 'a' } }) });
   assert.deepEqual(onlyWrite(world, 1_785_848_518), {
     verb: 'create',
@@ -75,7 +75,7 @@ test('a placeholder has no endpoints and no ports', () => {
   assert.deepEqual([endpoints, ports, metadata.labels], [[], [], sliceLabelsOf('web')]);
 });
 
-test("without a trigger time there is no annotation, not the service's either", () => {
+test("without a trigger time a slice has no annotation, not even the service's", () => {
   assert.equal('annotations' in created({ service: makeService({ annotations: { mine: 'yes' } }) }).metadata, false);
 });
 
@@ -85,7 +85,7 @@ test('the name of a long service is cut as the server cuts it', () => {
   assert.deepEqual([metadata.name, metadata.generateName], [`${'w'.repeat(58)}00000`, `${name}-`]);
 });
 
-test('a name that another new slice of the same plan has is not drawn again', () => {
+test('a name of another new slice in the same plan is not drawn again', () => {
   const service = makeService({ ipFamilies: ['IPv4', 'IPv6'] });
   const suffixes = ['aaaaa', 'aaaaa', 'bbbbb'];
   const { writes } = plan(createSlicesWorld({ service }), 0, () => suffixes.shift()!);
@@ -95,7 +95,7 @@ test('a name that another new slice of the same plan has is not drawn again', ()
   );
 });
 
-test('both families: a slice each, IPv4 first', () => {
+test('each family has a slice, IPv4 first', () => {
   const dual = makePod('p', { podIPs: ['10.0.0.1', 'fd00::1'] });
   const world = createSlicesWorld({ service: makeService({ ipFamilies: ['IPv6', 'IPv4'] }), pods: [dual] });
   assert.deepEqual(
@@ -107,7 +107,7 @@ test('both families: a slice each, IPv4 first', () => {
   );
 });
 
-test('a family that no pod has gets a placeholder', () => {
+test('a family without pods gets a placeholder', () => {
   const world = createSlicesWorld({ service: makeService({ ipFamilies: ['IPv4', 'IPv6'] }), pods: [pod] });
   assert.deepEqual(
     plan(world).writes.map(({ object }) => [object!.addressType, object!.endpoints!.length, object!.ports!.length]),
@@ -118,14 +118,14 @@ test('a family that no pod has gets a placeholder', () => {
   );
 });
 
-test('a new slice has the ports as the service names them, not as another slice', () => {
+test("a new slice has the service's port names, not another slice's", () => {
   const stored = slice('web-x', [endpointOf(pod)], { ports: [{ port: 8080 }] });
   const another = makePod('q', { podIPs: ['10.0.0.2'] });
   const world = createSlicesWorld({ stored: [stored], pods: [pod, another], max: 1 });
   assert.deepEqual(onlyWrite(world).object!.ports, HTTP);
 });
 
-test('ports by name, protocol and number, whatever their order in the service', () => {
+test("ports are sorted by name, protocol and number, whatever the service's order", () => {
   const ports = [
     makeServicePort({ name: 'b', targetPort: 2 }),
     makeServicePort({ name: 'a', targetPort: 3, appProtocol: 'h2c' }),
@@ -154,7 +154,7 @@ function changed(triggerTime: number): EndpointSlice {
   return write.object!;
 }
 
-test('an update keeps what others put into the metadata, but for labels', () => {
+test('an update keeps metadata of others, except labels', () => {
   const { metadata } = changed(1_785_848_518);
   assert.deepEqual(metadata, {
     name: 'web-x',
@@ -169,18 +169,18 @@ test('an update keeps what others put into the metadata, but for labels', () => 
   });
 });
 
-test('an update without a trigger time takes the old one away', () => {
+test('an update without a trigger time removes the old one', () => {
   assert.deepEqual(changed(0).metadata.annotations, { mine: 'yes' });
 });
 
-test('also if it is the only annotation: none is left then', () => {
+test('an update that removes the only annotation leaves none', () => {
   const annotations = { [TRIGGER]: '2026-08-04T13:01:58Z' };
   const stored = slice('web-x', [], { metadata: { annotations } });
   const { object } = onlyWrite(createSlicesWorld({ stored: [stored], pods: [pod] }));
   assert.equal('annotations' in object!.metadata, false);
 });
 
-test('a trigger time alone is no reason to write, nor is its absence', () => {
+test('a trigger time alone is no reason to write, and its absence neither', () => {
   const stored = slice('web-x', [endpointOf(pod)], { metadata: theirs });
   assert.deepEqual(plan(createSlicesWorld({ stored: [stored], pods: [pod] }), 1_785_848_518).writes, []);
 });
@@ -220,7 +220,7 @@ test('a recycled slice keeps finalizers and annotations of others (#108267)', ()
   });
 });
 
-test('a recycled slice is the Service`s alone, as upstream', () => {
+test('a recycled slice is owned by the Service alone, as upstream', () => {
   const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'c' }, ownedBy('uid-web')];
   const stored = slice('web-x', [endpointOf(pod)], { metadata: { ownerReferences } });
   const world = createSlicesWorld({ stored: [stored], pods: [pod] });
@@ -230,7 +230,7 @@ test('a recycled slice is the Service`s alone, as upstream', () => {
 
 // Deletes
 
-test('a delete names uid and resourceVersion of what it means', () => {
+test('a delete carries the uid and resourceVersion of its slice', () => {
   const world = createSlicesWorld({ stored: [slice('web-x', null, { ports: null })] });
   putSlice(world, slice('web-y', null, { ports: null, metadata: { ownerReferences: [] } }));
   const deletes = plan(world).writes.filter(({ verb }) => verb === 'delete');
@@ -242,7 +242,7 @@ test('a delete names uid and resourceVersion of what it means', () => {
 // What passes for a placeholder
 
 function placeholder(name: string, fields: Parameters<typeof slice>[2], expected: 'stays' | 'is written'): void {
-  test(`a placeholder with ${name} ${expected}`, () => {
+  test(`a placeholder with ${name}: it ${expected}`, () => {
     const stored = slice('web-x', null, { ports: null, ...fields });
     const world = createSlicesWorld({ stored: [stored] });
     assert.equal(plan(world).writes.length, expected === 'stays' ? 0 : 1);
@@ -257,7 +257,7 @@ placeholder('ports', { ports: HTTP }, 'is written');
 placeholder('an endpoint', { endpoints: [endpointOf(pod)] }, 'is written');
 placeholder('another label', { metadata: { labels: sliceLabelsOf('web', { a: '1' }) } }, 'is written');
 
-test('the placeholder of a service of the same name before it is none (#141593)', () => {
+test('the placeholder of an earlier service of the name is none (#141593)', () => {
   const stored = slice('web-x', null, { ports: null, metadata: { ownerReferences: [ownedBy('uid-before')] } });
   const { writes } = plan(createSlicesWorld({ stored: [stored] }));
   assert.deepEqual(

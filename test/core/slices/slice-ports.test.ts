@@ -55,7 +55,7 @@ check(
   ],
 );
 
-test('without named target ports all pods have the same', () => {
+test('without named target ports all pods have the same ports', () => {
   const service = makeService();
   assert.deepEqual(fixedSlicePorts(service), podSlicePorts(service, makePod('p')));
   assert.equal(fixedSlicePorts(makeService({ ports: [makeServicePort({ targetPort: 'http' })] })), null);

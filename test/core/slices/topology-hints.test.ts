@@ -46,11 +46,11 @@ suite('whether hints are possible at all', () => {
     return numbers;
   }
 
-  test('two equal zones: with 2, 4, 6, 7, ... ready endpoints', () => {
+  test('two equal zones allow hints with 2, 4, 6, 7, ... ready endpoints', () => {
     assert.deepEqual(possible(2), [2, 4, 6, 7, 8, 9, 10, 11, 12, 13]);
   });
 
-  test('three equal zones: with 3, 6, 7, 9, 10, 12, 13', () => {
+  test('three equal zones allow hints with 3, 6, 7, 9, 10, 12, 13 endpoints', () => {
     assert.deepEqual(possible(3), [3, 6, 7, 9, 10, 12, 13]);
   });
 
@@ -73,7 +73,7 @@ suite('whether hints are possible at all', () => {
     assert.equal(OVERLOAD_FACTOR, 0.8333333333333334);
   });
 
-  test('each failure in upstream’s words', () => {
+  test('each failure is in upstream’s words', () => {
     assert.equal(
       allocateZones(5, null),
       'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes',
@@ -94,36 +94,36 @@ suite('who gives and who receives', () => {
     return { give: Object.fromEntries(giving), receive: Object.fromEntries(receiving) };
   }
 
-  test('nothing to do without zones', () => {
+  test('without zones nothing is given', () => {
     assert.deepEqual(exchange({}, {}), { give: {}, receive: {} });
   });
 
-  test('nothing for less than half an endpoint', () => {
+  test('less than half an endpoint is not given', () => {
     assert.deepEqual(exchange({ a: 1.2, b: 1.1, c: 1 }, { a: 1, b: 1, c: 1 }), { give: {}, receive: {} });
   });
 
-  test('rather its own zone than a slightly better distribution', () => {
+  test('an endpoint rather serves its own zone than a slightly better share', () => {
     assert.deepEqual(exchange({ a: 5.1, b: 5.1, c: 5.8 }, { a: 16 }), { give: { a: 10 }, receive: { b: 5, c: 5 } });
   });
 
-  test('of two that need less than one, the one that needs more', () => {
+  test('of two zones that need less than one, the one that needs more receives', () => {
     assert.deepEqual(exchange({ a: 5, b: 5.6, c: 5.4 }, { a: 16 }), { give: { a: 11 }, receive: { b: 6, c: 5 } });
   });
 
-  test('of two that have too many, the one that has more', () => {
+  test('of two zones that have too many, the one that has more gives', () => {
     assert.deepEqual(exchange({ a: 5, b: 5.6, c: 5.4 }, { b: 8, c: 8 }), {
       give: { b: 2, c: 3 },
       receive: { a: 5 },
     });
   });
 
-  test('half an endpoint on both sides and a whole one on one is enough to move it', () => {
+  test('half an endpoint too much or too little in two zones moves one', () => {
     assert.deepEqual(exchange({ a: 5, b: 5.5 }, { a: 6, b: 5 }), { give: { a: 1 }, receive: { b: 1 } });
     assert.deepEqual(exchange({ a: 5, b: 5.45 }, { a: 6, b: 5 }), { give: {}, receive: {} });
     assert.deepEqual(exchange({ a: 5.55, b: 6 }, { a: 6, b: 5 }), { give: {}, receive: {} });
   });
 
-  test('figures that cannot be do no harm', () => {
+  test('impossible figures do no harm', () => {
     const five = { a: 5, b: 5, c: 5 };
     assert.deepEqual(exchange(five, { a: 6, b: 6, c: 6 }), { give: {}, receive: {} });
     assert.deepEqual(exchange({ a: -5, b: -5, c: -5 }, { a: 6, b: 6, c: 6 }), { give: {}, receive: {} });
@@ -133,7 +133,7 @@ suite('who gives and who receives', () => {
 });
 
 suite('slices that are written anyway', () => {
-  test('no slices, no shares: a failure', () => {
+  test('no slices and no shares are a failure', () => {
     assert.deepEqual(allot(null, {}), {
       written: [],
       hints: null,
@@ -162,14 +162,14 @@ suite('slices that are written anyway', () => {
     assert.deepEqual(allot(shares, { created: ['a b'] }), { written: ['a>a b>b'], hints: 'a1 b1', failure: '' });
   });
 
-  test('endpoints that are not ready are not counted, and left as they are', () => {
+  test('endpoints that are not ready are not counted, and keep their hints', () => {
     const shares = sharesOf({ a: 0.45, b: 0.55 });
     const { written, hints } = allot(shares, { created: ['a b !b ?b !b>a'] });
     assert.deepEqual(written, ['a>a b>b !b ?b !b>a']);
     assert.equal(hints, 'a1 b1');
   });
 
-  test('a zone with one too many gives the first of its endpoints away', () => {
+  test('a zone with one too many gives its first endpoint away', () => {
     const shares = sharesOf({ a: 0.35, b: 0.35, c: 0.3 });
     assert.deepEqual(allot(shares, { created: ['a b', 'c c a'], updated: ['a a', 'b c a'] }), {
       written: ['a>b b>b', 'c>c c>c a>a', 'a>a a>a', 'b>b c>c a>a'],
@@ -191,14 +191,14 @@ suite('slices that are written anyway', () => {
     });
   });
 
-  test('one zone gives to two', () => {
+  test('one zone may give to two', () => {
     assert.deepEqual(allot(THIRDS, { created: ['a a a a b b c c c'] }).written, [
       'a>b a>a a>a a>a b>b b>b c>c c>c c>c',
     ]);
     assert.deepEqual(allot(THIRDS, { updated: ['a a a', '', 'a a a'] }).written, ['a>b a>c a>b', '', 'a>c a>a a>a']);
   });
 
-  test('1, 3 and 2 pods in equal zones: two hints each, one for another zone', () => {
+  test('1, 3 and 2 pods in equal zones give two hints each, one for another zone', () => {
     assert.deepEqual(allot(THIRDS, { created: ['a b b b c c'] }), {
       written: ['a>a b>a b>b b>b c>c c>c'],
       hints: 'a2 b2 c2',
@@ -206,7 +206,7 @@ suite('slices that are written anyway', () => {
     });
   });
 
-  test('wrong hints are replaced, right ones are kept as they are', () => {
+  test('wrong hints are replaced, and right ones stay', () => {
     assert.deepEqual(allot(HALVES, { updated: ['a>b a>a+b b>b b>b@n'] }).written, ['a>a a>a b>b b>b']);
     const slices = hintSlices({ updated: ['a>a b>b'] });
     const before = [...slices.updated[0]!.endpoints];
@@ -215,7 +215,7 @@ suite('slices that are written anyway', () => {
     assert.equal(slices.updated[0]!.endpoints[1], before[1]);
   });
 
-  test('a ready endpoint without zone: no hints anywhere', () => {
+  test('a ready endpoint without zone takes away all hints', () => {
     assert.deepEqual(allot(HALVES, { created: ['a b'], updated: ['>b b>b'], unchanged: ['a>a a>b'] }), {
       written: ['a b', ' b', 'a a'],
       hints: null,
@@ -227,7 +227,7 @@ suite('slices that are written anyway', () => {
 });
 
 suite('slices that could stay as they are', () => {
-  test('hints that are possible stay, and only the missing ones are given', () => {
+  test('possible hints stay, and only missing ones are given', () => {
     assert.deepEqual(allot(HALVES, { created: ['a'], unchanged: ['a>b b>b !a', 'a>a'] }), {
       written: ['a>a'],
       hints: 'a2 b2',
@@ -235,7 +235,7 @@ suite('slices that could stay as they are', () => {
     });
   });
 
-  test('slices of a,a,c,c and a,a,b,b,b: three each, one endpoint for another zone', () => {
+  test('slices of a,a,c,c and a,a,b,b,b give each zone three, one from another zone', () => {
     assert.deepEqual(allot(THIRDS, { unchanged: ['a a c c', 'a a b b b'] }), {
       written: ['a>c a>a c>c c>c', 'a>a a>a b>b b>b b>b'],
       hints: 'a3 b3 c3',
@@ -254,14 +254,14 @@ suite('slices that could stay as they are', () => {
     'a node hint alone': 'a/n>@n b>b',
     'more hints for a zone than it may have': 'a>b b>b',
   })) {
-    test(`rewritten: ${why}`, () => {
+    test(`a slice is written again: ${why}`, () => {
       const { written, hints } = allot(HALVES, { unchanged: [slice] });
       assert.deepEqual(written, [slice.includes('/') ? 'a/n>a b>b' : 'a>a b>b']);
       assert.equal(hints, 'a1 b1');
     });
   }
 
-  test('slices are judged in order, each beside those accepted before it', () => {
+  test('slices are judged in order, each with those accepted before it', () => {
     const { written, hints } = allot(HALVES, { unchanged: ['a>a b>a', 'a>b b>b', 'a>a b>a', 'a>b b>b'] });
     assert.deepEqual(written, []);
     assert.equal(hints, 'a4 b4');
@@ -273,7 +273,7 @@ suite('slices that could stay as they are', () => {
     });
   });
 
-  test('an endpoint hinted for its zone without a share is not written again', () => {
+  test('an endpoint hinted for its own zone without a share is not written again', () => {
     const first = allot(HALVES, { created: ['a b x'] });
     assert.match(first.failure, /^Unable to allocate/);
     const { written } = allot(HALVES, { created: ['a a b x'] });
@@ -287,11 +287,11 @@ suite('slices that could stay as they are', () => {
     });
   });
 
-  test('a hint for a zone without a share is no good for an endpoint of another zone', () => {
+  test('a hint for a zone without a share suits no endpoint of another zone', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['a>x a>a b>b x>x'] }).written, ['a>a a>a b>b x>x']);
   });
 
-  test('hints for nodes do not stay beside those for zones', () => {
+  test('hints for nodes do not stay beside hints for zones', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['a/n>a@n', 'b/m>b !a/n>a@n'] }), {
       written: ['a/n>a'],
       hints: 'a1 b1',
@@ -308,7 +308,7 @@ suite('slices that could stay as they are', () => {
     });
   });
 
-  test('endpoints that are sent to the same zone share their hints', () => {
+  test('endpoints for the same zone share their hints object', () => {
     const slices = hintSlices({ created: ['a a b b'] });
     allotHints(slices, HALVES);
     const [a1, a2, b1] = slices.created[0]!.endpoints;
@@ -316,12 +316,12 @@ suite('slices that could stay as they are', () => {
     assert.notEqual(a1!.hints, b1!.hints);
   });
 
-  test('a ready endpoint with a hint but no zone does not matter while its slice stays', () => {
+  test('a ready endpoint with a hint and no zone does not matter while its slice stays', () => {
     assert.deepEqual(allot(HALVES, { unchanged: ['>a b>b'] }), { written: [], hints: 'a1 b1', failure: '' });
   });
 });
 
-test('slices that stay are not walked: their summary is enough', () => {
+test('slices that stay are judged by their summary, not endpoint by endpoint', () => {
   const slices = hintSlices({ created: ['a'], unchanged: ['a>b b>b !a', 'a>a'] });
   const unread = slices.unchanged.map(({ object, summary }) => ({
     object: Object.defineProperty({ ...object }, 'endpoints', {
@@ -337,7 +337,7 @@ test('slices that stay are not walked: their summary is enough', () => {
 });
 
 suite('taking hints away', () => {
-  test('from every slice that has some, of ready endpoints or not, be they empty', () => {
+  test('hints are taken from every slice with some, ready endpoints or not', () => {
     const slices = hintSlices({
       created: ['a>a !a'],
       updated: ['b>b@n', 'b'],
@@ -350,7 +350,7 @@ suite('taking hints away', () => {
     assert.equal(result.failure, '');
   });
 
-  test('what a failure leaves is as if they had been switched off', () => {
+  test('after a failure the slices are as if hints were switched off', () => {
     assert.deepEqual(allot(null, { updated: ['a>a'], unchanged: ['a', 'b>b !b>b'] }).written, ['a', 'b !b']);
   });
 
@@ -396,7 +396,7 @@ suite('over random slices', () => {
     ];
   }
 
-  test('counts are those of the hints; a zone without share has none but its own', () => {
+  test('counts are those of the hints; a zone without share has only its own', () => {
     fc.assert(
       fc.property(worlds, shareTables, (world, shares) => {
         const slices = hintSlices(world);
@@ -447,7 +447,7 @@ suite('over random slices', () => {
     );
   });
 
-  test('beside a port of upstream: the same failures and totals, no more writes', () => {
+  test('a port of upstream has the same failures and totals, and no fewer writes', () => {
     const slice = (text: string, name: string): EndpointSlice => ({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -482,7 +482,7 @@ suite('over random slices', () => {
     );
   });
 
-  test('repeated on what it has written, it comes to rest', () => {
+  test('hints given again to written slices change nothing in the end', () => {
     fc.assert(
       fc.property(worlds, shareTables, (world, shares) => {
         let texts = [...world.created, ...world.updated, ...world.unchanged];

@@ -35,26 +35,26 @@ suite('which hints a Service asks for', () => {
     return hintsMode(makeService({ annotations, trafficDistribution }));
   }
 
-  test('none by default, and for annotations that say something else', () => {
+  test('a Service asks for no hints by default, nor by other annotations', () => {
     assert.equal(modeOf({}), 'none');
     for (const value of ['disabled', 'Disabled', 'AUTO', 'enabled', ' Auto', ''])
       assert.equal(modeOf({ [MODE]: value }), 'none');
   });
 
-  test('the two spellings of Auto, under either annotation', () => {
+  test('two spellings of Auto count, under either annotation', () => {
     for (const value of ['Auto', 'auto']) {
       assert.equal(modeOf({ [MODE]: value }), 'Auto');
       assert.equal(modeOf({ [DEPRECATED]: value }), 'Auto');
     }
   });
 
-  test('where both annotations are there, the deprecated one decides', () => {
+  test('of both annotations the deprecated one decides', () => {
     assert.equal(modeOf({ [MODE]: 'Auto', [DEPRECATED]: 'Disabled' }), 'none');
     assert.equal(modeOf({ [MODE]: 'Disabled', [DEPRECATED]: 'auto' }), 'Auto');
     assert.equal(modeOf({ [MODE]: 'Auto', [DEPRECATED]: '' }), 'none');
   });
 
-  test('trafficDistribution, unless the annotation says Auto', () => {
+  test('trafficDistribution decides unless the annotation says Auto', () => {
     for (const value of ['PreferClose', 'PreferSameZone', 'PreferSameNode']) {
       assert.equal(modeOf({}, value), value);
       assert.equal(modeOf({ [MODE]: 'Disabled' }, value), value);
@@ -62,7 +62,7 @@ suite('which hints a Service asks for', () => {
     }
   });
 
-  test('an unknown value counts as unset', () => {
+  test('an unknown trafficDistribution counts as unset', () => {
     for (const value of ['Unknown', 'preferclose', 'PreferFar']) assert.equal(modeOf({}, value), 'none');
   });
 });
@@ -79,13 +79,13 @@ suite('slices that are written anyway', () => {
     });
   }
 
-  test('PreferSameNode: its own zone and its own node', () => {
+  test('PreferSameNode hints name the own zone and the own node', () => {
     assert.deepEqual(distribute('PreferSameNode', { created: [SIX] }), [
       'a/node-0>a@node-0 b/node-1>b@node-1 b/node-1>b@node-1 b/node-1>b@node-1 c/node-2>c@node-2 c/node-2>c@node-2',
     ]);
   });
 
-  test('in slices to create and to update alike', () => {
+  test('slices to create and to update get the same hints', () => {
     assert.deepEqual(distribute('PreferClose', { created: ['a b', 'a b'], updated: ['a a', 'b c'] }), [
       'a>a b>b',
       'a>a b>b',
@@ -94,7 +94,7 @@ suite('slices that are written anyway', () => {
     ]);
   });
 
-  test('wrong hints are corrected, right ones kept as they are', () => {
+  test('wrong hints are corrected, and right ones stay', () => {
     assert.deepEqual(distribute('PreferClose', { updated: ['a>b a>a+b a/n>a@n a> >a'] }), ['a>a a>a a/n>a a>a ']);
     assert.deepEqual(distribute('PreferSameNode', { updated: ['a/n>a@m a/n>@n a/n'] }), ['a/n>a@n a/n>a@n a/n>a@n']);
     const slices = hintSlices({ updated: ['a>a'] });
@@ -103,39 +103,39 @@ suite('slices that are written anyway', () => {
     assert.equal(slices.updated[0]!.endpoints[0], endpoint);
   });
 
-  test('neither zone nor node: no hints object at all', () => {
+  test('without zone and node an endpoint has no hints object', () => {
     assert.deepEqual(distribute('PreferClose', { created: ['/n'] }), ['/n']);
     assert.deepEqual(distribute('PreferSameNode', { created: [''] }), ['']);
   });
 
-  test('a node without zone: a node hint alone', () => {
+  test('on a node without zone an endpoint has a node hint alone', () => {
     assert.deepEqual(distribute('PreferSameNode', { created: ['/n'] }), ['/n>@n']);
   });
 
-  test('endpoints that are not ready keep whatever they have', () => {
+  test('endpoints that are not ready keep their hints', () => {
     assert.deepEqual(distribute('PreferClose', { updated: ['!a !a>b ?a>b a'] }), ['!a !a>b ?a>b a>a']);
   });
 });
 
 suite('slices that could stay as they are', () => {
-  test('are written for missing and for wrong hints of ready endpoints', () => {
+  test('a slice is written for missing and wrong hints of ready endpoints', () => {
     assert.deepEqual(distribute('PreferClose', { unchanged: ['b>c', 'c', 'a>a b>b'] }), ['b>b', 'c>c']);
   });
 
-  test('are not written for endpoints that are not ready', () => {
+  test('a slice is not written for hints of endpoints that are not ready', () => {
     assert.deepEqual(distribute('PreferClose', { unchanged: ['!b', '!b>a', '?b', ''] }), []);
   });
 
-  test('a node hint too many or too few is wrong', () => {
+  test('a missing or surplus node hint is wrong', () => {
     assert.deepEqual(distribute('PreferSameZone', { unchanged: ['a/n>a@n'] }), ['a/n>a']);
     assert.deepEqual(distribute('PreferSameNode', { unchanged: ['a/n>a', 'a/n>a@n', 'a>a'] }), ['a/n>a@n']);
   });
 
-  test('a hint for an endpoint that has no zone is wrong', () => {
+  test('a hint of an endpoint without zone is wrong', () => {
     assert.deepEqual(distribute('PreferClose', { unchanged: ['>a'] }), ['']);
   });
 
-  test('the stored slice itself and its right endpoints stay as they are', () => {
+  test('the stored slice and its right endpoints stay as they are', () => {
     const slices = hintSlices({ unchanged: ['a>a b'] });
     const { touched } = distributeTraffic(slices, 'PreferClose');
     const [stored] = slices.unchanged;
@@ -144,13 +144,13 @@ suite('slices that could stay as they are', () => {
     assert.equal(textOfEndpoints(stored!.object.endpoints!), 'a>a b');
   });
 
-  test('unset or unknown: all hints go', () => {
+  test('an unset or unknown trafficDistribution removes all hints', () => {
     const slices = hintSlices({ updated: ['a>a'], unchanged: ['b>b', 'b'] });
     assert.deepEqual(writtenTexts(slices, stripHints(slices)), ['a', 'b']);
   });
 });
 
-test('the summary of a slice says the same as walking its endpoints', () => {
+test('the summary of a slice gives the same as walking its endpoints', () => {
   const endpoint = fc
     .tuple(
       fc.constantFrom('', '', '!', '?'),

@@ -96,7 +96,7 @@ test('an endpoint in a zone without a share costs one write, not one a sync (D41
   assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
 });
 
-test('hints that an endpoint without a zone makes impossible are taken away once', () => {
+test('hints that an endpoint without zone makes impossible are removed once', () => {
   const scene = settled([
     AUTO,
     ({ nodes }) => void nodes.set('node-3', makeNode('node-3', '', { ready: false })),
@@ -117,7 +117,7 @@ test('an address that the server would refuse is left out; upstream fails (D13)'
   assert.deepEqual([...missing], ['169.254.1.1']);
 });
 
-test('a scale to nothing and back keeps the object, in both', () => {
+test('a scale to nothing and back keeps the slice, here and upstream', () => {
   const scene = settled([TEN_PODS]);
   const names = [...scene.server.slices.keys()];
   for (const change of [NO_PODS, TEN_PODS]) {

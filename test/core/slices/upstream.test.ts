@@ -138,7 +138,7 @@ const CHANGES = [
   ['with hints by CPU', withTopology],
 ] as const;
 
-test('from one state: same content, never more writes, at rest on what either wrote', () => {
+test("from one state: the content is upstream's, with never more writes", () => {
   fc.assert(
     fc.property(stories(withDistribution), limits, (story, max) => {
       const scene = startScene(max);
@@ -265,17 +265,17 @@ function checkBesideOthers(
   );
 }
 
-test('beside other writers: what upstream might do, and at rest on what either wrote', () => {
+test("beside other writers: plans are such as upstream's, and come to rest", () => {
   checkBesideOthers([], withDistribution, foreignEdits);
 });
 
 const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
 
-test('hints by CPU, beside other writers: as upstream might, and it comes to rest', () => {
+test("hints by CPU beside other writers: plans are such as upstream's, and end", () => {
   checkBesideOthers([AUTO], withTopology, foreignEdits);
 });
 
-test('after writes that failed: as upstream might go on, and it comes to rest', () => {
+test("after failed writes: plans are such as upstream's, and come to rest", () => {
   const steps = fc.array(
     fc.record({
       before: fc.array(fc.oneof(...withDistribution), { minLength: 1, maxLength: 3 }),
@@ -299,6 +299,6 @@ test('after writes that failed: as upstream might go on, and it comes to rest', 
   );
 });
 
-test('with hints by CPU that last, beside those who change hints: likewise', () => {
+test("lasting hints by CPU beside other writers: plans are such as upstream's", () => {
   checkBesideOthers([AUTO, TEN_PODS], STEADY, hintEdits);
 });

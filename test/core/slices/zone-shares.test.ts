@@ -37,13 +37,13 @@ function sharesText(...nodes: readonly NodeRecord[]): Readonly<Record<string, nu
 }
 
 suite('CPU shares of the zones', () => {
-  test('no nodes, one node, one zone: none', () => {
+  test('no nodes, one node or one zone give no shares', () => {
     assert.equal(sharesText(), null);
     assert.equal(sharesText(node('a', '1000m')), null);
     assert.equal(sharesText(node('a', '1000m'), node('a', '1000m')), null);
   });
 
-  test('two zones of the same CPU', () => {
+  test('two zones of the same CPU have half each', () => {
     assert.deepEqual(sharesText(node('a', '1000m'), node('b', '1')), { a: 0.5, b: 0.5 });
   });
 
@@ -51,12 +51,12 @@ suite('CPU shares of the zones', () => {
     assert.equal(sharesText(node('a', '1', { ready: false }), node('b', '1')), null);
   });
 
-  test('nor does one of the control plane', () => {
+  test('a node of the control plane does not make its zone count', () => {
     assert.equal(sharesText(node('a', '1'), node('b', '1', { role: CONTROL_PLANE })), null);
     assert.equal(sharesText(node('a', '1'), node('b', '1', { role: MASTER })), null);
   });
 
-  test('such nodes are left out of zones that have others', () => {
+  test('uncounted nodes are left out of zones that have others', () => {
     assert.deepEqual(sharesText(node('a', '1'), node('b', '1'), node('b', '1', { ready: false })), { a: 0.5, b: 0.5 });
     assert.deepEqual(sharesText(node('a', '1'), node('b', '1'), node('b', '1', { role: CONTROL_PLANE })), {
       a: 0.5,
@@ -64,7 +64,7 @@ suite('CPU shares of the zones', () => {
     });
   });
 
-  test('three zones with 5000 m, 4500 m and 500 m', () => {
+  test('three zones have shares of 5000 m, 4500 m and 500 m', () => {
     const nodes = [
       ...['1000m', '1000m', '1000m', '2000m'].map((cpu) => node('a', cpu)),
       ...['3000m', '1500m'].map((cpu) => node('b', cpu)),
@@ -81,7 +81,7 @@ suite('CPU shares of the zones', () => {
     });
   });
 
-  test('one ready node without zone or CPU is enough that nobody has shares', () => {
+  test('one ready node without zone or CPU takes away all shares', () => {
     const good = [node('a', '1'), node('b', '1')];
     for (const bad of [node('', '1'), node('a', ''), node('a', '0'), node('a', 'four')]) {
       assert.equal(sharesText(...good, bad), null);
@@ -101,7 +101,7 @@ suite('CPU shares of the zones', () => {
 });
 
 suite('shares as nodes change', () => {
-  test('the same object while they are the same, else one with a greater version', () => {
+  test('equal shares are the same object, others have a greater version', () => {
     const all = sumOf([node('a', '1'), node('b', '1')]);
     const first = sharesOf(all);
     assert.equal(sharesOf(all), first);
@@ -121,7 +121,7 @@ suite('shares as nodes change', () => {
     assert.ok(second!.version > first!.version);
   });
 
-  test('versions grow also over a time without shares', () => {
+  test('versions also grow over a time without shares', () => {
     const all = sumOf([node('a', '1'), node('b', '1')]);
     const { version } = sharesOf(all)!;
     const bad = shareOf(node('', '1'));
@@ -131,7 +131,7 @@ suite('shares as nodes change', () => {
     assert.equal(sharesOf(all)!.version, version + 1);
   });
 
-  test('a change among nodes that could not count anyway is none', () => {
+  test('a change among nodes that do not count changes nothing', () => {
     const all = sumOf([node('', '1'), node('a', '1'), node('b', '1')]);
     assert.equal(replaceShare(all, NO_SHARE, shareOf(node('c', '1'))), false);
     assert.equal(replaceShare(all, NO_SHARE, shareOf(node('', '1'))), false);
@@ -143,7 +143,7 @@ suite('shares as nodes change', () => {
     );
   });
 
-  test('kept up node by node they are what adding up from scratch gives', () => {
+  test('shares kept node by node equal shares summed from scratch', () => {
     const records = fc
       .record({
         name: fc.constantFrom('n1', 'n2', 'n3', 'n4'),
@@ -187,7 +187,7 @@ suite('whether a zone is overloaded', () => {
     );
   }
 
-  test('two halves: from six to four on', () => {
+  test('of two halves, a zone is overloaded from six to four on', () => {
     const halves = { a: 0.5, b: 0.5 };
     assert.equal(over(halves, { a: 5, b: 4 }), false);
     assert.equal(over(halves, { a: 6, b: 4 }), true);
@@ -195,19 +195,19 @@ suite('whether a zone is overloaded', () => {
     assert.equal(over(halves, { a: 7, b: 5 }), false);
   });
 
-  test('shares of 2000, 1000 and 100 m: the small zone needs one', () => {
+  test('with shares of 2000, 1000 and 100 m the small zone needs one endpoint', () => {
     const shares = sharesText(node('a', '2000m'), node('b', '1000m'), node('c', '100m'))!;
     assert.equal(over(shares, { a: 20, b: 10, c: 1 }), false);
     assert.equal(over(shares, { a: 20, b: 10, c: 0 }), true);
     assert.equal(over(shares, { a: 20, b: 10 }), true);
   });
 
-  test('zones that have endpoints but no share only add to the total', () => {
+  test('zones with endpoints and no share only add to the total', () => {
     assert.equal(over({ a: 0.5, b: 0.5 }, { a: 5, b: 5, x: 2 }), false);
     assert.equal(over({ a: 0.5, b: 0.5 }, { a: 5, b: 5, x: 3 }), true);
   });
 
-  test('without shares whoever has hints is; who has none is never', () => {
+  test('without shares a service is overloaded if it has hints', () => {
     assert.equal(overloaded([{ zone: 'a', count: 1 }], null), true);
     assert.equal(over({}, { a: 1 }), true);
     assert.equal(overloaded([], null), false);

@@ -4,6 +4,6 @@ import { test } from 'node:test';
 
 import { larger } from './toy.ts';
 
-test('the larger of one and two', () => {
+test('the larger of one and two is two', () => {
   assert.equal(larger(1, 2), 2);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { comparisons, larger } from './toy.ts';
 
-test('the larger of two', () => {
+test('the larger of two numbers is returned', () => {
   assert.equal(larger(1, 2), 2);
   assert.equal(larger(2, 1), 2);
 });

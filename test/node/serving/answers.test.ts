@@ -23,7 +23,7 @@ describe('answers that cost a request', () => {
     });
   }
 
-  it('hold for their time, a yes longer than a no', async () => {
+  it('answers hold for their time, a yes longer than a no', async () => {
     await get('a');
     await get('b', 'no');
     nowMs = 50;
@@ -33,19 +33,19 @@ describe('answers that cost a request', () => {
     assert.equal(await get('a', 'no'), 'no');
   });
 
-  it('that were used least give way to new ones', async () => {
+  it('the least used answers give way to new ones', async () => {
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await get(key);
     assert.deepEqual(asked, ['a', 'b', 'c', 'b']);
   });
 
-  it('to long questions are not kept', async () => {
+  it('answers to long questions are not kept', async () => {
     const key = 'x'.repeat(3000);
     await get(key);
     await get(key);
     assert.equal(asked.length, 2);
   });
 
-  it('that fail are not kept, and all who ask at the time are told', async () => {
+  it('failed answers are not kept, and all who ask meanwhile are told', async () => {
     let asks = 0;
     const fail = (): Promise<string> => {
       asks++;
@@ -56,7 +56,7 @@ describe('answers that cost a request', () => {
     assert.equal(await get('a'), 'yes');
   });
 
-  it('are refused to further questions while too many wait', async () => {
+  it('further questions are refused while too many wait', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const waiting = ['a', 'b'].map((key) => answers.get(key, () => promise));
     await assert.rejects(get('c'), /too many questions/);

@@ -50,7 +50,7 @@ describe('by a bearer token', () => {
   afterEach(() => server.close());
   const get = (path: string, sent: Sent = {}): Promise<Said> => ask(server.address, path, sent);
 
-  it('serves whom the API server allows the verb and the path, by user and groups', async () => {
+  it('a user gets a page if the API server allows the verb and the path', async () => {
     assert.equal((await get('/metrics?x=1', bearer('good'))).body, 'page /metrics');
     assert.deepEqual(reviews.asked, [
       { path: '/apis/authentication.k8s.io/v1/tokenreviews', spec: { token: 'good' } },
@@ -66,7 +66,7 @@ describe('by a bearer token', () => {
     ]);
   });
 
-  it('who may not is told so in the words of the API server', async () => {
+  it('a refused user is told so in the words of the API server', async () => {
     const { status, body } = await get('/configz', bearer('good'));
     assert.equal(status, 403);
     assert.deepEqual(JSON.parse(body), {
@@ -81,21 +81,21 @@ describe('by a bearer token', () => {
     });
   });
 
-  it('that nobody has is status 401, whatever the path', async () => {
+  it('a token that nobody has gets status 401 on every path', async () => {
     for (const path of ['/metrics', '/nonsense']) {
       const { status, body } = await get(path, bearer('bad'));
       assert.deepEqual([status, (JSON.parse(body) as { message: string }).message], [401, 'Unauthorized']);
     }
   });
 
-  it('who has none is anonymous, and may what anonymous users may', async () => {
+  it('a client without a token is anonymous, with the rights of anonymous users', async () => {
     assert.equal((await get('/metrics')).status, 403);
     reviews.rights.add('system:anonymous get /debug/endpointd');
     assert.equal((await get('/debug/endpointd')).status, 200);
     assert.deepEqual(accessSpecs()[0]!['groups'], ['system:unauthenticated']);
   });
 
-  it('health needs none, and nobody is asked', async () => {
+  it('health needs no token, and nobody is asked', async () => {
     for (const path of ['/healthz', '/livez', '/readyz?verbose'])
       assert.equal((await get(path, bearer('bad'))).status, 200);
     assert.equal((await get('/healthz/ping')).status, 403);
@@ -107,18 +107,18 @@ describe('by a bearer token', () => {
     assert.deepEqual(accessSpecs(), []);
   });
 
-  it('the method counts: who may get may not post', async () => {
+  it('the method counts: a user who may get may not post', async () => {
     const { status, body } = await get('/metrics', { ...bearer('good'), method: 'POST' });
     assert.equal(status, 403);
     assert.match(body, /cannot post path/);
   });
 
-  it('answers are kept: the second request asks nobody', async () => {
+  it('answers are kept, so the second request asks nobody', async () => {
     for (let i = 0; i < 3; i++) await get('/metrics', bearer('good'));
     assert.equal(reviews.asked.length, 2);
   });
 
-  it('equal questions at the same time are one', async () => {
+  it('equal questions at the same time are asked once', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     reviews.before = () => promise;
     const all = [1, 2, 3].map(() => get('/metrics', bearer('good')));
@@ -130,7 +130,7 @@ describe('by a bearer token', () => {
     assert.equal(reviews.asked.length, 2);
   });
 
-  it('while the API server fails nothing but health is served; told once', async () => {
+  it('while the API server fails only health is served, and the log says so once', async () => {
     reviews.before = () => Promise.reject(new Error());
     assert.equal((await get('/metrics', bearer('good'))).status, 401);
     const anonymous = await get('/metrics');
@@ -145,7 +145,7 @@ describe('by a bearer token', () => {
     assert.equal((await get('/metrics', bearer('good'))).status, 200);
   });
 
-  it('a failure that passes is asked again at once, and nobody sees it', async () => {
+  it('a passing failure is asked again at once, and nobody sees it', async () => {
     let failures = 1;
     reviews.before = () => (failures-- > 0 ? Promise.reject(new Error()) : Promise.resolve());
     assert.equal((await get('/metrics', bearer('good'))).status, 200);
@@ -175,7 +175,7 @@ describe('by a client certificate', () => {
   const as = (client: keyof typeof CLIENTS, path = '/metrics', headers: Record<string, string> = {}): Promise<Said> =>
     ask(server.address, path, { headers, tls: { cert: CLIENTS[client].cert, key: CLIENTS[client].key } });
 
-  it('the common name is the user, the organizations are groups', async () => {
+  it("a certificate's common name is the user, its organizations are groups", async () => {
     assert.equal((await as('alice')).status, 200);
     const [spec] = accessSpecs();
     assert.deepEqual([spec!['user'], spec!['groups']], ['alice', ['viewers', 'staff', 'system:authenticated']]);
@@ -183,11 +183,11 @@ describe('by a client certificate', () => {
     assert.match(extra['authentication.kubernetes.io/credential-id']![0]!, /^X509SHA256=[0-9a-f]{64}$/);
   });
 
-  it('of system:masters everything is allowed', async () => {
+  it('a certificate of system:masters may do everything', async () => {
     assert.equal((await as('master', '/configz')).status, 200);
   });
 
-  it('may come from an authority below the given one, which the client sends along', async () => {
+  it('a certificate may come from an authority below, which the client sends along', async () => {
     assert.equal((await as('below')).status, 200);
   });
 
@@ -198,23 +198,23 @@ describe('by a client certificate', () => {
     ['serveronly', 'for servers'],
     ['proxy', 'of a proxy that names nobody'],
   ] as const) {
-    it(`${why} is refused`, async () => {
+    it(`a certificate with ${why} is refused`, async () => {
       assert.equal((await as(client)).status, 401);
       assert.equal((await as(client, '/healthz')).status, 200);
       assert.deepEqual(reviews.asked, []);
     });
   }
 
-  it('that names nobody is anonymous', async () => {
+  it('a certificate that names nobody is anonymous', async () => {
     assert.equal((await as('nameless')).status, 403);
     assert.equal(accessSpecs()[0]!['user'], 'system:anonymous');
   });
 
-  it('that is refused does not spoil a good token', async () => {
+  it('a refused certificate does not spoil a good token', async () => {
     assert.equal((await as('stranger', '/metrics', { authorization: 'Bearer good' })).status, 200);
   });
 
-  it('a proxy speaks for others: name, UID, groups and more are in its headers', async () => {
+  it("a proxy's headers name the user with name, UID, groups and more", async () => {
     const headers = {
       'X-Remote-User': 'carol',
       'X-Remote-Uid': '7',
@@ -231,7 +231,7 @@ describe('by a client certificate', () => {
     });
   });
 
-  it('nobody else does: no proxy of another name, no user, nobody without one', async () => {
+  it("other clients' headers do not count", async () => {
     const headers = { 'X-Remote-User': 'carol', 'X-Remote-Group': 'system:masters' };
     assert.equal((await as('other', '/metrics', headers)).status, 401);
     assert.equal((await as('alice', '/configz', headers)).status, 403);
@@ -258,7 +258,7 @@ describe('authorities that the API server publishes', () => {
     while (log.length < count) await new Promise((resolve) => void setImmediate(resolve));
   }
 
-  it('count where no file is given', async () => {
+  it('published authorities count if no file is given', async () => {
     reviews.published = publishedAs(AUTHORITIES.users);
     const server = await serveSecurely(reviews, log, { lookUp: reviews.ask });
     try {
@@ -271,7 +271,7 @@ describe('authorities that the API server publishes', () => {
     }
   });
 
-  it('that cannot be read: certificates prove nothing, tokens go on', async () => {
+  it('without readable authorities certificates prove nothing, and tokens work', async () => {
     const server = await serveSecurely(reviews, log, { lookUp: reviews.ask });
     try {
       await untilLogged(1);
@@ -290,7 +290,7 @@ describe('authorities that the API server publishes', () => {
     }
   });
 
-  it('that are no certificates are no authorities', async () => {
+  it('published texts that are no certificates are no authorities', async () => {
     reviews.published = { 'client-ca-file': 'nonsense' };
     const server = await serveSecurely(reviews, log, { lookUp: reviews.ask });
     try {

@@ -117,7 +117,7 @@ for (const secure of [false, true]) {
 
     describe('a connection', () => {
       for (const version of ['1.1', '1.0']) {
-        it(`makes one request: the rest of a packet is not looked at (HTTP/${version})`, async () => {
+        it(`a connection makes one request, not those behind it in a packet (HTTP/${version})`, async () => {
           const { answer } = client(get('/metrics', version).repeat(1700));
           await isAlive();
           await finish();
@@ -127,7 +127,7 @@ for (const secure of [false, true]) {
         });
       }
 
-      it('may send its request in pieces of any size', async () => {
+      it('a connection may send its request in pieces of any size', async () => {
         const { socket, answer } = client();
         socket.setNoDelay();
         for (const byte of `${get('/livez')}${get('/livez')}`) {
@@ -139,7 +139,7 @@ for (const secure of [false, true]) {
 
       // TLS knows no half.
       if (!secure) {
-        it('that closes its half after the request gets the answer', async () => {
+        it('a connection that closes its half after the request gets the answer', async () => {
           const { socket, answer } = client();
           socket.end(get('/metrics'));
           await finish();
@@ -147,19 +147,19 @@ for (const secure of [false, true]) {
         });
       }
 
-      it('that does not read its answer holds up nobody', async () => {
+      it('a connection that does not read its answer delays nobody', async () => {
         const { socket } = client(get('/metrics'));
         socket.pause();
         await finish('x'.repeat(50_000_000));
         await isAlive();
       });
 
-      it('cannot send headers of more than 8 KiB', async () => {
+      it('a connection cannot send headers of more than 8 KiB', async () => {
         const said = await client(`GET /livez HTTP/1.1\r\nx: ${'x'.repeat(10_000)}\r\n\r\n`).answer;
         assert.match(said, /^HTTP\/1\.1 431 /);
       });
 
-      it('may send some empty lines before its request', async () => {
+      it('a connection may send some empty lines before its request', async () => {
         assert.match(await client(`\r\n\r\n\n${get('/livez')}`).answer, /^HTTP\/1\.1 200 /);
       });
 
@@ -167,17 +167,17 @@ for (const secure of [false, true]) {
         ['empty lines', '\r\n'.repeat(10_000)],
         ['spaces in a head', `GET ${' '.repeat(20_000)}`],
       ] as const) {
-        it(`is closed after more than 16 KiB of ${what}`, async () => {
+        it(`a connection is closed after more than 16 KiB of ${what}`, async () => {
           assert.equal(await client(begin).answer, '');
         });
       }
 
-      it('is told that its headers are too large also where they come at once', async () => {
+      it('headers that are too large get an error, also if they come at once', async () => {
         const said = await client(`GET /livez HTTP/1.1\r\nx: ${'x'.repeat(60_000)}\r\n\r\n`).answer;
         assert.match(said, /^HTTP\/1\.1 431 /);
       });
 
-      it('is answered before the body of a request, which is not read', async () => {
+      it('a request is answered before its body, which is not read', async () => {
         const said = await client('POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n').answer;
         assert.match(said, /^HTTP\/1\.1 405 /);
       });
@@ -205,7 +205,7 @@ for (const secure of [false, true]) {
     });
 
     describe('connections in masses', () => {
-      it('that only stay open are replaced, the oldest first', async () => {
+      it('connections that only stay open are replaced, the oldest first', async () => {
         const idle = Array.from({ length: MASS }, () => client());
         await Promise.all(idle.map(({ socket }) => once(socket, 'connect')));
         await isAlive();
@@ -217,7 +217,7 @@ for (const secure of [false, true]) {
         assert.ok(kept.slice(1).every(({ socket }) => !socket.destroyed));
       });
 
-      it('do not take the place of one that waits for its answer', async () => {
+      it('masses of connections do not replace one that waits for its answer', async () => {
         const { answer } = client(get('/metrics'));
         const { resolve } = await rendering();
         const idle = Array.from({ length: MASS }, () => client());
@@ -227,7 +227,7 @@ for (const secure of [false, true]) {
         assert.match(await answer, /\r\n\r\nup 1\n$/);
       });
 
-      it('that all wait for answers let a new one in', async () => {
+      it('masses of connections that all wait for answers let a new one in', async () => {
         for (let i = 0; i < MASS; i++) client(get('/metrics'));
         await rendering();
         await isAlive();
@@ -235,13 +235,13 @@ for (const secure of [false, true]) {
     });
 
     describe('connections that hold all places', () => {
-      it('and wait for answers let a new one in', async () => {
+      it('connections that hold all places and wait for answers let a new one in', async () => {
         for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
         while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
         await isAlive();
       });
 
-      it('and send empty lines are replaced before one that waits for its answer', async () => {
+      it('connections with empty lines are replaced before one that waits', async () => {
         const { answer } = client(get('/metrics'));
         const { resolve } = await rendering();
         const empty = Array.from({ length: CONNECTIONS_MAX - 2 }, () => client('\r\n\r\n'));
@@ -255,7 +255,7 @@ for (const secure of [false, true]) {
     });
 
     describe('connections of one address', () => {
-      it('do not take the place of one of another address that is slow to ask', async () => {
+      it('connections of one address do not replace a slow one of another', async () => {
         const other = client('GET /livez HTTP/1.1\r\n', OTHER_ADDRESS);
         await once(other.socket, isSecure ? 'secureConnect' : 'connect');
         for (let i = 0; i < MASS; i++) client(get('/slow'));
@@ -264,7 +264,7 @@ for (const secure of [false, true]) {
         assert.equal(answersIn(await other.answer), 1);
       });
 
-      it('that come without end leave the probes of another address alone', async () => {
+      it('endless connections of one address leave the probes of another alone', async () => {
         let isOver = false;
         const flood = (): void => {
           if (!isOver) client().socket.once('close', flood);
@@ -279,7 +279,7 @@ for (const secure of [false, true]) {
         }
       });
 
-      it('give way to other addresses, each in its turn', async () => {
+      it('connections of one address give way to other addresses, each in its turn', async () => {
         for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
         while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
         const others = Array.from({ length: CONNECTIONS_MAX - 1 }, (_, i) =>
@@ -291,7 +291,7 @@ for (const secure of [false, true]) {
     });
 
     describe('a rendering of the metrics', () => {
-      it('is shared by all who ask meanwhile and in the second after', async () => {
+      it('a rendering is shared by all who ask meanwhile and in the second after', async () => {
         mock.timers.enable({ apis: ['setTimeout'] });
         const [first, second] = [client(get('/metrics')), client(get('/metrics'))];
         await isAlive();
@@ -306,7 +306,7 @@ for (const secure of [false, true]) {
         assert.match(await later.answer, /up 2\n$/);
       });
 
-      it('that fails is not kept', async () => {
+      it('a failed rendering is not kept', async () => {
         const failing = client(get('/metrics'));
         (await rendering()).reject(new Error('collector failed'));
         assert.match(await failing.answer, /^HTTP\/1\.1 500 [^]*collector failed\n$/);
@@ -316,7 +316,7 @@ for (const secure of [false, true]) {
       });
     });
 
-    it('a failed accept is told once a minute, and the port goes on', async () => {
+    it('a failed accept is logged once a minute, and the port goes on', async () => {
       let server: Socket['server'];
       const listen = (message: unknown): void => void ({ server } = (message as { socket: Socket }).socket);
       subscribe('net.server.socket', listen);

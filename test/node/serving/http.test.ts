@@ -65,7 +65,7 @@ describe('what is served', () => {
     ['/debug/pprof', 404, 'not found\n'],
   ];
   for (const [path, status, body] of cases) {
-    it(`GET ${path}`, async () => {
+    it(`GET ${path} has its answer`, async () => {
       const answer = await get(path);
       assert.deepEqual([answer.status, await answer.text()], [status, body]);
     });
@@ -75,11 +75,11 @@ describe('what is served', () => {
     assert.equal((await get('/metrics')).headers.get('content-type'), 'text/plain; version=0.0.4');
   });
 
-  it('nothing can be written', async () => {
+  it('no page can be written', async () => {
     assert.equal((await get('/metrics', 'POST')).status, 405);
   });
 
-  it('/metrics/slis counts what the health checks said, by path', async () => {
+  it('/metrics/slis counts the results of health checks, by path', async () => {
     for (const path of ['/livez', '/readyz', '/readyz/shards']) await get(path);
     const text = await (await get('/metrics/slis')).text();
     assert.match(text, /^kubernetes_healthcheck\{name="watches",type="livez"\} 1$/m);
@@ -90,7 +90,7 @@ describe('what is served', () => {
   });
 });
 
-test('who may not ask is told so before anything is looked up, whatever the method', async () => {
+test('a refused client is told so before anything is looked up, for every method', async () => {
   const asked: string[] = [];
   const server = await startHttp({
     ...config,

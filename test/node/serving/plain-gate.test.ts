@@ -43,7 +43,7 @@ describe('on a port without TLS', () => {
   });
   after(() => server.close());
 
-  it('programs of this machine see everything', async () => {
+  it('programs of this machine see every page', async () => {
     assert.deepEqual([await statusOf(server, '/metrics'), await statusOf(server, '/debug/endpointd')], [200, 200]);
   });
 
@@ -51,7 +51,7 @@ describe('on a port without TLS', () => {
     ['a page whose name was made to resolve to this machine', { host: 'evil.example' }],
     ['what a proxy of this machine brings from elsewhere', { 'x-forwarded-for': '203.0.113.9' }],
   ] as const) {
-    it(`${who} sees what is for everybody`, async () => {
+    it(`${who} sees the pages for everybody`, async () => {
       assert.deepEqual(
         [await statusOf(server, '/metrics', headers), await statusOf(server, '/debug/endpointd', headers)],
         [200, 403],
@@ -63,15 +63,19 @@ describe('on a port without TLS', () => {
     .flatMap((all) => all ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
-  it('so do other machines', { skip: address === undefined && 'this machine has no other address' }, async () => {
-    const open = await serve('0.0.0.0');
-    try {
-      assert.deepEqual(
-        [await statusOf(open, '/metrics', {}, address), await statusOf(open, '/configz', {}, address)],
-        [200, 403],
-      );
-    } finally {
-      await open.close();
-    }
-  });
+  it(
+    'other machines see the pages for everybody',
+    { skip: address === undefined && 'this machine has no other address' },
+    async () => {
+      const open = await serve('0.0.0.0');
+      try {
+        assert.deepEqual(
+          [await statusOf(open, '/metrics', {}, address), await statusOf(open, '/configz', {}, address)],
+          [200, 403],
+        );
+      } finally {
+        await open.close();
+      }
+    },
+  );
 });

@@ -42,14 +42,14 @@ describe('a profile', () => {
   const get = (path: string): Promise<Response> => fetch(`http://${server.address}${path}`);
   const begins = (): Promise<void> => new Promise((resolve) => (onBegin = resolve));
 
-  it('is a file, named by its format', async () => {
+  it('a profile is a file, named by its format', async () => {
     const answer = await get('/debug/pprof/heap?seconds=0.01');
     assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="endpointd.heapprofile"');
     assert.deepEqual([answer.status, await answer.text(), begun[0]!.kind], [200, '{}', 'heap']);
   });
 
   for (const seconds of ['0', '61', '-1', '1e9', 'x', '']) {
-    it(`of ${JSON.stringify(seconds)} seconds is refused`, async () => {
+    it(`a profile of ${JSON.stringify(seconds)} seconds is refused`, async () => {
       const answer = await get(`/debug/pprof/profile?seconds=${seconds}`);
       assert.equal(answer.status, 400);
       assert.match(await answer.text(), /at most 60/);
@@ -57,7 +57,7 @@ describe('a profile', () => {
     });
   }
 
-  it('is taken one at a time, and the next one after it', async () => {
+  it('profiles are taken one at a time, one after the other', async () => {
     const began = begins();
     const first = get('/debug/pprof/profile?seconds=0.5');
     await began;
@@ -66,7 +66,7 @@ describe('a profile', () => {
     assert.equal((await get('/debug/pprof/heap?seconds=0.01')).status, 200);
   });
 
-  it('outlives the ten seconds of other requests, and others do not take its place', async () => {
+  it('a profile outlives the ten seconds of other requests, and keeps its place', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     const began = begins();
     const answer = get('/debug/pprof/profile?seconds=60');
@@ -81,7 +81,7 @@ describe('a profile', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  it('ends when its client goes', async () => {
+  it('a profile ends when its client goes', async () => {
     const began = begins();
     const left = new AbortController();
     const answer = fetch(`http://${server.address}/debug/pprof/profile?seconds=60`, { signal: left.signal });
@@ -91,7 +91,7 @@ describe('a profile', () => {
     await begun[0]!.ended;
   });
 
-  it('is not taken for a client that goes while the gate asks', async () => {
+  it('no profile is taken for a client that goes while the gate asks', async () => {
     const [asked, allowed] = [Promise.withResolvers<Question>(), Promise.withResolvers<null>()];
     gate = (question): Promise<null> => {
       asked.resolve(question);
@@ -113,14 +113,14 @@ describe('a profile', () => {
     );
   });
 
-  it('is not taken for HEAD', async () => {
+  it('no profile is taken for HEAD', async () => {
     const { status, headers } = await fetch(`http://${server.address}/debug/pprof/profile`, { method: 'HEAD' });
     assert.deepEqual([status, headers.get('allow'), begun], [405, 'GET', []]);
   });
 });
 
 describe('the profiler of the process', () => {
-  it('gives a CPU profile that says where the time went', async () => {
+  it('a CPU profile tells where the time went', async () => {
     const taken = createProfiler().sample('cpu', soon().then(busyForProfile));
     const { nodes, samples } = JSON.parse(await taken) as {
       nodes: { callFrame: { functionName: string } }[];
@@ -130,7 +130,7 @@ describe('the profiler of the process', () => {
     assert.ok(nodes.some(({ callFrame }) => callFrame.functionName === 'busyForProfile'));
   });
 
-  it('gives a heap profile', async () => {
+  it('a heap profile is given', async () => {
     const kept: string[][] = [];
     const ended = soon().then(() => {
       for (let i = 0; i < 2000; i++) kept.push(Array.from({ length: 100 }, String));

@@ -103,7 +103,7 @@ const header = fc.oneof(
 
 const viewer = 'Authorization: Bearer viewer';
 
-it('nothing is served without rights but the paths that are always allowed', async () => {
+it('without rights only the paths that are always allowed are served', async () => {
   const first = dial(server.address);
   const [session] = (
     await Promise.all([

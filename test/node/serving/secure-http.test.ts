@@ -150,7 +150,7 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 describe('the certificate', () => {
-  it('is a self-signed one where none is given, for the names of this machine', async () => {
+  it('without a given certificate a self-signed one names this machine', async () => {
     const address = await serve();
     const socket = dial(address);
     await once(socket, 'secureConnect');
@@ -160,7 +160,7 @@ describe('the certificate', () => {
     assert.ok(certificate.checkIP('127.0.0.1') !== undefined && certificate.checkHost('localhost') !== undefined);
   });
 
-  it('that is made is kept in --cert-dir, its key for nobody else, and used again', async () => {
+  it('a made certificate is kept in --cert-dir, private, and used again', async () => {
     const kept = join(directory, 'certs');
     await serve({ directory: kept });
     const made = readFileSync(join(kept, 'endpointd.crt'), 'utf8');
@@ -172,7 +172,7 @@ describe('the certificate', () => {
     socket.destroy();
   });
 
-  it('that is replaced under load is served from then on, and no request fails', async () => {
+  it('a certificate replaced under load is served from then on; no request fails', async () => {
     const address = await serve(mount(identityOf('first')));
     const seen = new Set<string>();
     let requests = 0;
@@ -204,7 +204,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('is another one for who asks for a name, the first that has it', async () => {
+  it('a client that asks for a name gets the first certificate that has it', async () => {
     const given = { ...writePair('given', identityOf('given')), names: ['*.example', 'Metrics.test'] };
     const second = { ...writePair('second', identityOf('second')), names: ['metrics.test', 'second.test'] };
     const own = { ...writePair('own', identityOf('own', ['own.test', '*.own.test', '127.0.0.1'])), names: [] };
@@ -226,7 +226,7 @@ describe('the certificate', () => {
     await until(async () => (await served('own.test')) === 'replaced');
   });
 
-  it('for a name takes the same certificates of clients', async () => {
+  it('a certificate for a name accepts the same certificates of clients', async () => {
     const named = [{ ...writePair('named', identityOf('named')), names: ['named.test'] }];
     const clientCaFile = join(directory, 'users.crt');
     writeFileSync(clientCaFile, AUTHORITIES.users);
@@ -240,7 +240,7 @@ describe('the certificate', () => {
   });
 
   for (const [rule, flags, expected] of NAMED) {
-    it(`by name: ${rule}`, async () => {
+    it(`the certificate by name: ${rule}`, async () => {
       const named = flags.map(([name, hosts, names]) => {
         const { certFile, keyFile } = writePair(name, identityOf(name, hosts));
         return { certFile, keyFile, names };
@@ -252,7 +252,7 @@ describe('the certificate', () => {
     });
   }
 
-  it('is that of the address for who asks for no name, as the address is given', async () => {
+  it('a client that asks for no name gets the certificate of the given address', async () => {
     const named = [
       { ...writePair('here', identityOf('here')), names: ['127.0.0.1', 'here.test'] },
       { ...writePair('there', identityOf('there')), names: ['there.test', '127.0.0.2'] },
@@ -266,12 +266,12 @@ describe('the certificate', () => {
     assert.equal(await nameServed(`127.0.0.1:${port}`, 'other.test'), 'CN=default');
   });
 
-  it('that names no host needs names', async () => {
+  it('a certificate that names no host needs names', async () => {
     const named = [{ ...writePair('named', identityOf('no host')), names: [] }];
     await assert.rejects(serve({ named }), /named\.crt names no host: give names behind it, as CERT,KEY:NAME,NAME$/);
   });
 
-  it('that is replaced leaves open connections as they are', async () => {
+  it('a replaced certificate leaves open connections as they are', async () => {
     const address = await serve(mount(identityOf('first')));
     const open = dial(address);
     await once(open, 'secureConnect');
@@ -294,7 +294,7 @@ describe('the certificate', () => {
     ],
     ['that is gone', (): void => rmSync(join(directory, 'now', 'tls.crt'))],
   ] as const) {
-    it(`${what} is told once, and the last one stays in use`, async () => {
+    it(`${what} is logged once, and the last certificate stays in use`, async () => {
       const address = await serve(mount(identityOf('first')));
       breakIt();
       await until(() => log.length > 0);
@@ -310,7 +310,7 @@ describe('the certificate', () => {
     });
   }
 
-  it('that is over is served with a warning', async () => {
+  it('an expired certificate is served with a warning', async () => {
     const over = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 86_400_000 * 3, days: 1 });
     await serve(mount(over));
     assert.deepEqual(
@@ -319,7 +319,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('that cannot be used at the start is an error that names the file', async () => {
+  it('an unusable certificate at the start is an error that names the file', async () => {
     const files = mount(identityOf('first'));
     const other = join(directory, 'other.key');
     writeFileSync(other, identityOf('other').key);
@@ -333,7 +333,7 @@ describe('the certificate', () => {
 describe('authorities of clients', () => {
   const alice = { tls: { cert: CLIENTS.alice.cert, key: CLIENTS.alice.key } };
 
-  it('that are replaced count for the next connection', async () => {
+  it('replaced authorities count for the next connection', async () => {
     const clientCaFile = join(directory, 'ca.crt');
     writeFileSync(clientCaFile, AUTHORITIES.proxies);
     const address = await serve({ clientCaFile });
@@ -345,7 +345,7 @@ describe('authorities of clients', () => {
     assert.equal((await ask(address, '/metrics', alice)).status, 200);
   });
 
-  it('that cannot be used at the start are an error that names flag and file', async () => {
+  it('unusable authorities at the start are an error that names flag and file', async () => {
     const clientCaFile = join(directory, 'ca.crt');
     await assert.rejects(serve({ clientCaFile }), /^Error: --client-ca-file=.*ca\.crt: ENOENT$/);
     writeFileSync(clientCaFile, 'nonsense');
@@ -361,7 +361,7 @@ describe('TLS', () => {
     return said;
   };
 
-  it('1.2 and 1.3 are served, 1.1 is not', async () => {
+  it('TLS 1.2 and 1.3 are served, and 1.1 is not', async () => {
     const address = await serve();
     assert.match(await protocolOf(dial(address)), /^TLSv1\.3 /);
     assert.match(await protocolOf(dial(address, { maxVersion: 'TLSv1.2' })), /^TLSv1\.2 /);
@@ -370,7 +370,7 @@ describe('TLS', () => {
   });
 
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    it(`sessions are not resumed (${maxVersion})`, async () => {
+    it(`TLS sessions are not resumed (${maxVersion})`, async () => {
       const address = await serve();
       const first = dial(address, { maxVersion });
       let session: Buffer | undefined;
@@ -384,12 +384,12 @@ describe('TLS', () => {
     });
   }
 
-  it('1.2 can be refused', async () => {
+  it('TLS 1.2 can be refused', async () => {
     const address = await serve({ minVersion: 'TLSv1.3' });
     await assert.rejects(protocolOf(dial(address, { maxVersion: 'TLSv1.2' })), /alert protocol version/);
   });
 
-  it('1.2 has the suites that are named and no others; 1.3 has its own', async () => {
+  it('TLS 1.2 has the named suites only, and 1.3 has its own', async () => {
     const address = await serve({ ciphers: opensslCiphers(['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']) });
     const old = { maxVersion: 'TLSv1.2' } as const;
     assert.equal(await protocolOf(dial(address, old)), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384');
@@ -397,7 +397,7 @@ describe('TLS', () => {
     assert.match(await protocolOf(dial(address)), /^TLSv1\.3 TLS_AES_/);
   });
 
-  it('is asked for: a plain request is told so', async () => {
+  it('a request without TLS gets an error that asks for it', async () => {
     const address = await serve();
     const socket = connect(Number(address.split(':')[1]), '127.0.0.1');
     socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -407,7 +407,7 @@ describe('TLS', () => {
     assert.equal(said, 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
   });
 
-  it('handshakes in masses are begun some 50 a second, after 25 at once', async () => {
+  it('masses of handshakes begin some 50 a second, after 25 at once', async () => {
     const address = await serve();
     const socket = dial(address);
     await once(socket, 'secureConnect');
@@ -436,7 +436,7 @@ it('an address in use is an error', async () => {
   await assert.rejects(startHttp({ host: '127.0.0.1', port, ...plain }), /EADDRINUSE/);
 });
 
-it('a connection brings one answer, whatever follows the request', async () => {
+it('a connection has one answer, whatever follows the request', async () => {
   const address = await serve();
   const { body, head } = await say(address, 'GET /livez HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n');
   assert.equal(body, 'page /livez');

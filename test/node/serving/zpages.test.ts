@@ -19,13 +19,13 @@ function ask(page: Page, accept = ''): Answer {
 const V1BETA1 = 'application/json;v=v1beta1;g=config.k8s.io;as=';
 
 describe('/flagz', () => {
-  it('is text by default, one flag a line, in order', () => {
+  it('/flagz is text by default, one flag a line, in order', () => {
     const { status, contentType, body } = ask(flagz);
     assert.deepEqual([status, contentType], [200, 'text/plain; charset=utf-8']);
     assert.match(String(body), /^\nendpointd flagz\nWarning: [^\n]+\nbind-address=0\.0\.0\.0\nkube-api-qps=20\nv=2\n$/);
   });
 
-  it('is JSON of config.k8s.io/v1beta1 for who asks for it', () => {
+  it('/flagz is JSON of config.k8s.io/v1beta1 for clients that ask for it', () => {
     const { contentType, body } = ask(flagz, `${V1BETA1}Flagz`);
     assert.equal(contentType, 'application/json;g=config.k8s.io;v=v1beta1;as=Flagz');
     assert.deepEqual(JSON.parse(String(body)), {
@@ -45,7 +45,7 @@ describe('/flagz', () => {
     [`${V1BETA1}Statusz`, 406, 'application/json'],
     ['application/json;v=v2;g=config.k8s.io;as=Flagz', 406, 'application/json'],
   ] as const) {
-    it(`${accept} is answered with ${status} and ${type}`, () => {
+    it(`/flagz with ${accept} gets ${status} and ${type}`, () => {
       const answer = ask(flagz, accept);
       assert.deepEqual([answer.status, answer.contentType.split(';')[0]], [status, type]);
     });
@@ -53,7 +53,7 @@ describe('/flagz', () => {
 });
 
 describe('/statusz', () => {
-  it('is text by default', () => {
+  it('/statusz is text by default', () => {
     assert.deepEqual(String(ask(statusz).body).split('\n').toSpliced(2, 1), [
       '',
       'endpointd statusz',
@@ -68,7 +68,7 @@ describe('/statusz', () => {
     ]);
   });
 
-  it('is JSON of config.k8s.io/v1beta1 for who asks for it', () => {
+  it('/statusz is JSON of config.k8s.io/v1beta1 for clients that ask for it', () => {
     assert.deepEqual(JSON.parse(String(ask(statusz, `${V1BETA1}Statusz`).body)), {
       kind: 'Statusz',
       apiVersion: 'config.k8s.io/v1beta1',
