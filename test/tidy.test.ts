@@ -36,7 +36,7 @@ const files = new Map<string, number>();
 for (const each of wordsByFile.values()) for (const word of each) files.set(word, (files.get(word) ?? 0) + 1);
 
 describe('tidy', () => {
-  it('the program reaches every source, so that no file is for tests alone', () => {
+  it('the program reaches every source, so no file is for tests alone', () => {
     const bySource = new Map(sources.map((source) => [source.path, source]));
     const reached = new Set<string>();
     const follow = (path: string): void => {
@@ -52,7 +52,7 @@ describe('tidy', () => {
     );
   });
 
-  it('a value that a file exports is used by another', () => {
+  it('a value that a file exports is used by another file', () => {
     const unused = all.flatMap(({ path, text }) =>
       [...withoutComments(text).matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)]
         .map((match) => match[1]!)

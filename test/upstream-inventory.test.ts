@@ -102,7 +102,11 @@ const UTILS: readonly Row[] = [
   ['TestPodToEndpoint', POD, 'conditions: ${'],
   ['TestPodToEndpoint: node', POD, 'an absent zone or node is left out'],
   ['TestPodToEndpoint: hostname', POD, 'a hostname counts in the service that is its subdomain'],
-  ['TestServiceControllerKey: no label', OWNED, 'strips of its service-name label is nobody’s'],
+  [
+    'TestServiceControllerKey: no label',
+    OWNED,
+    'a slice without its service-name label is nobody’s: the service gets another',
+  ],
   ['TestGetEndpointPorts', 'core/slices/slice-ports.test.ts', 'a number, whatever the pod offers'],
   ['TestGetEndpointPorts: appProtocol', 'core/slices/slice-ports.test.ts', 'an empty appProtocol is one'],
   ['TestSetEndpointSliceLabels', LABELS, 'its own in place of the same ones of the service'],
@@ -152,10 +156,18 @@ const HINTS_AND_CACHES: readonly Row[] = [
     'the stored slice and its right endpoints stay as they are',
   ],
   // No generations are tracked here: the reply of a write says what the server holds.
-  ['TestEndpointSliceTrackerUpdate', ACKS, 'applied: there is nothing more to do'],
-  ['TestEndpointSliceTrackerStaleSlices', RACES, 'tells nothing new of a slice that was written and then deleted'],
-  ['TestEndpointSliceTrackerDeletion', ACKS, 'of a delete: the slice is gone'],
-  ['TestEndpointSliceTrackerDeleteService', OWNED, 'gets slices of its own; those of its predecessor go'],
+  ['TestEndpointSliceTrackerUpdate', ACKS, 'ack applied: nothing is left to do'],
+  [
+    'TestEndpointSliceTrackerStaleSlices',
+    RACES,
+    'a lagging watch tells nothing new of a slice that was written and deleted',
+  ],
+  ['TestEndpointSliceTrackerDeletion', ACKS, 'after the ack of a delete the slice is gone'],
+  [
+    'TestEndpointSliceTrackerDeleteService',
+    OWNED,
+    'a Service made anew gets slices of its own, and the old ones go (D1, D2, D3)',
+  ],
   ['TestNewServiceNoPods', TIMES, 'a new service without pods has its creation as the trigger time'],
   ['TestNewServiceExistingPods', TIMES, 'a new service with pods has its creation as the trigger time'],
   ['TestPodsAdded', TIMES, 'added pods: the earliest is the trigger time'],
@@ -172,17 +184,17 @@ const HINTS_AND_CACHES: readonly Row[] = [
 const CONTROLLER: readonly Row[] = [
   ['TestSyncServiceNoSelector, TestSyncServiceExternalNameType', SERVICE, 'the slices stay untouched'],
   ['TestSyncServicePendingDeletion', PLAN, 'P22: '],
-  ['TestSyncServiceWithSelector', IN_SIM, 'is controlled by its Service, labelled and dated as upstream does it'],
+  ['TestSyncServiceWithSelector', IN_SIM, "a slice is controlled by its Service, labelled and dated as upstream's"],
   ['TestSyncServiceMissing', METRICS, 'metrics forget a deleted Service, and the slices mirrored for one'],
   ['TestSyncServicePodSelection', 'core/selector-index.test.ts', 'a value of another key is no match'],
   ['TestSyncServiceEndpointSlicePendingDeletion', SERVICE, 'a slice with a deletionTimestamp counts as gone (#108779)'],
   ['TestSyncServiceEndpointSliceLabelSelection', OWNED, 'never touched, before, during and after'],
-  ['TestOnEndpointSliceUpdate', OWNED, 'takes over by its managed-by label is his'],
+  ['TestOnEndpointSliceUpdate', OWNED, 'a slice with another managed-by label is not ours, another one is made (D4)'],
   ['TestSyncService: families', IN_SIM, 'has slices of each'],
   ['TestSyncService: one IP on two pods', SERVICE, 'two pods with one address are two endpoints'],
   ['TestPodAddsBatching, TestPodUpdatesBatching, TestPodDeleteBatching', SHARED, 'batching of pod events'],
-  ['TestSyncServiceStaleInformer', RACES, 'tells nothing new of a slice that was written and then deleted'],
-  ['Test_dropEndpointSlicesPendingDeletion', OWNED, 'deletes while a finalizer holds it counts as gone'],
+  ['TestSyncServiceStaleInformer', RACES, 'a lagging watch tells nothing new of a slice that was written and deleted'],
+  ['Test_dropEndpointSlicesPendingDeletion', OWNED, 'a deleted slice that a finalizer holds counts as gone (D11)'],
 ];
 
 const MIRRORING_CONTROLLER: readonly Row[] = [
@@ -229,13 +241,25 @@ const CLUSTER: readonly Row[] = [
   ['TestEndpointSliceMirroring', MIRRORING, 'become a slice that names their makers, labels and annotations'],
   ['TestEndpointSliceMirroringUpdates', MIRRORING, 'a slice follows every edit of its Endpoints, by one write each'],
   ['TestEndpointSliceMirroringSelectorTransition', MIRRORING, 'planned slices replace the mirrored'],
-  ['TestEndpointSliceTerminating', IN_SIM, 'of a pod that terminates shows in its conditions'],
-  ['TestEndpointsControllersLabelSemantics', IN_SIM, 'has its labels on every slice, but no reserved ones'],
+  ['TestEndpointSliceTerminating', IN_SIM, 'termination shows in the conditions, and later flips are free (D28)'],
+  [
+    'TestEndpointsControllersLabelSemantics',
+    IN_SIM,
+    "every slice has the service's labels but reserved ones, and loses them too",
+  ],
   ['TestEndpointsHeadlessLabel', LABELS, 'no headless label because the service has one'],
   ['rapid re-creation of a Service', OWNED, 'a Service that is deleted and made again at once'],
   ['e2e: create and delete for a selector without pods', IN_SIM, 'without pods has an empty slice'],
-  ['e2e: a named port with two numbers', IN_SIM, 'are in slices by the number'],
-  ['e2e: re-created after manual deletion', OWNED, 'deletes is made again'],
+  [
+    'e2e: a named port with two numbers',
+    IN_SIM,
+    'pods with different numbers for a named port are in slices by number',
+  ],
+  [
+    'e2e: re-created after manual deletion',
+    OWNED,
+    'a deleted slice is made again (D39), also one not written since the start (D5)',
+  ],
   ['e2e: pointing to the API server', OWNED, 'never touched, before, during and after'],
   ['e2e: mirror a custom Endpoints', MIRRORING, 'a slice follows every edit of its Endpoints, by one write each'],
   ['e2e: custom Endpoints with several subsets', MIRROR, 'two subsets, another port, the same address: one slice'],
@@ -245,7 +269,7 @@ const CLUSTER: readonly Row[] = [
 
 const ALL = [...RECONCILER, ...UTILS, ...HINTS_AND_CACHES, ...CONTROLLER, ...MIRRORING_CONTROLLER, ...CLUSTER];
 
-test('the tests that stand for those of upstream are there', () => {
+test('the tests that stand for those of upstream exist', () => {
   const texts = new Map<string, string>();
   const missing = ALL.filter(([, file, title]) => {
     let text = texts.get(file);

@@ -134,7 +134,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Labels'],
     defects: [],
-    shownBy: 'verify/listed.test.ts: the label of 1.33 on an older object',
+    shownBy: 'verify/listed.test.ts: the label of 1.33 on an older object is a listed difference',
     sign: {
       field: 'metadata.labels[endpoints.kubernetes.io/managed-by]',
       is: 'missing',
@@ -192,7 +192,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#47796'],
     rules: ['The work queue', 'Defects: stale or wrong'],
     defects: [],
-    shownBy: 'scenarios/writes.test.ts: for good makes the service stuck, says so once, and does not hold up others',
+    shownBy: 'scenarios/writes.test.ts: a lasting refusal makes the service stuck, is told once, and delays no other',
   },
   {
     id: 'own-writes',
@@ -232,7 +232,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: ['#89679'],
     rules: ['Errors', 'Events', 'Defects: robustness'],
     defects: [],
-    shownBy: 'scenarios/writes.test.ts: is no event: the object is read, and written on top of the other writer',
+    shownBy: 'scenarios/writes.test.ts: a conflict is no Event object: the object is read, then written',
   },
   {
     id: 'event-namespace',
@@ -267,7 +267,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#141592', '#141593', '#92928', '#99345'],
     rules: ['The slice tracker'],
     defects: ['D1'],
-    shownBy: 'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go (D1, D2, D3)',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: a Service made anew gets slices of its own, and the old ones go (D1, D2, D3)',
   },
   {
     id: 'slices-recreated-service',
@@ -277,7 +278,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#141593'],
     rules: ['The placeholder'],
     defects: ['D2'],
-    shownBy: 'scenarios/slices-ownership.test.ts: gets slices of its own; those of its predecessor go (D1, D2, D3)',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: a Service made anew gets slices of its own, and the old ones go (D1, D2, D3)',
   },
   {
     id: 'slices-delete-gone',
@@ -287,7 +289,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#141304', '#141608'],
     rules: ['Writing'],
     defects: ['D3'],
-    shownBy: 'scenarios/slices-writes.test.ts: is a success: no event, no retry (D3)',
+    shownBy: 'scenarios/slices-writes.test.ts: the delete of a missing slice is a success: no event, no retry (D3)',
   },
   {
     id: 'slices-relabelled',
@@ -298,7 +300,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: ['The slice tracker'],
     defects: ['D4'],
     shownBy:
-      'scenarios/slices-ownership.test.ts: gives to another service is removed by that one; the first gets another (D4)',
+      'scenarios/slices-ownership.test.ts: a slice moved to another service is removed there, and made again here (D4)',
   },
   {
     id: 'slices-deleted-untouched',
@@ -309,7 +311,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     rules: [],
     defects: ['D5'],
     shownBy:
-      'scenarios/slices-ownership.test.ts: deletes is made again (D39), also one that was not written since the start (D5)',
+      'scenarios/slices-ownership.test.ts: a deleted slice is made again (D39), also one not written since the start (D5)',
   },
   {
     id: 'slices-foreign-edits',
@@ -340,7 +342,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#107927', '#110639'],
     rules: ['Nodes'],
     defects: ['D9'],
-    shownBy: 'scenarios/topology.test.ts: is left out and named once until the node appears, then is in at once (D9)',
+    shownBy:
+      'scenarios/topology.test.ts: a pod on an unknown node is left out and named once until the node appears (D9)',
     sign: { problem: 'unknown-node' },
   },
   {
@@ -351,8 +354,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#108267'],
     rules: ['Writing'],
     defects: ['D10'],
-    shownBy:
-      'scenarios/slices-ownership.test.ts: annotates, or holds by a finalizer, keeps that through every write (D10)',
+    shownBy: 'scenarios/slices-ownership.test.ts: annotations and finalizers of others stay through every write (D10)',
   },
   {
     id: 'slices-conflict-events',
@@ -362,7 +364,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#92928', '#99345'],
     rules: ['Events'],
     defects: ['D12'],
-    shownBy: 'scenarios/slices-writes.test.ts: is no event: the slices are listed, and written on top (D12)',
+    shownBy:
+      'scenarios/slices-writes.test.ts: a conflict is no Event object: the slices are listed, then written (D12)',
   },
   {
     id: 'slices-bad-pod-ip',
@@ -372,7 +375,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#109152'],
     rules: ['From a pod to an endpoint'],
     defects: ['D13'],
-    shownBy: 'scenarios/slices.test.ts: to an address that the API server would refuse leaves that out alone (D13)',
+    shownBy: 'scenarios/slices.test.ts: a pod with an invalid address is left out alone (D13)',
     sign: { problem: 'bad-address' },
   },
   {
@@ -383,7 +386,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#93908'],
     rules: ['Writing'],
     defects: ['D13'],
-    shownBy: 'scenarios/slices-writes.test.ts: of one of several adds holds back the deletes alone (D13)',
+    shownBy: 'scenarios/slices-writes.test.ts: the refusal of one of several adds holds back the deletes alone (D13)',
   },
   {
     id: 'slices-hints-return',
@@ -393,8 +396,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#123401'],
     rules: ['The topology queue'],
     defects: ['D14'],
-    shownBy:
-      'scenarios/topology.test.ts: come back, without any change of a pod, when the nodes allow them again (D14)',
+    shownBy: 'scenarios/topology.test.ts: hints come back when the nodes allow them, without a change of a pod (D14)',
     sign: { field: 'endpoints[*].hints.forZones', is: 'missing' },
   },
   {
@@ -405,7 +407,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment', 'Failure and switching off'],
     defects: ['D14', 'D15'],
-    shownBy: 'scenarios/topology.test.ts: of one family fail alone, and without an event for each sync (D15)',
+    shownBy: 'scenarios/topology.test.ts: hints of one family fail alone, without an Event object for each sync (D15)',
   },
   {
     id: 'slices-hints-no-share',
@@ -415,7 +417,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Assignment'],
     defects: ['D41'],
-    shownBy: 'scenarios/topology.test.ts: of an endpoint in a zone without share are its own zone’s (D41)',
+    shownBy: 'scenarios/topology.test.ts: an endpoint in a zone without a share has a hint for its own zone (D41)',
   },
   {
     id: 'slices-zone-change',
@@ -425,7 +427,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: ['#117245'],
     rules: ['Events that queue a Service'],
     defects: ['D16'],
-    shownBy: 'scenarios/topology.test.ts: is that of the endpoints on it, and when it changes they follow (D16)',
+    shownBy: 'scenarios/topology.test.ts: endpoints have the zone of their node, and follow its changes (D16)',
     sign: { field: 'endpoints[*].zone' },
   },
   {
@@ -436,7 +438,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Events that queue a Service', 'CPU shares'],
     defects: [],
-    shownBy: 'scenarios/topology.test.ts: are made anew when a zone grows so that the others would be overloaded',
+    shownBy: 'scenarios/topology.test.ts: hints are given anew if a zone grows and others would be overloaded',
     sign: { field: 'endpoints[*].hints.forZones', is: 'other' },
   },
   {
@@ -447,7 +449,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['From a pod to services'],
     defects: ['D28'],
-    shownBy: 'scenarios/slices.test.ts: of a pod that terminates shows in its conditions; later ones are free (D28)',
+    shownBy: 'scenarios/slices.test.ts: termination shows in the conditions, and later flips are free (D28)',
   },
   {
     id: 'slices-pod-phase',
@@ -457,7 +459,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['From a pod to services'],
     defects: [],
-    shownBy: 'scenarios/slices.test.ts: to the phase Failed or Succeeded takes it out, though nothing else has changed',
+    shownBy: 'scenarios/slices.test.ts: a pod whose phase becomes Failed or Succeeded goes, without any other change',
     sign: { field: 'endpoints[*]', is: 'extra', podEnded: true },
   },
   {
@@ -468,7 +470,8 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Retries'],
     defects: ['D32'],
-    shownBy: 'scenarios/slices-writes.test.ts: that never ends is told once it has lasted, and never given up (D32)',
+    shownBy:
+      'scenarios/slices-writes.test.ts: an endless conflict is told once it has lasted, and never given up (D32)',
   },
   {
     id: 'slices-terminating-namespace',
@@ -478,7 +481,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Writing'],
     defects: ['D33'],
-    shownBy: 'scenarios/slices-writes.test.ts: of creates in a terminating namespace skips them alone (D33)',
+    shownBy: 'scenarios/slices-writes.test.ts: creates refused in a terminating namespace are skipped alone (D33)',
   },
   {
     id: 'slices-hints-forgotten',
@@ -488,7 +491,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Overloaded services'],
     defects: ['D35'],
-    shownBy: 'scenarios/topology.test.ts: of a Service that is deleted are forgotten: no node wakes it up (D35)',
+    shownBy: 'scenarios/topology.test.ts: hints of a deleted Service are forgotten: no node wakes it up (D35)',
   },
   {
     id: 'slices-create-twice',
@@ -498,7 +501,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Names of new slices'],
     defects: [],
-    shownBy: 'scenarios/slices-writes.test.ts: to a create leaves no duplicate: the slices are listed',
+    shownBy: 'scenarios/slices-writes.test.ts: a lost reply to a create leaves no duplicate: the slices are listed',
   },
   {
     id: 'slices-trigger-time-retry',
@@ -573,7 +576,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['CPU shares'],
     defects: [],
-    shownBy: 'scenarios/topology.test.ts: are kept over a restart, and over the loss of a thread: 0 writes',
+    shownBy: 'scenarios/topology.test.ts: hints stay through a restart and the loss of a thread: 0 writes',
   },
 ];
 
@@ -809,7 +812,7 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D20',
     title: 'Headless Services without ports are not written with every sync (#133474, #136502)',
-    shownBy: 'scenarios/slices.test.ts: and syncs for no reason leave a headless service without ports alone (D20)',
+    shownBy: 'scenarios/slices.test.ts: needless syncs leave a headless service without ports alone (D20)',
   },
   {
     id: 'D23',
@@ -820,7 +823,7 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D27',
     title: 'Many Services in a namespace do not slow the changes of a pod (#134739)',
-    shownBy: 'scenarios/slices.test.ts: is looked at by its services alone, however many there are (D27)',
+    shownBy: 'scenarios/slices.test.ts: a change of a pod concerns its own services only, however many there are (D27)',
   },
   {
     id: 'D37',
@@ -830,11 +833,12 @@ export const MENDED_DEFECTS: readonly { readonly id: string; readonly title: str
   {
     id: 'D38',
     title: 'A Service that is being deleted gets no new slices (#91287, #91311)',
-    shownBy: 'scenarios/slices-ownership.test.ts: in the foreground gets no new slices meanwhile, so it can go (D38)',
+    shownBy:
+      'scenarios/slices-ownership.test.ts: a Service deleted in the foreground gets no new slices, so it can go (D38)',
   },
   {
     id: 'D39',
     title: 'Slices that others edit or delete are repaired (#85353)',
-    shownBy: 'scenarios/slices-ownership.test.ts: edits is put right within a second, but not at once (D39)',
+    shownBy: 'scenarios/slices-ownership.test.ts: an edited slice is right within a second, but not at once (D39)',
   },
 ];

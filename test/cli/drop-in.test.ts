@@ -77,7 +77,7 @@ describe('a command line of kube-controller-manager', () => {
   });
 
   it('a command line under which no controller could run is refused', () => {
-    assert.match(refusal('--controllers=deployment-controller'), /--controllers: it enables nothing/);
+    assert.match(refusal('--controllers=deployment-controller'), /--controllers: no controller is enabled/);
     assert.match(refusal('--concurrent-endpoint-syncs=0'), /from 1 to 10000/);
     assert.match(refusal('--kube-api-burst=-1'), /from 1 to 1000000, 0 for client-go's default of 10\.$/);
     assert.match(refusal('--controllers=no-such-controller'), /"no-such-controller" is not a known controller/);

@@ -220,7 +220,7 @@ const bad: [string[], string[]][] = [
   [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
   [
     ['--leader-elect-resource-name=kube-controller-manager'],
-    ['--leader-elect-resource-name', 'stops all its controllers'],
+    ['--leader-elect-resource-name', 'stops all controllers of kube-controller-manager'],
   ],
   [['--leader-elect-resource-lock=endpoints'], ['--leader-elect-resource-lock', 'leases']],
   [['--concurrent-endpoint-syncs=0'], ['--concurrent-endpoint-syncs', "'0'", 'whole number from 1 to 10000']],

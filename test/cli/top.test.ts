@@ -157,7 +157,7 @@ describe('metrics as text', () => {
 
   it('metrics of another program are reported as such', () => {
     const look = { metrics: parseMetrics('up 1\n'), atMs: 0 };
-    assert.match(sourceOf(look), /^metrics of something else/);
+    assert.match(sourceOf(look), /^metrics of another program/);
     assert.deepEqual(metricsSections(look, null), []);
   });
 

@@ -97,7 +97,7 @@ describe('endpointd tune', () => {
     assert.deepEqual(['--kube-api-qps', '--kube-api-burst', 'watchers of slices', 'API latency, median'].map(from), [
       path,
       'given',
-      'not told, so assumed',
+      'not given: assumed',
       'usual: measured on two cores',
     ]);
   });

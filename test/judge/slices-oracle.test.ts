@@ -170,7 +170,7 @@ describe('the judgement', () => {
     const tcp = `["","TCP",8080,null]`;
     assert.deepEqual(reasons(two, [slice()]), [`ns/web: IPv4 ${tcp}: ${text('q', 2)} is missing`]);
     assert.deepEqual(reasons(two, [slice(), second({ endpoints: [SECOND, ENDPOINT] })]), [
-      `ns/web-2: ${text('p', 1)} is there twice`,
+      `ns/web-2: ${text('p', 1)} is listed twice`,
     ]);
     const other = { ...SECOND, targetRef: { ...SECOND.targetRef, name: 'z', uid: 'uid-z' } };
     assert.deepEqual(reasons(two, [slice({ endpoints: [ENDPOINT, SECOND, other] })]), [

@@ -46,7 +46,7 @@ function publishSlice(encoder: Encoder, names: readonly string[], atMs: number):
 }
 
 describe('what a recording shows of its controller', () => {
-  it('is how long each output took to show a pod that came and one that went', () => {
+  it('each output has the times until it showed pods that came and that went', () => {
     const { controller } = figures(2, (encoder) => {
       encoder.put('pods', pod('web-2'), 'other', 1000);
       publishSlice(encoder, ['web-0', 'web-1', 'web-2'], 1030);
@@ -60,7 +60,7 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([endpoints!.writes, endpointslices!.writes, endpoints!.writesPerSecond], [2, 2, 0.2]);
   });
 
-  it('is how many changes one write has shown', () => {
+  it('each write has the number of changes that it showed', () => {
     const { controller } = figures(1, (encoder) => {
       for (const name of ['web-1', 'web-2', 'web-3']) encoder.put('pods', pod(name), 'other', 1000);
       publish(encoder, ['web-0', 'web-1', 'web-2', 'web-3'], 1200);
@@ -69,7 +69,7 @@ describe('what a recording shows of its controller', () => {
     assert.equal(controller.endpoints!.addedMs.count, 3);
   });
 
-  it('leaves out a change that was undone before it was shown', () => {
+  it('a change that was undone before it was shown is left out', () => {
     const { controller } = figures(1, (encoder) => {
       encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
       encoder.put('pods', pod('web-0'), 'other', 1100);
@@ -78,7 +78,7 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([addedMs.count, removedMs.count, superseded, notShown], [0, 0, 1, 0]);
   });
 
-  it('counts a change that is not shown, and none of a pod without an address', () => {
+  it('a change that is not shown is counted, unless its pod has no address', () => {
     const { controller } = figures(1, (encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 1000);
       encoder.put('pods', pod('web-2', { podIP: '', podIPs: [] }), 'other', 1000);
@@ -86,7 +86,7 @@ describe('what a recording shows of its controller', () => {
     assert.equal(controller.endpoints!.notShown, 1);
   });
 
-  it('trusts no change around which a watch was lost', () => {
+  it('changes around a lost watch are not trusted', () => {
     const { controller, contents } = figures(1, (encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 1000);
       encoder.put('pods', pod('web-2'), 'other', 1000);
@@ -100,7 +100,7 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual(contents.gaps, [{ resource: 'endpointslices', fromSeconds: 1.5, toSeconds: 2 }]);
   });
 
-  it('is nothing of an output that the server refuses', () => {
+  it('an output that the server refuses has no figures', () => {
     const file = fileOf((encoder) => {
       encoder.tell(0, { refused: 'endpoints' });
       encoder.tell(1, { end: true });
@@ -109,7 +109,7 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([controller.endpoints, contents.resources.endpoints.refused], [null, true]);
   });
 
-  it('counts edits by others apart from writes of the controllers', () => {
+  it("edits by others are counted apart from the controllers' writes", () => {
     const { controller, contents } = figures(1, (encoder) => {
       encoder.put('endpoints', slice('web', [], { addressType: '' }), 'other', 1000);
       encoder.put('endpoints', slice('web', [], { addressType: '', overCapacity: true }), 'controller', 1100);
@@ -121,7 +121,7 @@ describe('what a recording shows of its controller', () => {
 describe('what a recording shows of a cluster', () => {
   const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
 
-  it('is a roll-out: from the first pod of a new template to the last of the old', () => {
+  it('a roll-out lasts from the first pod of a new template to the last of the old', () => {
     const { rollOuts } = figures(0, (encoder) => {
       encoder.put('pods', template('a-1', 'old'), 'other', 1000);
       encoder.put('pods', template('a-2', 'old'), 'other', 1000);
@@ -136,7 +136,7 @@ describe('what a recording shows of a cluster', () => {
     ]);
   });
 
-  it('is how large Services are, and how often each resource changed', () => {
+  it('the sizes of Services and the changes of each resource are counted', () => {
     const { services, contents } = figures(120, (encoder) => {
       encoder.put('pods', pod('web-0', { ready: false }), 'other', 5000);
       encoder.tell(6000, { irrelevant: { pods: 7 } });

@@ -30,11 +30,11 @@ function lookAt(file: Uint8Array): { pods: number; broken: unknown } {
 describe('a recording that is not whole', () => {
   const { file, starts } = tenFrames();
 
-  it('is read to its end when it is whole', () => {
+  it('a whole recording is read to its end', () => {
     assert.deepEqual(lookAt(file), { pods: 10, broken: null });
   });
 
-  it('is read up to the last whole frame, wherever it is cut off', () => {
+  it('a cut recording is read up to the last whole frame', () => {
     for (let length = starts[2]!; length < file.length; length += 5) {
       const whole = starts.filter((start) => start <= length).length - 1;
       const isBorder = starts.includes(length);
@@ -46,7 +46,7 @@ describe('a recording that is not whole', () => {
     }
   });
 
-  it('is read up to a damage in its middle, which is told by its frame', () => {
+  it('a damaged recording is read up to the damage, which is named by its frame', () => {
     for (const offset of [0, 5, 9, 13, 17, 22, 40]) {
       const damaged = Buffer.from(file);
       damaged[starts[6]! + offset]! ^= 0x55;
@@ -59,7 +59,7 @@ describe('a recording that is not whole', () => {
     }
   });
 
-  it('is damaged where its lines tell what cannot be', () => {
+  it('a recording is damaged if its lines tell impossible things', () => {
     const parts: Uint8Array[] = [];
     const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
     frames.add('{"recording":"endpointd","version":1,"program":"1","names":"plain"}');
@@ -83,7 +83,7 @@ describe('a recording that is not whole', () => {
     }
   });
 
-  it('is refused when a newer program has made it, or when it is something else', () => {
+  it('a recording of a newer program, and any other file, is refused', () => {
     const newer = Buffer.from(file);
     newer.writeUInt32LE(2, 8 + 'endpointd recording\n'.length);
     assert.throws(

@@ -9,7 +9,7 @@ function pseudonyms(seed = 1): Pseudonyms {
 }
 
 describe('pseudonyms', () => {
-  it('are the same for the same text, and one for each text', () => {
+  it('the same text has the same pseudonym, and each text its own', () => {
     const { names } = pseudonyms();
     assert.equal(names.node('worker-7'), 'node1');
     assert.equal(names.node('worker-8'), 'node2');
@@ -17,7 +17,7 @@ describe('pseudonyms', () => {
     assert.equal(names.node(''), '');
   });
 
-  it('of a Service and the subdomain of a pod meet, within a namespace only', () => {
+  it('pseudonyms of a Service and of a subdomain are equal within a namespace only', () => {
     const { names } = pseudonyms();
     assert.equal(names.service('shop', 'web'), names.service('shop', 'web'));
     assert.notEqual(names.service('shop', 'web'), names.service('test', 'web'));
@@ -25,7 +25,7 @@ describe('pseudonyms', () => {
     assert.deepEqual(labels, ['kubernetes.io/service-name', names.service('shop', 'web')]);
   });
 
-  it('of label values are dealt for each key, so equal values of two keys do not show', () => {
+  it('each key has its own pseudonyms of label values, so equal values do not show', () => {
     const { names } = pseudonyms();
     const [, first] = names.labels('a', ['x', 'filler']);
     const [, second] = names.labels('a', ['x', 'payments']);
@@ -33,7 +33,7 @@ describe('pseudonyms', () => {
     assert.deepEqual([first, second, other], ['v1', 'v2', 'v1']);
   });
 
-  it('keep keys and values of Kubernetes itself, and no value that a user may choose', () => {
+  it('keys and values of Kubernetes stay, and values that a user may choose do not', () => {
     const { names } = pseudonyms();
     const labels = ['endpointslice.kubernetes.io/skip-mirror', 'true', 'pod-template-hash', 'secret'];
     assert.deepEqual(names.labels('a', labels), [
@@ -45,7 +45,7 @@ describe('pseudonyms', () => {
     assert.equal(names.labels('a', ['app.kubernetes.io/name', 'secret'])[0], 'k1');
   });
 
-  it('of labels of one object are dealt in random order', () => {
+  it('the labels of one object get pseudonyms in random order', () => {
     const labels = ['a', '1', 'b', '1', 'c', '1', 'd', '1', 'e', '1'];
     const orders = new Set(
       Array.from({ length: 20 }, (_, seed) => {
@@ -60,7 +60,7 @@ describe('pseudonyms', () => {
     assert.ok(orders.size > 10, String(orders.size));
   });
 
-  it('of addresses lie in a private range of their family', () => {
+  it('pseudonyms of addresses are in a private range of their family', () => {
     const { names } = pseudonyms();
     assert.equal(names.address('203.0.113.9'), '10.0.0.1');
     assert.equal(names.address('2001:db8::1'), 'fd00::1');
@@ -68,7 +68,7 @@ describe('pseudonyms', () => {
     assert.deepEqual([names.address('None'), names.address('')], ['None', '']);
   });
 
-  it('replace what the API does not know: a phase, a protocol, a quantity', () => {
+  it('texts that the API does not know get pseudonyms: a phase, a quantity', () => {
     const { names } = pseudonyms();
     assert.equal(names.oneOf(['TCP'], 'TCP'), 'TCP');
     assert.equal(names.oneOf(['TCP'], 'secret'), 'other');
@@ -79,7 +79,7 @@ describe('pseudonyms', () => {
     );
   });
 
-  it('do not collide (`npm run bench -- recording` deals a million)', () => {
+  it('pseudonyms do not collide (`npm run bench -- recording` deals a million)', () => {
     const { names } = pseudonyms();
     const seen = new Set<string>();
     for (let i = 0; i < 20_000; i++)
@@ -87,7 +87,7 @@ describe('pseudonyms', () => {
     assert.equal(seen.size, 40_000);
   });
 
-  it('forget what nothing has any more, and keep what is in use', () => {
+  it('pseudonyms are forgotten when nothing has their text any more', () => {
     const { names, size, sweep } = pseudonyms();
     const kept = [names.pod('a', 'kept'), names.labels('a', ['app', 'kept'])] as const;
     for (let i = 0; i < 100; i++) names.pod('a', `gone-${i}`);

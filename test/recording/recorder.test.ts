@@ -5,7 +5,7 @@ import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { apiEndpoints, apiPod, scriptedCluster } from './scripted-cluster.ts';
 
 describe('the recorder', () => {
-  it('asks for lists and watches alone, and for no slices of others', () => {
+  it('the recorder sends lists and watches only, and asks for no slices of others', () => {
     const cluster = scriptedCluster('plain');
     cluster.recorder.start();
     cluster.pass(10_000);
@@ -23,7 +23,7 @@ describe('the recorder', () => {
     }
   });
 
-  it('tells the state at first, then changes as they come, then its end', () => {
+  it('the recorder tells the first state, then changes as they come, then its end', () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
     cluster.recorder.start();
@@ -50,7 +50,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  it('tells a gap: since when, and what the list after it has changed', () => {
+  it('a gap has its begin, and the changes that the list after it shows', () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
     cluster.recorder.start();
@@ -68,7 +68,7 @@ describe('the recorder', () => {
     assert.deepEqual(told.toSorted(), ['gap since 5000', 'web-1 gone', 'web-2 there', 'web-3 there']);
   });
 
-  it('knows an edit by somebody else from the writes of the controllers', () => {
+  it("an edit by somebody else is told from the controllers' writes", () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.endpoints.push(
       apiEndpoints('web', 'kube-controller-manager', 0),
@@ -94,7 +94,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  it('goes on without nodes where the server refuses them, and tells it', () => {
+  it('the recorder goes on without nodes if the server refuses them, and tells it', () => {
     const cluster = scriptedCluster('plain');
     cluster.refusals.nodes = { status: 403, message: 'nodes is forbidden' };
     cluster.recorder.start();
@@ -104,7 +104,7 @@ describe('the recorder', () => {
     assert.equal(cluster.events().filter((event) => event.type === 'refused').length, 1);
   });
 
-  it('writes a frame at least every two seconds in which something was told', () => {
+  it('a frame is written every two seconds in which something was told', () => {
     const cluster = scriptedCluster('plain');
     cluster.recorder.start();
     cluster.pass(4000);
@@ -115,7 +115,7 @@ describe('the recorder', () => {
     assert.ok(cluster.file().length > before);
   });
 
-  it('tells lists in random order, so that numbers do not follow the alphabet', () => {
+  it('lists are told in random order, so that numbers do not follow the alphabet', () => {
     const orders = new Set<string>();
     for (let seed = 0; seed < 8; seed++) {
       const prng = createPrng(seed);
@@ -133,7 +133,7 @@ describe('the recorder', () => {
     assert.ok(orders.size > 4, [...orders].join(' '));
   });
 
-  it('forgets texts that nothing has any more, so memory does not grow with time', () => {
+  it('texts that nothing has any more are forgotten, so memory stays bounded', () => {
     const cluster = scriptedCluster('pseudonyms');
     cluster.objects.pods.push(apiPod('kept'));
     cluster.recorder.start();
@@ -160,7 +160,7 @@ describe('the recorder', () => {
 describe('a recording under pseudonyms', () => {
   const CANARY = 'canary';
 
-  it('has no text of the cluster, nor has the log, whatever the server says', () => {
+  it('a recording and its log have no text of the cluster', () => {
     const cluster = scriptedCluster('pseudonyms');
     cluster.objects.pods.push(apiPod(`${CANARY}-1`, { labels: { [`${CANARY}.io/app`]: CANARY } }));
     cluster.refusals.nodes = { status: 403, message: `user ${CANARY} may not` };

@@ -17,14 +17,14 @@ function changesOf(tell: (encoder: Encoder) => void): Change[] {
 }
 
 describe('lines of a recording', () => {
-  it('give back what was told, its times counted from the beginning', () => {
+  it('lines read as what was told, with times counted from the beginning', () => {
     const web = pod('web-1', { readyTime: BEGAN - 10, ports: [{ name: 'web', containerPort: 8080, protocol: 'TCP' }] });
     const [first] = changesOf((encoder) => encoder.put('pods', web, 'other', 12.34));
     assert.deepEqual(first?.after, { ...web, readyTime: RECORDING_BEGAN_SECONDS - 10 });
     assert.deepEqual([first?.atMs, first?.before], [12.3, null]);
   });
 
-  it('tell only what has changed, and nothing of an event that changes nothing', () => {
+  it('lines tell changes only, and nothing of an event that changes nothing', () => {
     const lines: string[] = [];
     const file = fileOf((encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 0);
@@ -39,7 +39,7 @@ describe('lines of a recording', () => {
     );
   });
 
-  it('give back every field of a Service, a node and a slice', () => {
+  it('every field of a Service, a node and a slice is read back', () => {
     const web = service('web', {
       labels: ['a', 'b'],
       annotations: ['service.kubernetes.io/topology-mode', 'Auto'],
@@ -73,7 +73,7 @@ describe('lines of a recording', () => {
     assert.deepEqual(found[2], { ...custom, triggerMs: RECORDING_BEGAN_SECONDS * 1000 + 250 });
   });
 
-  it('give back endpoints in their order, whatever came, went and moved', () => {
+  it('endpoints are read back in their order, whatever came, went and moved', () => {
     const pods = Array.from({ length: 6 }, (_, i) => pod(`web-${i}`));
     const ready = pods.map((one) => endpointOf(one));
     const ending = endpointOf(pods[2]!, { conditions: { ready: false, serving: true, terminating: true } });
@@ -92,7 +92,7 @@ describe('lines of a recording', () => {
     assert.deepEqual(found, states);
   });
 
-  it('write a ready endpoint of a known pod as one number', () => {
+  it('a ready endpoint of a known pod is written as one number', () => {
     const lines: string[] = [];
     const encoder = createEncoder(PLAIN_NAMES, BEGAN, (line) => lines.push(line));
     encoder.put('nodes', node('worker-1', 'zone-a'), 'other', 0);
@@ -102,7 +102,7 @@ describe('lines of a recording', () => {
     assert.deepEqual(fields.endpoints, [2]);
   });
 
-  it('know a list, a gap, and who has made a change', () => {
+  it('lists, gaps and the makers of changes are read back', () => {
     const events = eventsOf((encoder) => {
       encoder.listing('endpoints', 0, 5);
       encoder.put('endpoints', slice('web', [], { addressType: '', resourceVersion: '3' }), 'controller', 5);
@@ -133,7 +133,7 @@ describe('lines of a recording', () => {
     ]);
   });
 
-  it('tell the end of an object when another one has its name', () => {
+  it('an object ends when another one takes its name', () => {
     const changes = changesOf((encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 0);
       encoder.put('pods', pod('web-1', { uid: 'another' }), 'other', 1);

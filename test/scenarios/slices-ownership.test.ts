@@ -53,7 +53,7 @@ function editEndpoints(sim: Sim): void {
 }
 
 describe('a slice that somebody else', () => {
-  it('edits is put right within a second, but not at once (D39)', () => {
+  it('an edited slice is right within a second, but not at once (D39)', () => {
     const sim = settled();
     editEndpoints(sim);
     sim.run(800);
@@ -63,7 +63,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('edits again and again waits ever longer; pods are followed at once', () => {
+  it('repeated edits wait ever longer, and pods are followed at once', () => {
     const sim = settled();
     for (let i = 0; i < 100; i++) {
       sim.run(1000);
@@ -74,7 +74,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('deletes is made again (D39), also one that was not written since the start (D5)', () => {
+  it('a deleted slice is made again (D39), also one not written since the start (D5)', () => {
     const sim = settled();
     deleteObject(sim, onlySlice(sim));
     sim.run(3000);
@@ -87,7 +87,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('takes over by its managed-by label is his: the service gets another (D4)', () => {
+  it('a slice with another managed-by label is not ours, another one is made (D4)', () => {
     const sim = settled();
     const taken = onlySlice(sim);
     edit(sim, taken, { labels: { ...LABELS, 'endpointslice.kubernetes.io/managed-by': 'somebody' } });
@@ -101,7 +101,7 @@ describe('a slice that somebody else', () => {
     ]);
   });
 
-  it('gives to another service is removed by that one; the first gets another (D4)', () => {
+  it('a slice moved to another service is removed there, and made again here (D4)', () => {
     const sim = settled();
     createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
     sim.run(1000);
@@ -111,14 +111,14 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/other IPv4 -', RIGHT[0]]);
   });
 
-  it('strips of its service-name label is nobody’s: the service gets another', () => {
+  it('a slice without its service-name label is nobody’s: the service gets another', () => {
     const sim = settled();
     edit(sim, onlySlice(sim), { labels: { 'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE } });
     sim.run(5000);
     assert.deepEqual(slicesTable(sim), ['default/? IPv4 10.0.0.1 : http:8080/TCP', RIGHT[0]]);
   });
 
-  it('gives to another owner is replaced', () => {
+  it('a slice with another owner is replaced', () => {
     const sim = settled();
     const path = onlySlice(sim);
     const [owner] = sim.request('GET', path).metadata.ownerReferences!;
@@ -128,7 +128,7 @@ describe('a slice that somebody else', () => {
     assert.notEqual(onlySlice(sim), path);
   });
 
-  it('annotates, or holds by a finalizer, keeps that through every write (D10)', () => {
+  it('annotations and finalizers of others stay through every write (D10)', () => {
     const sim = settled();
     const path = onlySlice(sim);
     const { annotations } = sim.request('GET', path).metadata;
@@ -145,7 +145,7 @@ describe('a slice that somebody else', () => {
     assert.deepEqual(metadata.finalizers, ['example.com/f']);
   });
 
-  it('deletes while a finalizer holds it counts as gone (D11)', () => {
+  it('a deleted slice that a finalizer holds counts as gone (D11)', () => {
     const sim = settled();
     const held = onlySlice(sim);
     edit(sim, held, { finalizers: ['example.com/f'] });
@@ -192,14 +192,14 @@ describe('slices of somebody else', () => {
     });
   }
 
-  it('in our name, but not of the service: a duplicate, and removed', () => {
+  it('a slice in our name that the service did not make is a duplicate, and removed', () => {
     const sim = settled();
     makeSlice(sim, 'web-copy', { labels: LABELS, ownerReferences: [ownerOf(sim, 'web')] }, '10.0.0.1');
     sim.run(5000);
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('in our name for no Service with a selector: left to whoever made them', () => {
+  it('a slice in our name for no Service with a selector is left alone', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web', spec: { selector: null } });
     makeSlice(sim, 'web-hand', { labels: LABELS });
@@ -210,7 +210,7 @@ describe('slices of somebody else', () => {
     assert.deepEqual(asked(sim), []);
   });
 
-  it('that cannot be read is named and left alone: the service has another', () => {
+  it('a slice that cannot be read is named and left alone, and another one is made', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createService(sim, { name: 'other' });
@@ -238,7 +238,7 @@ describe('slices of somebody else', () => {
 });
 
 describe('a Service that is deleted and made again at once', () => {
-  it('gets slices of its own; those of its predecessor go (D1, D2, D3)', () => {
+  it('a Service made anew gets slices of its own, and the old ones go (D1, D2, D3)', () => {
     // From at once to after all has settled.
     for (const collectedAfterMs of [0, 3, 6, 9, 12, 100, 5000]) {
       for (const pods of [0, 1]) {
@@ -271,7 +271,7 @@ describe('a Service that is deleted and made again at once', () => {
     return { name: 'web-1', ready: false };
   }
 
-  it('while a write to a slice of its predecessor is under way', () => {
+  it('a Service may be made anew while a write to its old slice is under way', () => {
     for (let gapMs = 0; gapMs < 14; gapMs += 1) {
       const sim = settled();
       setPodStatus(sim, { name: 'web-1', ready: false });
@@ -289,7 +289,7 @@ describe('a Service that is deleted and made again at once', () => {
 });
 
 describe('a Service that is deleted', () => {
-  it('leaves its slices to the garbage collector, and then nothing is kept', () => {
+  it('a deleted Service leaves its slices to the collector, and nothing is kept', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     deleteObject(sim, `${SERVICES}/web`);
@@ -302,7 +302,7 @@ describe('a Service that is deleted', () => {
     assert.deepEqual([state.serviceCount, state.slices.size, state.outbox.requests.size], [1, 0, 4]);
   });
 
-  it('in the foreground gets no new slices meanwhile, so it can go (D38)', () => {
+  it('a Service deleted in the foreground gets no new slices, so it can go (D38)', () => {
     const sim = settled();
     edit(sim, `${SERVICES}/web`, { finalizers: ['foregroundDeletion'] });
     deleteObject(sim, `${SERVICES}/web`);
@@ -314,7 +314,7 @@ describe('a Service that is deleted', () => {
   });
 });
 
-it('slices are asked for by the labels of the controllers that run, and no others', () => {
+it('slices are asked for by the labels of running controllers only', () => {
   const asked = new Set<string>();
   const sim = createSliceSim({
     options: { endpoints: true, mirroring: true },
@@ -331,7 +331,7 @@ it('slices are asked for by the labels of the controllers that run, and no other
 });
 
 describe('a slice that bears our label', () => {
-  it('without the name of a Service is left alone, and said so', () => {
+  it('a slice with our label and no Service is left alone, and reported', () => {
     const sim = settled();
     makeSlice(sim, 'nameless', {
       labels: { 'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE },

@@ -165,7 +165,7 @@ describe('at every moment of a sync', () => {
 });
 
 describe('a watch that lags', () => {
-  it('tells nothing new of a slice that was written and then deleted', () => {
+  it('a lagging watch tells nothing new of a slice that was written and deleted', () => {
     const sim = settled();
     sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream && path.includes('endpointslices') ? 5000 : 0 });
     const web = namesOf(sim).filter((name) => name.startsWith('web-'));
@@ -196,7 +196,7 @@ describe('a watch that lags', () => {
     checkNothingKept(sim, 'once all echoes have come');
   });
 
-  it('tells of an own delete while the slices are listed: nothing of it is kept', () => {
+  it('a lagging watch may tell of an own delete during a list: nothing is kept', () => {
     const sim = settled();
     sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: !path.includes('endpointslices?') ? 0 : stream ? 5000 : 8000 });
     removeLabels(sim, 'web-1');

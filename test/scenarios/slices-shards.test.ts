@@ -35,7 +35,7 @@ const stuck = (sim: Sim): string[] =>
 describe('a service that ends every thread on which it is planned', () => {
   const OTHERS = ['default/hand (mirror) IPv4 10.9.0.1 : :80/TCP', 'default/web IPv4 10.0.0.1 : http:8080/TCP'];
 
-  it('is set aside by all its controllers, each with an event; the others go on', () => {
+  it('a service that ends threads is set aside by all controllers, the others go on', () => {
     const sim = world(() => true);
     sim.run(10_000);
     assert.deepEqual(slicesTable(sim), OTHERS);
@@ -50,7 +50,7 @@ describe('a service that ends every thread on which it is planned', () => {
     assert.ok(slicesTable(sim).includes('default/web IPv4 | 10.0.0.1 : http:8080/TCP'));
   });
 
-  it('costs few threads, however long it lasts and however often its pods change', () => {
+  it('a service that ends threads costs few, however often its pods change', () => {
     const sim = world(() => true);
     sim.run(10_000);
     const before = metric(sim, 'endpointd_shard_restarts_total');
@@ -62,7 +62,7 @@ describe('a service that ends every thread on which it is planned', () => {
     assert.ok(deaths <= 61, `${deaths} deaths in five minutes`);
   });
 
-  it('is planned by all of them when whatever was wrong with it has been mended', () => {
+  it('a service set aside is planned by all controllers once it is mended', () => {
     let bad = true;
     const sim = world(() => bad);
     sim.run(10_000);
@@ -75,7 +75,7 @@ describe('a service that ends every thread on which it is planned', () => {
 });
 
 describe('a service whose planning throws', () => {
-  it('while another of its plans is under way: that one reads first, no duplicate', () => {
+  it('if planning throws during another plan, that output reads first: no duplicate', () => {
     let batchMs = 1;
     const options = { ...ALL, endpointsliceUpdatesBatchPeriodMs: 50 };
     const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });
@@ -95,7 +95,7 @@ describe('a service whose planning throws', () => {
     assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
   });
 
-  it('while another of its plans waits for a batch: that one begins with a look too', () => {
+  it('if planning throws before another plan, that output begins with a read', () => {
     let batchMs = 1;
     const options = { ...ALL, endpointsliceUpdatesBatchPeriodMs: 50 };
     const sim = createSliceSim({ shards: 1, options, batchMs: () => batchMs });
@@ -131,7 +131,7 @@ describe('an output that is wrongly declared', () => {
   };
 
   for (const part of ['create', 'plan'] as const) {
-    it(`and throws in ${part}: it alone is stuck`, ({ mock }) => {
+    it(`an output that throws in ${part} is stuck alone`, ({ mock }) => {
       mock.method(OUTPUTS.slices, part, thrown);
       const sim = createSliceSim({ shards: 1, options: ALL });
       createService(sim, { name: 'web' });
@@ -152,7 +152,7 @@ describe('an output that is wrongly declared', () => {
 });
 
 describe('a suspect that has to wait for a write', () => {
-  it('does not hold up the others of its shard meanwhile', () => {
+  it('a suspect that waits for a write does not hold up its shard', () => {
     const options = { ...ALL, endpointUpdatesBatchPeriodMs: 500 };
     const sim = createSliceSim({ shards: 1, options, batchMs: () => 20 });
     for (const name of ['web', 'other']) {
@@ -180,7 +180,7 @@ describe('a suspect that has to wait for a write', () => {
 });
 
 describe('a thread that hangs', () => {
-  it('is ended after the deadline; all controllers go on from what the server holds', () => {
+  it("a hanging thread is ended, and all controllers go on from the server's objects", () => {
     const sim = world(() => false);
     sim.run(5000);
     sim.shards!.hang(0);

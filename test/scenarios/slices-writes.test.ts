@@ -51,7 +51,7 @@ const writes =
     method === wanted && path.startsWith(SLICES);
 
 describe('a reply that is lost', () => {
-  it('to a create leaves no duplicate: the slices are listed', () => {
+  it('a lost reply to a create leaves no duplicate: the slices are listed', () => {
     const sim = world();
     sim.start();
     loseOneReply(sim, writes('POST'));
@@ -62,7 +62,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to a create that comes after it was asked for again leaves no duplicate', () => {
+  it('a create that is carried out late leaves no duplicate', () => {
     const sim = world();
     sim.start();
     // The first is on its way for longer than anybody waits for it.
@@ -81,7 +81,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to an update is settled by one list, and what changed meanwhile is written', () => {
+  it('a lost reply to an update costs one list, and later changes are written', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -92,7 +92,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(asked(sim, from), ['PUT endpointslices 200', 'GET endpointslices 200', 'PUT endpointslices 200']);
   });
 
-  it('to a delete costs one list and no event', () => {
+  it('a lost reply to a delete costs one list, and no Event object', () => {
     const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.start();
@@ -106,7 +106,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to any of the writes of a growing and shrinking service leaves it right', () => {
+  it('any lost reply during growing and shrinking leaves the service right', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const sim = world({ seed, options: { maxEndpointsPerSlice: 3 } });
       sim.faults.loseReply = 0.4;
@@ -131,7 +131,7 @@ describe('a reply that is lost', () => {
 });
 
 describe('a conflict', () => {
-  it('is no event: the slices are listed, and written on top (D12)', () => {
+  it('a conflict is no Event object: the slices are listed, then written (D12)', () => {
     const sim = settled();
     const path = `${SLICES}/${namesOf(sim)[0]}`;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -146,7 +146,7 @@ describe('a conflict', () => {
     assert.equal(metric(sim, 'endpoint_slice_controller_syncs', { result: 'stale' }), 0);
   });
 
-  it('that never ends is told once it has lasted, and never given up (D32)', () => {
+  it('an endless conflict is told once it has lasted, and never given up (D32)', () => {
     const sim = settled();
     sim.refuse = (request) =>
       writes('PUT')(request) ? makeStatus(409, 'Conflict', 'the object has been modified') : 0;
@@ -166,7 +166,7 @@ describe('a conflict', () => {
 });
 
 describe('a delete of a slice that is gone already', () => {
-  it('is a success: no event, no retry (D3)', () => {
+  it('the delete of a missing slice is a success: no event, no retry (D3)', () => {
     const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.start();
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     ['a bare 500 of etcd', makeStatus(500, '', 'etcdserver: request is too large')],
     ['413', makeStatus(413, 'RequestEntityTooLarge', 'limit is 3145728')],
   ] as const) {
-    it(`for good (${title}) is named in event, metric and log, and holds up no other`, () => {
+    it(`a lasting refusal (${title}) has event, metric and line, and delays no other`, () => {
       const sim = world({
         refuse: ({ method, path, body }) =>
           method === 'POST' && path === SLICES && Buffer.from(body!).includes('bad-') ? answer : 0,
@@ -223,7 +223,7 @@ describe('a refusal', () => {
     });
   }
 
-  it('of the slices does not hold up the Endpoints of its service, nor they them', () => {
+  it('refused slices do not hold up the Endpoints of their service, nor the reverse', () => {
     for (const [refused, other] of [
       [SLICES, ENDPOINTS],
       [ENDPOINTS, SLICES],
@@ -247,7 +247,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of one of several adds holds back the deletes alone (D13)', () => {
+  it('the refusal of one of several adds holds back the deletes alone (D13)', () => {
     const sim = world({ options: { maxEndpointsPerSlice: 1 } });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
@@ -270,7 +270,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('of one slice does not make another wait, whose conflict the next try settles', () => {
+  it('the refusal of one slice does not delay another with a conflict', () => {
     for (const lastName of [0, 1]) {
       const sim = world({ options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 } });
       createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -296,7 +296,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of creates in a terminating namespace skips them alone (D33)', () => {
+  it('creates refused in a terminating namespace are skipped alone (D33)', () => {
     const sim = createSliceSim({
       serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
       options: { maxEndpointsPerSlice: 1, endpointsliceUpdatesBatchPeriodMs: 100 },
@@ -329,7 +329,7 @@ describe('a refusal', () => {
     assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
-  it('with Retry-After pauses writes for that long, and is no event', () => {
+  it('a refusal with Retry-After pauses writes for that long, without an Event object', () => {
     const sim = settled();
     let refused = 0;
     sim.refuse = (request) => (writes('PUT')(request) && refused++ === 0 ? 429 : 0);
@@ -346,7 +346,7 @@ describe('a refusal', () => {
 });
 
 describe('a thread that is lost', () => {
-  it('costs at rest one list of the slices of a service that changes', () => {
+  it('a thread lost at rest costs one list of the slices of a service that changes', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'out of memory');
     sim.run(60_000);
@@ -356,7 +356,7 @@ describe('a thread that is lost', () => {
     assert.deepEqual(asked(sim, from), ['GET endpointslices 200', 'PUT endpointslices 200']);
   });
 
-  it('has the slices listed: one that is deleted meanwhile is made again', () => {
+  it('after the loss of a thread a slice deleted meanwhile is made again', () => {
     const sim = settled({ shards: 1 });
     sim.shards!.kill(0, 'exit code 1');
     sim.run(1000);
@@ -370,7 +370,7 @@ describe('a thread that is lost', () => {
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 
-  it('at any moment of a growth by several slices leaves no duplicates and nobody out', () => {
+  it('a thread lost at any moment of a growth leaves no duplicate and loses no pod', () => {
     for (let atMs = 0; atMs < 14; atMs += 0.7) {
       const sim = settled({ shards: 1, options: { maxEndpointsPerSlice: 2 } });
       for (let i = 2; i <= 7; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -393,7 +393,7 @@ describe('a thread that is lost', () => {
 });
 
 describe('a stop', () => {
-  it('drains what was planned, both slices and Endpoints, and plans nothing more', () => {
+  it('a stop drains planned slices and Endpoints, and plans nothing more', () => {
     const sim = settled({ options: { endpoints: true } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(4);
@@ -405,7 +405,7 @@ describe('a stop', () => {
     assert.equal(metric(sim, 'workqueue_unfinished_work_seconds'), 0);
   });
 
-  it('at any moment ends, and nothing is asked of the server after it', () => {
+  it('a stop at any moment ends, and the server is asked nothing after it', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
       const sim = settled({ options: { endpoints: true, mirroring: true } });
       setPodStatus(sim, { name: 'web-1', ready: false });
@@ -421,7 +421,7 @@ describe('a stop', () => {
 });
 
 describe('many slices of one service', () => {
-  it('are written side by side', () => {
+  it('many slices of one service are written side by side', () => {
     const sim = world({ options: { maxEndpointsPerSlice: 1, kubeApiQps: 1000, kubeApiBurst: 1000 } });
     for (let i = 2; i <= 50; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.lag = ({ method }) => ({ toMs: method === 'POST' ? 100 : 0, backMs: 0 });

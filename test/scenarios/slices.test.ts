@@ -23,7 +23,7 @@ function deletePod(sim: Sim, name: string): void {
 }
 
 describe('a service', () => {
-  it('without pods has an empty slice, and with its first pod the same one', () => {
+  it('a service without pods has an empty slice, which takes its first pod', () => {
     const sim = settled({}, 0);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 -']);
     const names = namesOf(sim);
@@ -33,7 +33,7 @@ describe('a service', () => {
     assert.deepEqual(namesOf(sim), names);
   });
 
-  it('grows from nothing to many slices, each filled before the next is begun', () => {
+  it('a service that grows fills each slice before the next begins', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 10 } }, 0);
     for (let i = 1; i <= 34; i++) {
       createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -42,7 +42,7 @@ describe('a service', () => {
     assert.deepEqual(sizesOf(sim), [10, 10, 10, 4]);
   });
 
-  it('is controlled by its Service, labelled and dated as upstream does it', () => {
+  it("a slice is controlled by its Service, labelled and dated as upstream's", () => {
     const sim = settled();
     const [slice] = slicesOf(sim);
     const service = sim.request('GET', '/api/v1/namespaces/default/services/web');
@@ -80,7 +80,7 @@ describe('a service', () => {
     ]);
   });
 
-  it('scaled to nothing and back keeps the name of its slice', () => {
+  it('a service scaled to nothing and back keeps the name of its slice', () => {
     const sim = settled({}, 2);
     const names = namesOf(sim);
     deletePod(sim, 'web-1');
@@ -93,7 +93,7 @@ describe('a service', () => {
     assert.deepEqual(namesOf(sim), names);
   });
 
-  it('with another port has it in the same slices', () => {
+  it('a service with another port has it in the same slices', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 2 } }, 5);
     const names = namesOf(sim);
     const from = sim.exchanges.length;
@@ -107,7 +107,7 @@ describe('a service', () => {
     );
   });
 
-  it('with another appProtocol alone has it in the same slices and the Endpoints', () => {
+  it('another appProtocol alone goes into the same slices and the Endpoints', () => {
     const sim = settled({ options: { endpoints: true } });
     const port = { name: 'http', port: 80, targetPort: 'http' };
     const stated = (): (string | undefined)[] => {
@@ -123,7 +123,7 @@ describe('a service', () => {
     }
   });
 
-  it('has its labels on every slice, but no reserved ones, and takes them back', () => {
+  it("every slice has the service's labels but reserved ones, and loses them too", () => {
     const sim = settled();
     const labels = (): Record<string, string> => ({ ...slicesOf(sim)[0]!.metadata.labels });
     editService(sim, 'web', {}, { labels: { team: 'blue', 'service.kubernetes.io/headless': 'no' } });
@@ -147,7 +147,7 @@ describe('a service', () => {
     assert.ok(!('team' in labels()));
   });
 
-  it('without a selector any more, or of type ExternalName, keeps its slices', () => {
+  it('a service that loses its selector or becomes ExternalName keeps its slices', () => {
     for (const spec of [{ selector: null }, { type: 'ExternalName', externalName: 'example.com', clusterIP: '' }]) {
       const sim = settled();
       const from = sim.exchanges.length;
@@ -163,7 +163,7 @@ describe('a service', () => {
     }
   });
 
-  it('that gets its selector back finds its slices again, and makes no others', () => {
+  it('a service that gets its selector back finds its slices, and makes no others', () => {
     const sim = settled();
     const names = namesOf(sim);
     editService(sim, 'web', { selector: null });
@@ -180,7 +180,7 @@ describe('a service', () => {
 });
 
 describe('a flip of a pod', () => {
-  it('costs one PUT of one slice and one of Endpoints', () => {
+  it('a flip costs one PUT of one slice and one of Endpoints', () => {
     const sim = settled({ options: { ...BOTH, maxEndpointsPerSlice: 3 } }, 8);
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-5', ready: false });
@@ -189,7 +189,7 @@ describe('a flip of a pod', () => {
     assert.equal(slicesTable(sim).filter((line) => line.includes('| 10.0.0.5 ')).length, 1);
   });
 
-  it('has its slice written before its Endpoints when writes go one at a time', () => {
+  it('the slice is written before the Endpoints when writes go one at a time', () => {
     // Of the two controllers together: one token, and another after half a second.
     const sim = settled({ options: { ...BOTH, kubeApiQps: 1, kubeApiBurst: 0.5 } });
     sim.run(10_000);
@@ -201,7 +201,7 @@ describe('a flip of a pod', () => {
     }
   });
 
-  it('and back within a batch period costs nothing', () => {
+  it('a flip there and back within a batch period costs nothing', () => {
     const sim = settled({ options: { endpointsliceUpdatesBatchPeriodMs: 500 } });
     const from = sim.exchanges.length;
     const status = sim.request('GET', `${PODS}/web-1`);
@@ -213,7 +213,7 @@ describe('a flip of a pod', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('of a pod that terminates shows in its conditions; later ones are free (D28)', () => {
+  it('termination shows in the conditions, and later flips are free (D28)', () => {
     const sim = settled({}, 2);
     edit(sim, `${PODS}/web-1`, { finalizers: ['example.com/f'] });
     deletePod(sim, 'web-1');
@@ -233,7 +233,7 @@ describe('a flip of a pod', () => {
 });
 
 describe('a change of a pod', () => {
-  it('is looked at by its services alone, however many there are (D27)', () => {
+  it('a change of a pod concerns its own services only, however many there are (D27)', () => {
     const sim = createSliceSim({ options: { kubeApiQps: 1000, kubeApiBurst: 1000 } });
     for (let i = 1; i <= 300; i++) createService(sim, { name: `s-${i}`, spec: { selector: { app: `s-${i}` } } });
     createPod(sim, { name: 'pod', ip: '10.0.0.1', labels: { app: 's-7' } });
@@ -246,7 +246,7 @@ describe('a change of a pod', () => {
     assert.ok(slicesTable(sim).includes('default/s-7 IPv4 | 10.0.0.1 : http:8080/TCP'));
   });
 
-  it('to the phase Failed or Succeeded takes it out, though nothing else has changed', () => {
+  it('a pod whose phase becomes Failed or Succeeded goes, without any other change', () => {
     for (const phase of ['Failed', 'Succeeded']) {
       const sim = settled({}, 2);
       const pod = sim.request('GET', `${PODS}/web-1`);
@@ -256,7 +256,7 @@ describe('a change of a pod', () => {
     }
   });
 
-  it('to an address that the API server would refuse leaves that out alone (D13)', () => {
+  it('a pod with an invalid address is left out alone (D13)', () => {
     const sim = settled();
     createPod(sim, { name: 'local', ip: '169.254.7.7' });
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
@@ -270,7 +270,7 @@ describe('a change of a pod', () => {
 describe('pods with a named port of several numbers', () => {
   const serving = (port: number) => [{ name: 'http', containerPort: port }];
 
-  it('are in slices by the number', () => {
+  it('pods with different numbers for a named port are in slices by number', () => {
     const sim = settled({}, 2);
     createPod(sim, { name: 'web-3', ip: '10.0.0.3', ports: serving(9090) });
     sim.run(1000);
@@ -280,7 +280,7 @@ describe('pods with a named port of several numbers', () => {
     ]);
   });
 
-  it('a pod that changes its group is never nowhere, however slow the writes are', () => {
+  it('a pod that changes its group is never in no slice, however slow the writes are', () => {
     const sim = settled({ options: { kubeApiQps: 100 } }, 3);
     createPod(sim, { name: 'web-4', ip: '10.0.0.4', ports: serving(9090) });
     sim.run(1000);
@@ -327,14 +327,14 @@ describe('a Service of two families', () => {
     return sim;
   }
 
-  it('has slices of each', () => {
+  it('a Service of two families has slices of each', () => {
     assert.deepEqual(slicesTable(dual()), [
       'default/web IPv4 10.0.0.1 : http:8080/TCP',
       'default/web IPv6 fd00::1 : http:8080/TCP',
     ]);
   });
 
-  it('that loses one loses its slices, after which the other is as before', () => {
+  it('a Service that loses one family loses its slices, and the other stays', () => {
     const sim = dual();
     const from = sim.exchanges.length;
     const service = sim.request('GET', '/api/v1/namespaces/default/services/web')['spec'] as { clusterIPs: string[] };
@@ -348,7 +348,7 @@ describe('a Service of two families', () => {
     assert.deepEqual(asked(sim, from), ['DELETE endpointslices 200']);
   });
 
-  it('has an empty slice of the family of which no pod has an address', () => {
+  it('a family without addresses has an empty slice', () => {
     const sim = dual();
     setPodIPs(sim, 'web-1', ['10.0.0.1']);
     sim.run(2000);
@@ -357,7 +357,7 @@ describe('a Service of two families', () => {
 });
 
 describe('a restart', () => {
-  it('on slices that are right writes nothing, neither slices nor Endpoints', () => {
+  it('a restart on right slices writes neither slices nor Endpoints', () => {
     const sim = settled({ options: { ...BOTH, mirroring: true, maxEndpointsPerSlice: 3 } }, 8);
     createService(sim, { name: 'empty', spec: { selector: { app: 'empty' } } });
     createService(sim, { name: 'bare', spec: { selector: { app: 'web' }, clusterIP: 'None', ports: [] } });
@@ -369,7 +369,7 @@ describe('a restart', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('on slices of another make, with ports in another order, writes nothing', () => {
+  it('a restart on slices of another maker, with other port orders, writes nothing', () => {
     const sim = createSliceSim({ options: { maxEndpointsPerSlice: 2 } });
     const ports = ['a', 'b', 'c', 'd'].map((name, i) => ({ name, port: i + 1, protocol: 'TCP' }));
     createService(sim, { name: 'web', spec: { ports } });
@@ -411,7 +411,7 @@ describe('a restart', () => {
     assert.deepEqual(asked(sim), []);
   });
 
-  it('and syncs for no reason leave a headless service without ports alone (D20)', () => {
+  it('needless syncs leave a headless service without ports alone (D20)', () => {
     const sim = createSliceSim({ options: { minResyncPeriodMs: 10_000 } });
     createService(sim, { name: 'bare', spec: { clusterIP: 'None', ports: [] } });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -422,7 +422,7 @@ describe('a restart', () => {
     assert.ok(metric(sim, 'endpointd_syncs_total', { result: 'unchanged' }) >= 4);
   });
 
-  it('with a lower --max-endpoints-per-slice splits nothing, and fills none above', () => {
+  it('a restart with fewer endpoints per slice splits nothing, and fills none above', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 10 } }, 8);
     sim.kill();
     const from = sim.exchanges.length;
@@ -434,7 +434,7 @@ describe('a restart', () => {
     assert.deepEqual(sizesOf(sim), [8, 1]);
   });
 
-  it('with a higher one fills the slices that there are', () => {
+  it('a restart with more endpoints per slice fills the existing slices', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 4 } }, 8);
     sim.kill();
     sim.start({ maxEndpointsPerSlice: 10 });

@@ -63,7 +63,7 @@ const WEB = 'default/web 10.0.0.1 : http:8080/TCP';
 const WEB_NOT_READY = 'default/web | 10.0.0.1 : http:8080/TCP';
 
 describe('one that stands by', () => {
-  it('writes nothing while the other one leads, and is ready', () => {
+  it('a standby writes nothing while the other leads, and is ready', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(60_000);
@@ -76,7 +76,7 @@ describe('one that stands by', () => {
     assert.equal(standby.loop!.readiness()[0]!.message, 'a-1, this process stands by');
   });
 
-  it('and the leader say on the debug page who leads', () => {
+  it('the debug pages of standby and leader say who leads', () => {
     const { leader, standby } = replicas();
     const leaderOf = (sim: Sim): string =>
       debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, '').leader;
@@ -84,7 +84,7 @@ describe('one that stands by', () => {
     assert.equal(leaderOf(standby), 'a-1, this process stands by');
   });
 
-  it('knows what the leader has not put right yet, and that it has', () => {
+  it('a standby knows what the leader has not put right yet, and when it has', () => {
     const { leader, standby } = replicas();
     const behind = (): number => metric(standby, 'endpointd_standby_services_behind');
     assert.equal(behind(), 0);
@@ -97,7 +97,7 @@ describe('one that stands by', () => {
     assert.equal(behind(), 0);
   });
 
-  it('says that all is synced once it leads and has written what was not', () => {
+  it('a standby says that all is synced once it leads and has written the rest', () => {
     const leader = replica('a', {});
     const standby = replica('b', { beside: leader, seed: 2 });
     createNode(leader, { name: 'node-1', zone: 'zone-a' });
@@ -118,7 +118,7 @@ describe('one that stands by', () => {
     assert.deepEqual(said(), [2]);
   });
 
-  it('takes what the leader writes as what is stored: no fight, no warning, no Event', () => {
+  it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {
     const { leader, standby } = replicas();
     for (let i = 0; i < 20; i++) {
       setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: i % 2 === 1 });
@@ -136,7 +136,7 @@ describe('one that stands by', () => {
     assert.deepEqual(slicesTable(leader), slicesTable(standby));
   });
 
-  it('has no change of its own in the journal', () => {
+  it('the journal of a standby has no changes', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(3000);
@@ -145,7 +145,7 @@ describe('one that stands by', () => {
     assert.ok(changes(leader) > 0);
   });
 
-  it('does not look for the writer of what the leader has written', () => {
+  it("a standby does not look for the writer of the leader's writes", () => {
     const { leader, standby } = replicas();
     const { state } = standby.loop!;
     const [service] = state.services.get('default')!.values();
@@ -154,7 +154,7 @@ describe('one that stands by', () => {
     noteDamage(state, unit, service!.endpoints, deed, { nowMs: leader.nowMs(), wallMs: 0 });
   });
 
-  it('cold, lists nothing until it leads, and is ready all the same', () => {
+  it('a cold standby lists nothing until it leads, and is ready', () => {
     const { leader, standby } = replicas('cold');
     leader.run(60_000);
     assert.deepEqual(
@@ -175,7 +175,7 @@ describe('one that runs other controllers than the leader', () => {
   const SLICES_ONLY = { endpoints: false, slices: true, mirroring: false };
   const WARNING = 'Another process holds the Lease for other controllers: this one never writes while it does';
 
-  it('says at once and then hourly who leads, and for which controllers', () => {
+  it('a standby with other controllers reports hourly who leads, and for which', () => {
     const { leader, standby } = replicas('warm', SLICES_ONLY);
     const told = (): object[] =>
       standby.logLines.filter(({ message }) => message === WARNING).map(({ fields }) => fields);
@@ -191,7 +191,7 @@ describe('one that runs other controllers than the leader', () => {
     assert.deepEqual(told(), [fields, fields]);
   });
 
-  it('says so to who asks whether it is ready', () => {
+  it('a standby with other controllers tells it in its readiness', () => {
     const { standby } = replicas('warm', SLICES_ONLY);
     const [check] = standby.loop!.readiness();
     assert.equal(check!.ok, true);
@@ -201,7 +201,7 @@ describe('one that runs other controllers than the leader', () => {
     );
   });
 
-  it('puts its own controllers into the Lease when it leads', () => {
+  it('a new leader writes its own controllers into the Lease', () => {
     const { leader, standby } = replicas('warm', SLICES_ONLY);
     leader.stop();
     leader.run(1000);
@@ -212,7 +212,7 @@ describe('one that runs other controllers than the leader', () => {
 });
 
 describe('a take-over', () => {
-  it('after a kill comes when the Lease runs out, and only what differs is written', () => {
+  it('after a kill the take-over comes when the Lease runs out, and writes the rest', () => {
     const { leader, standby } = replicas();
     createService(leader, { name: 'quiet', spec: { selector: { app: 'quiet' } } });
     leader.run(5000);
@@ -230,7 +230,7 @@ describe('a take-over', () => {
     assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
   });
 
-  it('after an ordinary end comes within a second, and writes only what differs', () => {
+  it('after an ordinary end the take-over comes in a second, and writes the rest', () => {
     const { leader, standby } = replicas();
     leader.stop();
     leader.run(1000);
@@ -240,7 +240,7 @@ describe('a take-over', () => {
     assert.deepEqual(objectWrites(standby), []);
   });
 
-  it('begins with the oldest change', () => {
+  it('a take-over begins with the oldest change', () => {
     const oneByOne = { concurrentEndpointSyncs: 1, concurrentServiceEndpointSyncs: 1 };
     const { leader, standby } = replicas('warm', oneByOne);
     for (const name of ['old', 'young']) {
@@ -259,7 +259,7 @@ describe('a take-over', () => {
     assert.deepEqual(services, ['old', 'old', 'young', 'young']);
   });
 
-  it('lists the slices of a service before it makes one', () => {
+  it('a take-over lists the slices of a service before it makes one', () => {
     const { leader, standby } = replicas();
     leader.kill();
     createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
@@ -281,7 +281,7 @@ describe('a take-over', () => {
     );
   });
 
-  it('finds a slice that the leader before made at its last moment', () => {
+  it('a take-over finds a slice that the last leader made at its end', () => {
     const { leader, standby } = replicas();
     leader.kill();
     createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
@@ -296,7 +296,7 @@ describe('a take-over', () => {
     assert.equal(slice(leader).length, 1);
   });
 
-  it('is told by one Event on the Lease', () => {
+  it('a take-over is one Event object on the Lease', () => {
     const { leader } = replicas();
     leader.kill();
     leader.run(20_000);
@@ -308,7 +308,7 @@ describe('a take-over', () => {
 });
 
 describe('one that led and stood still', () => {
-  it('writes nothing when it goes on, though its writes were due', () => {
+  it('a leader that stood still writes nothing when it goes on', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.freeze();
@@ -324,7 +324,7 @@ describe('one that led and stood still', () => {
     assert.deepEqual(warnings(leader), ['This process leads no longer']);
   });
 
-  it('whose answers to writes are outstanding at the deadline takes them as unknown', () => {
+  it('writes without an answer at the deadline count as unknown', () => {
     const { leader, standby } = replicas();
     leader.lag = ({ path }) => (path.includes('/leases') || path.includes('timeout=') ? LOST : { toMs: 0, backMs: 0 });
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });

@@ -103,7 +103,7 @@ const WAITS = 'Holds the Lease and writes nothing';
 const NOT_READY = ['default/api 10.0.0.2 : http:8080/TCP', 'default/web | 10.0.0.1 : http:8080/TCP'];
 
 describe('while the manager writes, endpointd', () => {
-  it('holds the Lease, writes nothing and says so every minute', () => {
+  it('while the manager writes, endpointd holds the Lease and reports every minute', () => {
     const { manager, endpointd } = world();
     for (let i = 0; i < 30; i++) {
       setReady(manager, 'web', i % 2 === 1);
@@ -121,7 +121,7 @@ describe('while the manager writes, endpointd', () => {
     });
   });
 
-  it('says that nothing is due in a cluster at rest, and waits on', () => {
+  it('in a cluster at rest endpointd says that nothing is due, and waits', () => {
     const { manager, endpointd } = world();
     manager.kill();
     manager.run(600_000);
@@ -130,7 +130,7 @@ describe('while the manager writes, endpointd', () => {
     assert.deepEqual(new Set(lines(endpointd, WAITS).slice(1)), new Set([`${WAITS}: nothing is due, so it waits on`]));
   });
 
-  it('says when its own caches are not up to date', () => {
+  it('endpointd says if its own caches are not up to date', () => {
     const { manager, endpointd } = world();
     endpointd.refuse = ({ path }) => (path.includes('/pods') ? 503 : 0);
     endpointd.cutWatches();
@@ -139,7 +139,7 @@ describe('while the manager writes, endpointd', () => {
     assert.equal(told.at(-1), `${WAITS}: its caches are not up to date`);
   });
 
-  it('forgets what was due for a Service that is deleted', () => {
+  it('endpointd forgets the due writes of a deleted Service', () => {
     const { manager, endpointd } = world();
     manager.kill();
     setReady(manager, 'web', false);
@@ -151,7 +151,7 @@ describe('while the manager writes, endpointd', () => {
     assert.equal(hasBegun(endpointd), false);
   });
 
-  it('warns when the manager leaves some controllers on, and says which', () => {
+  it('endpointd warns which controllers the manager leaves on', () => {
     const { manager, endpointd } = world();
     setReady(manager, 'api', false);
     manager.run(5000);
@@ -180,7 +180,7 @@ describe('while the manager writes, endpointd', () => {
     assert.ok(metric(endpointd, 'endpointd_take_over_longest_due_seconds') > 290);
   });
 
-  it('cold, fills its caches and waits as well', () => {
+  it('a cold endpointd fills its caches and waits too', () => {
     const { manager, endpointd } = world('cold');
     assert.equal(hasBegun(endpointd), false);
     manager.kill();
@@ -189,7 +189,7 @@ describe('while the manager writes, endpointd', () => {
     assert.deepEqual(endpointsTable(manager), NOT_READY);
   });
 
-  it('waits on when what was due is written at the last moment', () => {
+  it('endpointd waits on if a due write is done at the last moment', () => {
     const { manager, endpointd } = world();
     manager.refuse = ({ path }) => (path.includes('/web') ? 503 : 0);
     setReady(manager, 'web', false);
@@ -203,7 +203,7 @@ describe('while the manager writes, endpointd', () => {
     assert.deepEqual(written(endpointd), []);
   });
 
-  it('waits on when the Lease is lost and held again', () => {
+  it('endpointd waits on after the Lease was lost and regained', () => {
     const { manager, endpointd } = world();
     endpointd.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
     manager.run(30_000);
@@ -216,7 +216,7 @@ describe('while the manager writes, endpointd', () => {
 });
 
 describe('endpointd begins', () => {
-  it('when something was due for the whole time and the manager wrote nothing', () => {
+  it('endpointd begins if a write was due all the time and the manager was silent', () => {
     const { manager, endpointd } = world();
     manager.kill();
     manager.run(60_000);
@@ -240,7 +240,7 @@ describe('endpointd begins', () => {
     );
   });
 
-  it('not while the manager writes something else', () => {
+  it('endpointd does not begin while the manager writes something else', () => {
     const { manager, endpointd } = world();
     manager.refuse = ({ path }) => (path.includes('/web') ? 503 : 0);
     setReady(manager, 'web', false);
@@ -254,7 +254,7 @@ describe('endpointd begins', () => {
     assert.ok(written(endpointd).length > 0);
   });
 
-  it('whatever others write meanwhile', () => {
+  it('endpointd begins whatever others write meanwhile', () => {
     const { manager, endpointd } = world();
     manager.kill();
     setReady(manager, 'web', false);
@@ -267,7 +267,7 @@ describe('endpointd begins', () => {
     assert.deepEqual(endpointsTable(manager), NOT_READY);
   });
 
-  it('not for the deletion of what nobody wants', () => {
+  it('endpointd does not begin for the deletion of unwanted objects', () => {
     const { manager, endpointd } = world();
     manager.kill();
     manager.request('POST', ENDPOINTS, {
@@ -279,7 +279,7 @@ describe('endpointd begins', () => {
     assert.equal(hasBegun(endpointd), false);
   });
 
-  it('not because its own watches have fallen silent', () => {
+  it('endpointd does not begin because its own watches are silent', () => {
     const { manager, endpointd } = world();
     // What is written does not come through: the manager seems to leave everything undone.
     const silent = new Set(endpointd.streams().map(({ path }) => path));
@@ -305,7 +305,7 @@ describe('once endpointd has begun', () => {
     return all;
   }
 
-  it('it writes at once after a restart', () => {
+  it('after it has begun, endpointd writes at once after a restart', () => {
     const { manager, endpointd } = begun();
     endpointd.kill();
     endpointd.start();
@@ -317,7 +317,7 @@ describe('once endpointd has begun', () => {
     assert.equal(lines(endpointd, 'Waits for nobody').length, 1);
   });
 
-  it('the replica that takes over writes at once', () => {
+  it('after a begin, the replica that takes over writes at once', () => {
     const { manager, endpointd, replica } = begun();
     const other = replica('b', 3);
     other.start();
@@ -334,7 +334,7 @@ describe('once endpointd has begun', () => {
     assert.equal(written(other).length, from + 2);
   });
 
-  it('a Lease that somebody removes says so again', () => {
+  it('a removed Lease tells again that the hand-over is done', () => {
     const { manager, endpointd } = begun();
     manager.request('DELETE', LEASE_PATH);
     manager.run(5000);
@@ -342,7 +342,7 @@ describe('once endpointd has begun', () => {
     assert.equal(hasBegun(endpointd), true);
   });
 
-  it('a new process waits again where somebody has removed the annotation', () => {
+  it('a new process waits again if somebody has removed the annotation', () => {
     const { manager, endpointd } = begun();
     endpointd.kill();
     const { metadata, ...rest } = manager.request('GET', LEASE_PATH);
@@ -374,7 +374,7 @@ function heal(sim: Sim): void {
   sim.keepEndsBack = false;
 }
 
-it('whatever befalls its network, it begins only after the manager has stopped', () => {
+it('with any network faults endpointd begins only after the manager has stopped', () => {
   const { first, count } = seeds({ first: 1, count: 10 });
   for (let seed = first; seed < first + count; seed++) {
     const prng = createPrng(seed);

@@ -76,7 +76,7 @@ const INSUFFICIENT =
   'nodes, addressType: IPv4';
 
 describe('the zone of a node', () => {
-  it('is that of the endpoints on it, and when it changes they follow (D16)', () => {
+  it('endpoints have the zone of their node, and follow its changes (D16)', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -93,7 +93,7 @@ describe('the zone of a node', () => {
     assert.deepEqual(asked(sim, from), ['PUT endpointslices 200', 'PUT endpointslices 200']);
   });
 
-  it('changes nothing for services without a pod on it, nor does a heartbeat for any', () => {
+  it("a node's zone concerns only services with pods there, a heartbeat none", () => {
     const sim = twoZones();
     createService(sim, { name: 'web' });
     createService(sim, { name: 'other', spec: { selector: { app: 'other' } } });
@@ -122,7 +122,7 @@ describe('a pod on a node that is not known', () => {
     return sim;
   }
 
-  it('is left out and named once until the node appears, then is in at once (D9)', () => {
+  it('a pod on an unknown node is left out and named once until the node appears (D9)', () => {
     const sim = oneUnknown();
     sim.run(600_000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
@@ -138,7 +138,7 @@ describe('a pod on a node that is not known', () => {
     assert.equal(metric(sim, 'endpointd_services_waiting_for_node'), 0);
   });
 
-  it('is no problem while nodes are not listed yet: no event, no warning, no metric', () => {
+  it('before the nodes are listed, unknown nodes are no problem', () => {
     const sim = createSliceSim({ options: { endpoints: true } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -157,13 +157,13 @@ describe('a pod on a node that is not known', () => {
     assert.equal(sim.logLines.filter(({ level }) => level === 'warning').length, 1);
   });
 
-  it('is in, without a zone, where unready pods are published', () => {
+  it('a pod on an unknown node is in, without zone, if unready pods are published', () => {
     const sim = oneUnknown({ publishNotReadyAddresses: true });
     assert.deepEqual(zones(sim), ['zone-a', '?']);
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('goes when its node goes, and comes back with it', () => {
+  it('a pod goes with its node, and comes back with it', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -177,7 +177,7 @@ describe('a pod on a node that is not known', () => {
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('waits for it over the loss of its shard too', () => {
+  it('a pod waits for its node even if its shard is lost', () => {
     const sim = oneUnknown();
     sim.shards!.kill(0, 'exit code 1');
     sim.shards!.kill(1, 'exit code 1');
@@ -189,7 +189,7 @@ describe('a pod on a node that is not known', () => {
 });
 
 describe('hints by CPU (topology-mode: Auto)', () => {
-  it('come with enough endpoints, are told once, and go when the annotation goes', () => {
+  it('hints come with enough endpoints, are told once, and go with the annotation', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);
@@ -210,7 +210,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     ]);
   });
 
-  it('that cannot be are told once with the reason, not with every sync (D14)', () => {
+  it('hints that cannot be given are told once with the reason (D14)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 1);
@@ -231,7 +231,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(toldOfHints(sim).sort(), [`2 x ${few(0)}`, `3 x ${few(1)}`]);
   });
 
-  it('that nodes without a zone take away are one warning, however many nodes', () => {
+  it('nodes without a zone are one warning, however many they are', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);
@@ -246,7 +246,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     );
   });
 
-  it('are made anew when a zone grows so that the others would be overloaded', () => {
+  it('hints are given anew if a zone grows and others would be overloaded', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 10);
@@ -259,7 +259,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual([hinted('zone-a'), hinted('zone-b')], [3, 7]);
   });
 
-  it('come back, without any change of a pod, when the nodes allow them again (D14)', () => {
+  it('hints come back when the nodes allow them, without a change of a pod (D14)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);
@@ -274,7 +274,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(toldOfHints(sim), [`2 x ${ENABLED}`, `1 x ${INSUFFICIENT}`]);
   });
 
-  it('come for services that wanted them before the nodes were known (D14)', () => {
+  it('hints come when the nodes become known (D14)', () => {
     const sim = twoZones({}, { ready: false });
     createAuto(sim);
     pods(sim, 1, 4);
@@ -286,7 +286,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.ok(slicesTable(sim)[0]!.includes('>zone-b'));
   });
 
-  it("come when there are no more zones than endpoints, without a pod's change (D14)", () => {
+  it('hints come when there are no more zones than endpoints (D14)', () => {
     const sim = twoZones();
     createNode(sim, { name: 'node-3', zone: 'zone-c' });
     createAuto(sim);
@@ -299,7 +299,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
-  it('come when other shares of the same zones allow them, without a change (D14)', () => {
+  it('hints come when other shares of the same zones allow them (D14)', () => {
     const sim = twoZones({}, { cpu: '8' });
     createAuto(sim);
     pods(sim, 1, 2);
@@ -311,7 +311,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
-  it('follow a node that becomes ready, or not, while the first plan is under way', () => {
+  it('hints follow a node that becomes ready, or unready, during the first plan', () => {
     for (const afterMs of [0, 50, 100, 150, 200, 250, 300, 350]) {
       for (const ready of [true, false]) {
         const sim = twoZones({ shards: 1, batchMs: () => 200 }, { ready: !ready });
@@ -327,7 +327,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     }
   });
 
-  it('of one family fail alone, and without an event for each sync (D15)', () => {
+  it('hints of one family fail alone, without an Event object for each sync (D15)', () => {
     const sim = twoZones({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'] });
     createAuto(sim, { ipFamilyPolicy: 'RequireDualStack' });
     pods(sim, 1, 8);
@@ -347,7 +347,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     ]);
   });
 
-  it('of an endpoint in a zone without share are its own zone’s (D41)', () => {
+  it('an endpoint in a zone without a share has a hint for its own zone (D41)', () => {
     const sim = twoZones();
     createNode(sim, {
       name: 'node-3',
@@ -370,7 +370,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(asked(sim, from), []);
   });
 
-  it('of a Service that is deleted are forgotten: no node wakes it up (D35)', () => {
+  it('hints of a deleted Service are forgotten: no node wakes it up (D35)', () => {
     const sim = twoZones();
     createAuto(sim);
     pods(sim, 1, 4);
@@ -387,7 +387,7 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.equal(metric(sim, 'endpointd_syncs_total') - syncs, 0);
   });
 
-  it('are kept over a restart, and over the loss of a thread: 0 writes', () => {
+  it('hints stay through a restart and the loss of a thread: 0 writes', () => {
     const sim = twoZones({ shards: 1 });
     createAuto(sim);
     pods(sim, 1, 10);
@@ -425,13 +425,13 @@ describe('hints by trafficDistribution', () => {
     });
   }
 
-  it('PreferSameNode: its zone and its node', () => {
+  it('PreferSameNode: each ready endpoint serves its zone and its node', () => {
     assert.deepEqual(hinted({ trafficDistribution: 'PreferSameNode' }), [
       'default/web IPv4 10.0.0.1>zone-a>node-1 10.0.0.2>zone-b>node-2 | 10.0.0.3 : http:8080/TCP',
     ]);
   });
 
-  it('come and go with the field, by one write each', () => {
+  it('hints come and go with the field, by one write each', () => {
     const sim = twoZones();
     createService(sim, { name: 'web' });
     pods(sim, 1, 2);
@@ -449,7 +449,7 @@ describe('hints by trafficDistribution', () => {
     }
   });
 
-  it('give way to Auto, and come when it goes', () => {
+  it('hints of trafficDistribution give way to Auto, and come back after it', () => {
     const sim = twoZones();
     createAuto(sim, { trafficDistribution: 'PreferSameNode' });
     pods(sim, 1, 4);

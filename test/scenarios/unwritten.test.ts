@@ -30,7 +30,7 @@ const refuseWrites = (sim: Sim, status: number): void => {
 };
 
 describe('the age of the oldest change that is not written', () => {
-  it('is 0 at rest, through a resync too', () => {
+  it('the age is 0 at rest, also through a resync', () => {
     const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
     for (let i = 0; i < 300; i++) {
       sim.run(100);
@@ -38,7 +38,7 @@ describe('the age of the oldest change that is not written', () => {
     }
   });
 
-  it('grows through failed tries, whatever changes meanwhile, and ends with the write', () => {
+  it('the age grows through failed tries, and ends with the write', () => {
     const sim = settled();
     refuseWrites(sim, 500);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -52,7 +52,7 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('counts a change that comes during a write from its own time', () => {
+  it('a change during a write counts from its own time', () => {
     const sim = settled();
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'PUT' && path.startsWith(ENDPOINTS) ? 5000 : 0 });
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -66,7 +66,7 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('counts the batch period', () => {
+  it('the age includes the batch period', () => {
     const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 5000 } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(4000);
@@ -75,7 +75,7 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('counts what somebody else has damaged until it is repaired', () => {
+  it('damage by others counts until it is repaired', () => {
     const sim = settled();
     edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
     sim.run(700);
@@ -84,7 +84,7 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('is that of a service that is refused for good, until the service goes', () => {
+  it('a service that is refused for good counts until it goes', () => {
     const sim = settled();
     refuseWrites(sim, 422);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -97,7 +97,7 @@ describe('the age of the oldest change that is not written', () => {
 });
 
 describe('readiness', () => {
-  it('does not depend on a backlog: caches filled once and watches up are all', () => {
+  it('readiness does not depend on unwritten changes', () => {
     const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
     for (let i = 0; i < 200; i++) createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
     sim.start();

@@ -98,7 +98,7 @@ describe('batching of pod events', () => {
 
 describe('TestWaitsForAllInformersToBeSynced2', () => {
   for (const late of ['endpoints', 'services', 'pods']) {
-    it(`writes nothing before the ${late} are listed`, () => {
+    it(`nothing is written before the ${late} are listed`, () => {
       const sim = createSim({ refuse: ({ path }) => (path.startsWith(`/api/v1/${late}?`) ? 503 : 0) });
       createService(sim, { name: 'web' });
       createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -267,7 +267,7 @@ describe('Test_podChanged: what of a pod leads to a sync', () => {
     });
   }
 
-  it('its readiness: one', () => {
+  it('a changed readiness leads to one sync', () => {
     const sim = settled();
     assert.deepEqual(
       costOf(sim, () => setPodStatus(sim, { name: 'web-1', ready: false })),
@@ -308,7 +308,7 @@ describe('TestDetermineNeededServiceUpdates: which Services a pod change leads t
 });
 
 describe('TestEndpointUpdates: what of a Service leads to a write', () => {
-  it('an annotation does not', () => {
+  it('a changed annotation leads to no write', () => {
     const sim = settled();
     const cost = costOf(sim, () =>
       edit(sim, 'services/web', ({ metadata }) => (metadata.annotations = { 'example.com/a': 'b' })),
@@ -316,13 +316,13 @@ describe('TestEndpointUpdates: what of a Service leads to a write', () => {
     assert.deepEqual(cost, { writes: 0, syncs: 0 });
   });
 
-  it('TestSyncEndpointsItemsPreexistingLabelsChange: a label does', () => {
+  it('TestSyncEndpointsItemsPreexistingLabelsChange: a changed label leads to a write', () => {
     const sim = settled();
     const cost = costOf(sim, () => edit(sim, 'services/web', ({ metadata }) => (metadata.labels = { foo: 'bar' })));
     assert.deepEqual(cost, { writes: 1, syncs: 1 });
   });
 
-  it('TestSyncEndpointsAddDeletePorts: ports that are added and removed do', () => {
+  it('TestSyncEndpointsAddDeletePorts: added and removed ports lead to a write', () => {
     const sim = createSim();
     const http = { name: 'http', port: 80, targetPort: 'http' };
     const metrics = { name: 'metrics', port: 81, targetPort: 'metrics' };
@@ -348,7 +348,7 @@ describe('TestEndpointUpdates: what of a Service leads to a write', () => {
 });
 
 describe('labels', () => {
-  it('TestEndpointsControllersLabelSemantics: follow those of the Service', () => {
+  it('TestEndpointsControllersLabelSemantics: labels follow those of the Service', () => {
     const sim = settled();
     assert.deepEqual(labelsOf(sim, 'web'), MANAGED_BY);
     const steps: readonly Record<string, string>[] = [{ foo: 'bar' }, { foo: 'baz', more: 'x' }, {}];

@@ -31,7 +31,7 @@ function endlessFrame(): (bytes: Uint8Array, request: HttpRequest) => Uint8Array
 }
 
 describe('a watch that stays open and silent', () => {
-  it('is replaced after 150 s from where it was, and nothing is missed', () => {
+  it('a silent watch is replaced after 150 s, and nothing is missed', () => {
     const sim = settled();
     sim.run(60_000);
     const from = sim.exchanges.length;
@@ -46,7 +46,7 @@ describe('a watch that stays open and silent', () => {
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
-  it('is no alarm: one line of the log at info, and the count of restarts', () => {
+  it('a silent watch is no alarm: one line at info, and the count of restarts', () => {
     const sim = settled();
     const restarts = podRestarts(sim);
     const lines = sim.logLines.length;
@@ -59,7 +59,7 @@ describe('a watch that stays open and silent', () => {
     assert.equal(podRestarts(sim), restarts + 1);
   });
 
-  it('is left alone as long as bookmarks come', () => {
+  it('a watch with bookmarks is left alone', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.run(290_000);
@@ -68,7 +68,7 @@ describe('a watch that stays open and silent', () => {
 });
 
 describe('bytes without a whole frame', () => {
-  it('one by one are no life: the watch is replaced after 150 s', () => {
+  it('single bytes are no sign of life: the watch is replaced after 150 s', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.trickleWatches = true;
@@ -80,7 +80,7 @@ describe('bytes without a whole frame', () => {
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
-  it('of a frame of 15 MiB that never ends are no life, however many come', () => {
+  it('bytes of an endless frame of 15 MiB are no sign of life', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.tamper = endlessFrame();
@@ -95,7 +95,7 @@ describe('bytes without a whole frame', () => {
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
-  it('that do end in a frame within 150 s are life: a slow line still works', () => {
+  it('bytes that end in a frame within 150 s are a sign of life: slow lines work', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     let frame: Uint8Array = new Uint8Array(0);
@@ -124,7 +124,7 @@ describe('a frame without a version', () => {
     ['a bookmark', 'BOOKMARK'],
     ['an event', 'MODIFIED'],
   ] as const) {
-    it(`is refused, and asked for again: ${name}`, () => {
+    it(`a frame without a version is refused, and asked for again: ${name}`, () => {
       const sim = settled({ answersInJson: true });
       const from = sim.exchanges.length;
       sim.tamper = (bytes, request) => {
@@ -149,7 +149,7 @@ describe('a frame without a version', () => {
 });
 
 describe('a watch past its timeoutSeconds', () => {
-  it('is ended from here half a minute later, and goes on from where it was', () => {
+  it('a watch is ended half a minute past its timeoutSeconds, and goes on', () => {
     const sim = settled();
     const asked = sim.exchanges.find(({ path }) => path.startsWith('/api/v1/pods?watch'))!;
     const seconds = Number(new URLSearchParams(asked.path.split('?')[1]).get('timeoutSeconds'));
@@ -178,7 +178,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     return sim;
   }
 
-  it('is given up after 30 s without a frame: pages once, and one warning', () => {
+  it('a WatchList without a frame for 30 s is given up: pages once, and one warning', () => {
     const sim = endLost(1);
     sim.run(29_000);
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200']);
@@ -189,7 +189,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(warnings, ['warning WatchList is given up, listing in pages']);
   });
 
-  it('is tried again with the next list', () => {
+  it('the next list is a WatchList again', () => {
     const sim = endLost(1);
     sim.run(40_000);
     const from = sim.exchanges.length;
@@ -198,7 +198,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(podRequests(sim, from), ['watch 200', 'watch-list 200']);
   });
 
-  it('is not tried again before a list in pages is complete', () => {
+  it('a WatchList is not tried again before a list in pages is complete', () => {
     const sim = endLost(1);
     let pages = 0;
     sim.refuse = (request) => (request.path.startsWith('/api/v1/pods?limit') && pages++ < 2 ? 500 : 0);
@@ -206,7 +206,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 500', 'page 500', 'page 200', 'watch 200']);
   });
 
-  it('is given up at the first bookmark that is not the end', () => {
+  it('a WatchList is given up at the first bookmark that is not the end', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -223,7 +223,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('is not given up while objects come, however long that takes', () => {
+  it('a WatchList is not given up while objects come, however long that takes', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });
     for (let i = 1; i <= 8; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -238,7 +238,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.equal(endpointsTable(sim).length, 1);
   });
 
-  it('forgets what was deleted meanwhile, though its stream had brought it', () => {
+  it('a given-up WatchList leaves no objects that were deleted meanwhile', () => {
     const sim = endLost(1);
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(1000);
@@ -250,7 +250,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('says every 10 s what it waits for, and how many objects have come', () => {
+  it('the log says every 10 s what a WatchList waits for, and how many have come', () => {
     const sim = endLost(1);
     sim.run(25_000);
     const lines = sim.logLines.filter(({ message }) => message === 'List is under way');
@@ -264,7 +264,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     );
   });
 
-  it('that was asked for and not answered within 30 s fails, and is asked for again', () => {
+  it('a WatchList without an answer for 30 s fails, and is asked for again', () => {
     let asked = 0;
     const sim = createSim();
     createService(sim, { name: 'web' });

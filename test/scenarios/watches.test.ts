@@ -25,7 +25,7 @@ import { encodeWatchFrame } from '../../src/kube/watch-framing.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 describe('a watch that ends', () => {
-  it('cleanly goes on at once from where it was', () => {
+  it('a watch that ends in order goes on at once from its last version', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.run(5000);
@@ -34,7 +34,7 @@ describe('a watch that ends', () => {
     assert.deepEqual(podRequests(sim, from), ['watch 200']);
   });
 
-  it('counts as down until the next one runs', () => {
+  it('a watch that ended counts as down until the next one runs', () => {
     const sim = settled();
     const up = (): number[] => samples(sim.metrics!, 'endpointd_watch_up', 0).map(({ value }) => value);
     sim.cutWatches();
@@ -44,7 +44,7 @@ describe('a watch that ends', () => {
     assert.deepEqual(up(), [1, 1, 1]);
   });
 
-  it('at its time limit goes on for hours without a list', () => {
+  it('watches go on for hours without a list', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.run(2 * 3600_000);
@@ -52,7 +52,7 @@ describe('a watch that ends', () => {
     assert.ok(requests.length >= 12 && requests.every((request) => request === 'watch 200'), requests.join());
   });
 
-  it('because the server is gone is tried again, and what happened meanwhile is seen', () => {
+  it('after an outage a watch is tried again, and sees what happened meanwhile', () => {
     const sim = settled();
     sim.down();
     deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
@@ -73,7 +73,7 @@ describe('a watch that ends', () => {
     );
   });
 
-  it('and is too old to go on (410) lists again, and misses nothing', () => {
+  it('a watch that is too old (410) leads to a list, and misses nothing', () => {
     const sim = settled();
     sim.down();
     deleteObject(sim, '/api/v1/namespaces/default/pods/web-2');
@@ -85,7 +85,7 @@ describe('a watch that ends', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.3 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('because the server is gone again after a good time does not wait longer', () => {
+  it('a second outage after a good time does not wait longer', () => {
     const sim = settled();
     for (let outage = 0; outage < 8; outage++) {
       sim.down();
@@ -99,7 +99,7 @@ describe('a watch that ends', () => {
     }
   });
 
-  it('again and again as soon as it opens does not become a storm of requests', () => {
+  it('watches that end as soon as they open do not become a storm of requests', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.faults.cutWatch = 1;
@@ -114,12 +114,12 @@ describe('a watch that ends', () => {
 });
 
 describe('a server without WatchList', () => {
-  it('is asked for pages', () => {
+  it('a server without WatchList is asked for pages', () => {
     const sim = settled({ serverWatchList: false });
     assert.deepEqual(podRequests(sim, 0), ['watch-list 422', 'page 200', 'watch 200']);
   });
 
-  it('is asked for more than one page where there is more than one', () => {
+  it('more than one page is asked for if there are more', () => {
     const sim = createSim({ serverWatchList: false });
     createService(sim, { name: 'web', spec: { publishNotReadyAddresses: true } });
     for (let i = 1; i <= 600; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
@@ -134,7 +134,7 @@ describe('a server without WatchList', () => {
     );
   });
 
-  it('is not asked at all with --watch-list=false', () => {
+  it('--watch-list=false asks for no WatchList', () => {
     const sim = settled({ options: { watchList: false } });
     assert.deepEqual(podRequests(sim, 0), ['page 200', 'watch 200']);
   });
@@ -172,23 +172,23 @@ describe('an error instead of a stream', () => {
     return podRequests(sim, from);
   }
 
-  it('429 in plain text on the start of a watch: tried again from where it was', () => {
+  it('429 in plain text at the start of a watch: it is tried again', () => {
     assert.deepEqual(refusedOnce(429, 'watch'), ['watch 429', 'look 200', 'watch 200']);
   });
 
-  it('429 on the start of a WatchList: no reason to go over to pages', () => {
+  it('429 at the start of a WatchList is no reason for pages', () => {
     assert.deepEqual(refusedOnce(429, 'watch-list'), ['watch-list 429', 'watch-list 200']);
   });
 
-  it('504 ResourceVersionTooLarge on the start of a WatchList: tried again likewise', () => {
+  it('504 ResourceVersionTooLarge at the start of a WatchList: it is tried again', () => {
     assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
   });
 
-  it('403 on the start of a watch: tried again from where it was', () => {
+  it('403 at the start of a watch: it is tried again', () => {
     assert.deepEqual(refusedOnce(403, 'watch'), ['watch 403', 'look 200', 'watch 200']);
   });
 
-  it('400 on the start of a watch: another list, streamed as the one before', () => {
+  it('400 at the start of a watch leads to another list, streamed as before', () => {
     const sim = settled();
     let refused = 0;
     sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?watch') && refused++ === 0 ? 400 : 0);
@@ -198,7 +198,7 @@ describe('an error instead of a stream', () => {
     assert.deepEqual(podRequests(sim, from), ['watch 400', 'watch-list 200']);
   });
 
-  it('429 with a Retry-After of a day: tried again within minutes', () => {
+  it('429 with a Retry-After of a day is tried again within minutes', () => {
     let refused = 0;
     const sim = createSim();
     const tomorrow = makeStatus(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 });
@@ -219,7 +219,7 @@ describe('an error instead of a stream', () => {
 });
 
 describe('an error in the middle of a list', () => {
-  it('410 on a later page: the list begins anew, and the first page stays', () => {
+  it('410 on a later page: the list begins anew, and keeps what it has shown', () => {
     let expired = 0;
     const sim = createSim({ options: { watchList: false } });
     sim.refuse = ({ path }) =>
@@ -236,7 +236,7 @@ describe('an error in the middle of a list', () => {
     assert.equal(writesOf(sim).length, 1, 'nothing is written before a list is complete');
   });
 
-  it('410 among the initial events of a WatchList: begun anew, nothing is written', () => {
+  it('410 within a WatchList: the list begins anew, and nothing is written', () => {
     let sent = 0;
     const sim = createSim();
     sim.tamper = (bytes, { path }) =>
@@ -260,14 +260,14 @@ describe('a pod that is listed again', () => {
     sim.run(10_000);
   };
 
-  it('as it was stays the object that the cache had', () => {
+  it('a pod that is listed as before stays the cached object', () => {
     const sim = settled();
     const before = cached(sim);
     listAgain(sim);
     assert.equal(cached(sim), before);
   });
 
-  it('with another version, and nothing else that counts, is known by that version', () => {
+  it('a pod listed with another version only is known by that version', () => {
     const sim = settled();
     const { metadata } = edit(sim, `${PODS}/web-1`, { annotations: { seen: 'yes' } });
     listAgain(sim);
@@ -291,22 +291,22 @@ describe('an ERROR in the middle of a watch', () => {
     return podRequests(sim, from);
   }
 
-  it('410 Expired: a list', () => {
+  it('410 Expired within a watch leads to a list', () => {
     assert.deepEqual(brokenOffWith(makeStatus(410, 'Expired', 'too old resource version: 1 (5)')), ['watch-list 200']);
   });
 
-  it('429: goes on from where it was', () => {
+  it('after 429 within a watch the watch goes on', () => {
     assert.deepEqual(brokenOffWith(makeStatus(429, 'TooManyRequests', 'later')), ['look 200', 'watch 200']);
   });
 
-  it('500: a list', () => {
+  it('500 within a watch leads to a list', () => {
     assert.deepEqual(brokenOffWith(makeStatus(500, 'InternalError', 'etcd lost')), ['watch-list 200']);
   });
 });
 
 describe('a server that answers in JSON alone', () => {
   for (const watchList of [true, false]) {
-    it(`serves ${watchList ? 'WatchLists' : 'pages'}, watches and the replies to writes as well`, () => {
+    it(`a server with JSON alone serves ${watchList ? 'WatchLists' : 'pages'}, watches and replies`, () => {
       const sim = settled({ answersInJson: true, options: { watchList } });
       setPodStatus(sim, { name: 'web-1', ready: false });
       sim.run(2000);
@@ -328,7 +328,7 @@ describe('a server that answers in JSON alone', () => {
 describe('bytes that are no Kubernetes', () => {
   const garbage = (): Uint8Array => Buffer.from('0000000affffffffffffffffffff', 'hex');
 
-  it('in a watch restart that stream and name the resource; nothing is emptied', () => {
+  it('foreign bytes in a watch restart the stream, name the resource, empty nothing', () => {
     const sim = settled();
     const writes = writesOf(sim).length;
     let broken = 0;
@@ -346,7 +346,7 @@ describe('bytes that are no Kubernetes', () => {
     );
   });
 
-  it('in every watch of a resource are got around by lists', () => {
+  it('foreign bytes in every watch of a resource lead to lists', () => {
     const sim = settled();
     sim.tamper = (bytes, { path, stream }) => (stream && path.startsWith('/api/v1/pods') ? garbage() : bytes);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -354,7 +354,7 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('in one object of a page leave out that object; what was known of it stays', () => {
+  it('foreign bytes in one object of a page leave out that object, known state stays', () => {
     const sim = settled({ options: { watchList: false }, answersInJson: true });
     const spoiled = (bytes: Uint8Array): Buffer =>
       Buffer.from(Buffer.from(bytes).toString().replace('"podIPs":[{"ip":"10.0.0.1"}]', '"podIPs":{}'));
@@ -369,7 +369,7 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
   });
 
-  it('in all that is said of a resource leave what was known as it is', () => {
+  it('foreign bytes in all answers about a resource leave its state as it is', () => {
     const sim = settled();
     sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') ? garbage() : bytes);
     setPodStatus(sim, { name: 'web-1', ready: false });

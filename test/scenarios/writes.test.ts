@@ -33,7 +33,7 @@ function metric(sim: Sim, name: string): number {
   return samples(sim.metrics!, name, sim.nowMs()).reduce((sum, { value }) => sum + value, 0);
 }
 
-it('the answer to a write is a line that says which write it was', () => {
+it('the answer to a write is a line that names the write', () => {
   const line = settled().logLines.find(({ message }) => message === 'Write answered')!;
   assert.deepEqual(
     { v: line.v, ...line.fields, bytes: 0, ms: 0 },
@@ -51,7 +51,7 @@ it('the answer to a write is a line that says which write it was', () => {
 });
 
 describe('a reply that is lost', () => {
-  it('to a create leaves one object, and no event', () => {
+  it('a lost reply to a create leaves one object, and no Event object', () => {
     const sim = createSim({ faults: { loseReply: 1 } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
@@ -67,7 +67,7 @@ describe('a reply that is lost', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('to an update is settled by one GET, and what changed meanwhile is written', () => {
+  it('a lost reply to an update costs one GET, and later changes are written', () => {
     const sim = settled();
     sim.faults.loseReply = 1;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -83,7 +83,7 @@ describe('a reply that is lost', () => {
 });
 
 describe('a conflict', () => {
-  it('is no event: the object is read, and written on top of the other writer', () => {
+  it('a conflict is no Event object: the object is read, then written', () => {
     const sim = settled();
     // Somebody else writes in the very moment in which we do.
     const object = sim.request('GET', `${ENDPOINTS}/web`);
@@ -101,7 +101,7 @@ describe('a conflict', () => {
 });
 
 describe('a refusal', () => {
-  it('for good makes the service stuck, says so once, and does not hold up others', () => {
+  it('a lasting refusal makes the service stuck, is told once, and delays no other', () => {
     let refuses = true;
     const sim = createSim({
       refuse: ({ path, method }) => (refuses && method === 'POST' && path.includes('/bad/endpoints') ? 422 : 0),
@@ -127,7 +127,7 @@ describe('a refusal', () => {
     assert.deepEqual(endpointsTable(sim), ['bad/web 10.0.0.1 : http:8080/TCP', 'good/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('of a create in a terminating namespace is no failure at all', () => {
+  it('a refused create in a terminating namespace is no failure', () => {
     const sim = createSim();
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
     createService(sim, { name: 'web', namespace: 'going' });
@@ -141,7 +141,7 @@ describe('a refusal', () => {
 });
 
 describe('the bucket and the lanes', () => {
-  it('let a change overtake the services that are still in line after a start', () => {
+  it('a change overtakes the services that still wait after a start', () => {
     const sim = createSim({ options: { kubeApiQps: 10, kubeApiBurst: 10 } });
     for (let i = 1; i <= 200; i++) createService(sim, { name: `old-${i}`, spec: { selector: { app: `old-${i}` } } });
     sim.start();
@@ -154,7 +154,7 @@ describe('the bucket and the lanes', () => {
     assert.equal(endpointsTable(sim).length, 201);
   });
 
-  it('keep chores going while fresh changes never end', () => {
+  it('chores go on while fresh changes never end', () => {
     const sim = createSim({ options: { kubeApiQps: 20, kubeApiBurst: 20, concurrentEndpointSyncs: 4 } });
     for (let i = 1; i <= 10; i++) {
       createService(sim, { name: `busy-${i}`, spec: { selector: { app: `busy-${i}` } } });
@@ -170,7 +170,7 @@ describe('the bucket and the lanes', () => {
     assert.equal(endpointsTable(sim).filter((line) => line.includes('/idle-')).length, 100);
   });
 
-  it('spend one write on many changes within a batch period', () => {
+  it('many changes within a batch period take one write', () => {
     const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 1000 } });
     const before = writesOf(sim).length;
     for (let i = 2; i <= 6; i++) {
@@ -186,7 +186,7 @@ describe('the bucket and the lanes', () => {
 });
 
 describe('a stop', () => {
-  it('drains what was planned and plans nothing more', () => {
+  it('a stop drains planned writes, and plans nothing more', () => {
     const sim = settled();
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(4);
@@ -197,7 +197,7 @@ describe('a stop', () => {
     assert.ok(!endpointsTable(sim).some((line) => line.includes('late')));
   });
 
-  it('ends in bounded time when the server does not answer', () => {
+  it('a stop ends in bounded time if the server does not answer', () => {
     const sim = settled();
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.faults.loseReply = 1;
@@ -207,7 +207,7 @@ describe('a stop', () => {
     assert.equal(sim.stopped, true);
   });
 
-  it('ends after ten seconds though planned writes still wait for their tokens', () => {
+  it('a stop ends after ten seconds even if writes still wait for tokens', () => {
     const sim = createSim({ options: { kubeApiQps: 1, kubeApiBurst: 1, concurrentEndpointSyncs: 40 } });
     for (let i = 0; i < 40; i++) createService(sim, { name: `web-${i}` });
     sim.start();

@@ -17,7 +17,7 @@ import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRec
 const SEED = 20261121;
 
 suite('batch codec', () => {
-  test('what goes in comes out', () => {
+  test('a decoded batch equals the encoded one', () => {
     fc.assert(
       fc.property(batches, (batch) => {
         assert.deepEqual(plain(decodeBatch(encodeBatch(batch))), plain(batch));
@@ -26,7 +26,7 @@ suite('batch codec', () => {
     );
   });
 
-  test('replies too', () => {
+  test('a decoded reply equals the encoded one', () => {
     fc.assert(
       fc.property(replies, (reply) => {
         assert.deepEqual(plain(decodeReply(encodeReply(reply))), plain(reply));
@@ -35,13 +35,13 @@ suite('batch codec', () => {
     );
   });
 
-  test('of a pod, what no planner reads is not sent', () => {
+  test('fields of a pod that no planner reads are not sent', () => {
     const { pod, zone } = member(1, { labels: ['app', 'web'], resourceVersion: '12' });
     const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts: [{ pod, zone }] })))).entries;
     assert.deepEqual(entry?.upserts, [{ pod: { ...pod, labels: [], resourceVersion: '' }, zone }]);
   });
 
-  test('unchanged, gone and present specs are three things', () => {
+  test('unchanged, absent and present specs are told apart', () => {
     const specs = [undefined, null, serviceRecord()];
     const batch = batchOf(...specs.map((spec) => batchEntry({ spec })));
     assert.deepEqual(
@@ -50,7 +50,7 @@ suite('batch codec', () => {
     );
   });
 
-  test('no such node, a node without a zone, and a zone are three things', () => {
+  test('an unknown node, a node without a zone, and a zone are told apart', () => {
     const upserts = [null, '', 'zone-b'].map((zone, n) => member(n, {}, zone));
     const [entry] = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts })))).entries;
     assert.deepEqual(
@@ -59,7 +59,7 @@ suite('batch codec', () => {
     );
   });
 
-  test('zones of nodes, and none of them', () => {
+  test('zones of nodes are sent, also none', () => {
     const zones = [
       { node: 'node-1', zone: 'zone-a' },
       { node: 'node-2', zone: '' },
@@ -68,13 +68,13 @@ suite('batch codec', () => {
     assert.equal(decodeBatch(encodeBatch(batchOf())).zones, undefined);
   });
 
-  test('unchanged, no and present CPU shares are three things', () => {
+  test('unchanged, absent and present CPU shares are told apart', () => {
     for (const shares of [undefined, null, { version: 3, zones: [{ zone: 'zone-a', share: 1 / 3 }] }]) {
       assert.deepEqual(decodeBatch(encodeBatch({ ...batchOf(), shares })).shares, shares);
     }
   });
 
-  test('every message owns its buffer, so that transferring one takes no other along', () => {
+  test('every message owns its buffer, so that a transfer takes no other along', () => {
     const first = encodeBatch(batchOf(batchEntry({ service: 'shop/first' })));
     const second = encodeBatch(batchOf(batchEntry({ service: 'shop/second' })));
     assert.notEqual(first.buffer, second.buffer);
@@ -101,7 +101,7 @@ suite('batch codec', () => {
     assert.deepEqual([...bytes], before);
   });
 
-  test('the estimate is an upper bound that is not far off', () => {
+  test('the estimate is an upper bound that is close', () => {
     fc.assert(
       fc.property(batchEntries, (entry) => {
         const framing = encodeBatch(batchOf()).length;
@@ -119,7 +119,7 @@ suite('batch codec', () => {
     assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
   });
 
-  test('the estimate counts the headers of every write', () => {
+  test('the estimate includes the headers of every write', () => {
     const write = replyWithBody(new Uint8Array(0)).results[0]!.plans[0]!.writes[0]!;
     const long = { ...write, id: Number.MAX_SAFE_INTEGER, name: 'n'.repeat(253), uid: 'u'.repeat(36) };
     const reply = replyWithBody(new Uint8Array(0));
@@ -130,7 +130,7 @@ suite('batch codec', () => {
     assert.ok(encodeReply(full).length <= estimateReplyBytes(full));
   });
 
-  test('the estimate counts every text', () => {
+  test('the estimate includes every text', () => {
     const long = 'x'.repeat(10_000);
     const counts = (what: string, change: Partial<BatchEntry>): void => {
       const entry = batchEntry(change);
@@ -168,7 +168,7 @@ suite('batch codec', () => {
 });
 
 suite('bytes that are no message', () => {
-  test('garbage is a CodecError, never another one', () => {
+  test('garbage is a CodecError and no other error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const decode of [decodeBatch, decodeReply]) {
@@ -190,7 +190,7 @@ suite('bytes that are no message', () => {
     }
   });
 
-  test('a field of a batch that has another type is named', () => {
+  test('an error names a field of a batch with another type', () => {
     const shares = { version: 3, zones: [{ zone: 'zone-a', share: 0.5 }] };
     const pod = member(1, {
       podIPs: ['10.0.0.1'],
@@ -218,7 +218,7 @@ suite('bytes that are no message', () => {
     );
   });
 
-  test('a field of a reply that has another type is named', () => {
+  test('an error names a field of a reply with another type', () => {
     const family = {
       family: 'IPv4',
       endpoints: 1,
@@ -272,7 +272,7 @@ suite('bytes that are no message', () => {
     );
   });
 
-  test('a number that is no output, or no set of them, is refused', () => {
+  test('a number that is no output, or no set of outputs, is refused', () => {
     const observed = [{ output: 'mirror', name: 'web-x', content: null }] as const;
     const bytes = encodeBatch(batchOf(batchEntry({ outputs: ['mirror'], observed })));
     const changed = (change: (entry: unknown[]) => void): Uint8Array => {

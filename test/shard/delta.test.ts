@@ -122,11 +122,11 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 );
 
 suite('a planner told by deltas', () => {
-  test('plans the Endpoints that a full snapshot plans, and in rest nothing', () => {
+  test('deltas lead to the Endpoints of a full snapshot, and at rest to nothing', () => {
     check(ENDPOINTS_ONLY, 30, 200);
   });
 
-  test('plans all three outputs so', () => {
+  test('deltas lead to all three outputs of a full snapshot', () => {
     check(SMALL_SLICES, 30, 400);
   });
 });

@@ -39,14 +39,14 @@ suite('mirroring in a planner', () => {
     });
   });
 
-  test('the same seed draws the same name, another one another', () => {
+  test('the same seed draws the same name, and another seed another one', () => {
     const name = (seed: number): string | undefined =>
       send(createPlanner(MIRROR_ONLY), snapshot(), { seed }).writes[0]?.name;
     assert.equal(name(1), name(1));
     assert.notEqual(name(1), name(2));
   });
 
-  test('what the server holds already is left alone', () => {
+  test('objects that the server holds already are left alone', () => {
     const { write } = planned();
     const news = { ...snapshot(), observed: [observed(manual()), mirrored(storedAs(write, '11'))] };
     assert.deepEqual(outlineOf(send(createPlanner(MIRROR_ONLY), news)), []);
@@ -58,38 +58,38 @@ suite('mirroring in a planner', () => {
   });
 
   for (const result of ['refused', 'not-sent'] as const) {
-    test(`${result}: it is planned again, as a new create`, () => {
+    test(`after ${result} it is planned again, as a new create`, () => {
       const { planner, write } = planned();
       const again = send(planner, change({ acks: [ackOf(write, result)] }), { seed: 2 });
       assert.deepEqual([again.writes[0]?.verb, again.writes[0]?.name === write.name], ['create', false]);
     });
   }
 
-  test('unknown: nothing is planned before the slice was observed', () => {
+  test('after unknown nothing is planned before the slice was observed', () => {
     const { planner, write } = planned();
     const early = send(planner, change({ acks: [ackOf(write, 'unknown')] }));
     assert.match(early.error ?? '', /before the outcome of the last mirror writes was observed/);
   });
 
-  test('unknown, then observed as created: there is nothing to do, and no duplicate', () => {
+  test('after unknown and observed as created nothing is left, and no duplicate', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [mirrored(storedAs(write, '11'))] };
     assert.deepEqual(outlineOf(send(planner, change(news))), []);
   });
 
-  test('unknown, then observed as not there: it is created by the same name', () => {
+  test('after unknown and observed as absent it is created by the same name', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs('mirror', null, write.name)] };
     assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
   });
 
-  test('unknown, then listed without it: the same', () => {
+  test('after unknown and a list without it, it is created by the same name', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], relisted: ['mirror'] } as const;
     assert.deepEqual(outlineOf(send(planner, change(news), { seed: 2 })), [`create ${write.name}, phase 1`]);
   });
 
-  test('unknown, then listed with it: the next new slice has another name', () => {
+  test('after unknown and a list with it, the next slice has another name', () => {
     const { planner, write } = planned();
     const ipv6 = manual('12', ['10.1.0.1', '10.1.0.2', 'fd00::1']);
     const result = send(
@@ -119,7 +119,7 @@ suite('mirroring in a planner', () => {
     );
   });
 
-  test('an edited slice is put right, and what else is in it stays', () => {
+  test('an edited slice is put right, and other fields stay', () => {
     const { planner, slice } = settled();
     const metadata = { ...slice.metadata, resourceVersion: '15', finalizers: ['example.com/keep'] };
     const result = send(planner, change({ observed: [mirrored({ ...slice, metadata, endpoints: [] })] }));
@@ -138,7 +138,7 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
   });
 
-  test('an applied delete says nothing of a later slice of the same name', () => {
+  test('an applied delete does not concern a later slice of the same name', () => {
     const { planner, name, slice } = settled();
     const gone = send(planner, change({ observed: [observedAs('endpoints', null, 'web')] }));
     const foreign = { ...slice, metadata: { ...slice.metadata, uid: 'foreign-uid', resourceVersion: '20' } };
@@ -155,7 +155,7 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, change({ observed: news }))), []);
   });
 
-  test('a service that gets a selector has nothing mirrored, one that loses it has', () => {
+  test('a service that gets a selector has nothing mirrored; one that loses it has', () => {
     const { planner, name } = settled();
     const selected = send(planner, change({ spec: serviceRecord() }));
     assert.deepEqual(outlineOf(selected), [`delete ${name}, phase 1`]);
@@ -165,7 +165,7 @@ suite('mirroring in a planner', () => {
     assert.equal(sliceOf(back.writes[0]).endpoints?.length, 2);
   });
 
-  test('Endpoints that we made are mirrored once there is no selector', () => {
+  test('own Endpoints are mirrored once there is no selector', () => {
     const planner = createPlanner(BOTH);
     const upserts = [member(1)];
     const made = send(planner, { version: 1, outputs: ['endpoints'], spec: serviceRecord(), upserts });
@@ -197,7 +197,7 @@ suite('mirroring in a planner', () => {
     );
   });
 
-  test('relisted: what is not observed anew is not there', () => {
+  test('after a new list, slices that it lacks do not exist', () => {
     const { planner } = settled();
     const result = send(planner, change({ relisted: ['mirror'] }));
     assert.deepEqual(
@@ -206,7 +206,7 @@ suite('mirroring in a planner', () => {
     );
   });
 
-  test('Endpoints are not planned where they are not enabled', () => {
+  test('Endpoints are not planned if their output is off', () => {
     const result = send(createPlanner(MIRROR_ONLY), { ...snapshot(), outputs: ['endpoints'] });
     assert.match(result.error ?? '', /^shop\/web: .*endpoints are not planned here/);
   });

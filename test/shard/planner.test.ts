@@ -25,7 +25,7 @@ function settled(): Planner {
 }
 
 suite('a snapshot', () => {
-  test('is planned as a create, bytes and all', () => {
+  test('a snapshot is planned as a create, with its bytes', () => {
     const { write } = planned();
     assert.deepEqual(
       { ...write, body: decodeObject(write.body) },
@@ -56,26 +56,26 @@ suite('a snapshot', () => {
     );
   });
 
-  test('of what the server holds already writes nothing', () => {
+  test('a snapshot of what the server holds writes nothing', () => {
     const result = send(createPlanner(ENDPOINTS_ONLY), { ...snapshot(), observed: [observed(stored())] });
     assert.deepEqual(result.writes, []);
     assert.deepEqual(result.facts.endpoints, { ready: 2, notReady: 0, truncated: 0 });
   });
 
-  test('over known inputs replaces them', () => {
+  test('a snapshot over known inputs replaces them', () => {
     const planner = settled();
     const result = send(planner, { ...snapshot(), upserts: [member(2)] });
     assert.deepEqual(ips(result), ['10.0.0.2']);
   });
 
-  test('may leave out the object: what is known of it stays', () => {
+  test('a snapshot may leave out the object, whose known state stays', () => {
     const planner = settled();
     assert.deepEqual(send(planner, snapshot()).writes, []);
   });
 });
 
 suite('a change', () => {
-  test('that builds on what the planner has is an update with preconditions', () => {
+  test("a change of the planner's state is an update with preconditions", () => {
     const planner = settled();
     const result = send(planner, change({ upserts: [member(3)], removals: ['web-1'] }));
     assert.deepEqual(ips(result), ['10.0.0.2', '10.0.0.3']);
@@ -85,24 +85,24 @@ suite('a change', () => {
     assert.equal(bodyOf(result).metadata.uid, 'endpoints-uid');
   });
 
-  test('that builds on something else needs a snapshot, and nothing of it is taken', () => {
+  test('a change of another state needs a snapshot, and nothing of it is taken', () => {
     const planner = settled();
     const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
     assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, [], []]);
     assert.deepEqual(send(planner, change({})).writes, []);
   });
 
-  test('of an unknown service needs a snapshot', () => {
+  test('a change of an unknown service needs a snapshot', () => {
     assert.equal(send(createPlanner(ENDPOINTS_ONLY), change({ removals: ['web-1'] })).needFull, true);
   });
 
-  test('without an output asked for is planned with the next one', () => {
+  test('a change without an output asked for is planned with the next one', () => {
     const planner = settled();
     assert.deepEqual(send(planner, change({ outputs: [], upserts: [member(3)] })).writes, []);
     assert.deepEqual(ips(send(planner, change({ base: 2, version: 3 }))), ['10.0.0.1', '10.0.0.2', '10.0.0.3']);
   });
 
-  test('of the Service to null makes the planner forget it', () => {
+  test('a change of the Service to null makes the planner forget it', () => {
     const planner = settled();
     send(planner, { spec: null });
     assert.equal(planner.services.size, 0);
@@ -111,45 +111,45 @@ suite('a change', () => {
 });
 
 suite('an ack', () => {
-  test('applied: the planned object is the stored one, and there is nothing more to do', () => {
+  test('ack applied: the planned object is stored, and nothing is left to do', () => {
     assert.deepEqual(send(settled(), change({})).writes, []);
   });
 
   for (const result of ['refused', 'not-sent'] as const) {
-    test(`${result}: as if the plan had not been made, trigger time included`, () => {
+    test(`ack ${result}: as if nothing was planned, trigger time included`, () => {
       const { planner, write } = planned();
       const again = send(planner, change({ acks: [{ write: write.id, result, uid: '', resourceVersion: '' }] }));
       assert.deepEqual(again.writes, [{ ...write, id: 2 }]);
     });
   }
 
-  test('unknown: nothing is planned before the object is observed', () => {
+  test('ack unknown: nothing is planned before the object is observed', () => {
     const { planner, write } = planned();
     send(planner, { acks: [unknown(write)] });
     const early = send(planner, change({}));
     assert.match(early.error ?? '', /shop\/web: .*before the outcome of the last write was observed/);
   });
 
-  test('unknown, then observed as applied: nothing to do', () => {
+  test('ack unknown, then observed as applied: nothing is left to do', () => {
     const { planner, write } = planned();
     const result = send(planner, change({ acks: [unknown(write)], observed: [observed(stored())] }));
     assert.deepEqual(result.writes, []);
   });
 
-  test('unknown, then observed as not applied: the same again', () => {
+  test('ack unknown, then observed as not applied: the same plan again', () => {
     const { planner, write } = planned();
     const result = send(planner, change({ acks: [unknown(write)], observed: [observed(null)] }));
     assert.deepEqual(result.writes, [{ ...write, id: 2 }]);
   });
 
-  test('of a write that is not pending is an error, and the service starts anew', () => {
+  test('an ack of no pending write is an error, and the service starts anew', () => {
     const planner = settled();
     const result = send(planner, { acks: [{ write: 77, result: 'refused', uid: '', resourceVersion: '' }] });
     assert.match(result.error ?? '', /ack of write 77, pending is none/);
     assert.equal(send(planner, change({})).needFull, true);
   });
 
-  test('missing: a second plan is an error', () => {
+  test('a second plan without an ack is an error', () => {
     const { planner } = planned();
     assert.match(send(planner, change({})).error ?? '', /write 1 is not acked/);
   });
@@ -161,16 +161,16 @@ suite('an observed object', () => {
     metadata: { ...stored(resourceVersion).metadata, labels: { app: 'hijacked' }, finalizers: ['example.com/keep'] },
   });
 
-  test('that no output here needs is an error', () => {
+  test('an observed object that no output here needs is an error', () => {
     const planner = createPlanner({ ...ENDPOINTS_ONLY, outputs: ['slices'] });
     assert.match(send(planner, { observed: [observed(null)] }).error ?? '', /no output .* needs endpoints/);
   });
 
-  test('forces no plan', () => {
+  test('an observed object forces no plan', () => {
     assert.deepEqual(send(settled(), { observed: [observed(foreign('101'))] }).writes, []);
   });
 
-  test('if newer, is what the next plan starts from; what is not ours in it stays', () => {
+  test('a newer object is what the next plan starts from, with fields of others', () => {
     const planner = settled();
     const result = send(planner, change({ observed: [observed(foreign('101'))] }));
     assert.equal(result.writes[0]?.resourceVersion, '101');
@@ -178,42 +178,42 @@ suite('an observed object', () => {
     assert.equal(bodyOf(result).metadata.labels?.['app'], 'web');
   });
 
-  test('is believed though its version is lower: history may have gone back', () => {
+  test('an object with a lower version is believed: history may have gone back', () => {
     const planner = settled();
     const result = send(planner, change({ observed: [observed(foreign('99'))] }));
     assert.equal(result.writes[0]?.resourceVersion, '99');
   });
 
-  test('of the version that was written shows what the server made of it', () => {
+  test('an object of the written version shows what the server made of it', () => {
     const planner = settled();
     assert.equal(send(planner, change({ observed: [observed(foreign('100'))] })).writes.length, 1);
   });
 
-  test('that is gone is created again', () => {
+  test('an object that is gone is created again', () => {
     assert.equal(send(settled(), change({ observed: [observed(null)] })).writes[0]?.verb, 'create');
   });
 
-  test('may come before the inputs', () => {
+  test('an object may be observed before the inputs', () => {
     const planner = createPlanner(ENDPOINTS_ONLY);
     assert.equal(send(planner, { observed: [observed(stored())] }).needFull, false);
     assert.deepEqual(send(planner, snapshot()).writes, []);
   });
 
-  test('may be JSON', () => {
+  test('an observed object may be JSON', () => {
     const bytes = Buffer.from(JSON.stringify({ ...foreign('101'), kind: undefined, apiVersion: undefined }));
     const news: Observed = { output: 'endpoints', name: 'web', content: { encoding: 'json', bytes } };
     const result = send(settled(), change({ observed: [news] }));
     assert.deepEqual(bodyOf(result).metadata.finalizers, ['example.com/keep']);
   });
 
-  test('loses its managedFields, which a write must not carry', () => {
+  test('an observed object loses its managedFields, which a write must not have', () => {
     const object = foreign('101');
     Object.assign(object.metadata, { managedFields: [{ manager: 'kubectl', operation: 'Update', apiVersion: 'v1' }] });
     const result = send(settled(), change({ observed: [observed(object)] }));
     assert.equal('managedFields' in bodyOf(result).metadata, false);
   });
 
-  test('that cannot be read is a problem at each plan, until it changes', () => {
+  test('an object that cannot be read is a problem at each plan, until it changes', () => {
     const planner = settled();
     const garbage: Observed = {
       output: 'endpoints',
@@ -233,13 +233,13 @@ suite('an observed object', () => {
     assert.equal(repaired.writes[0]?.resourceVersion, '102');
   });
 
-  test('of another name is not taken for this one', () => {
+  test('an object of another name is not taken for this one', () => {
     const object = { ...stored(), metadata: { ...stored().metadata, name: 'other' } };
     const result = send(createPlanner(ENDPOINTS_ONLY), { ...snapshot(), observed: [observed(object)] });
     assert.match(result.problems[0]?.message ?? '', /metadata.name is "other"/);
   });
 
-  test('with a field of a later version is a problem, once', () => {
+  test('an object with a field of a later version is a problem, once', () => {
     const planner = settled();
     // Field 99 of the message, a varint.
     const bytes = Buffer.concat([encodeBare(stored('101')), Uint8Array.of(0x98, 0x06, 0x01)]);
@@ -252,7 +252,7 @@ suite('an observed object', () => {
 });
 
 suite('one service', () => {
-  test('that fails harms no other of its batch', () => {
+  test('a service that fails harms no other of its batch', () => {
     const planner = createPlanner(ENDPOINTS_ONLY);
     const bad = batchEntry({ ...snapshot(), service: 'shop/bad', version: 0 });
     const good = batchEntry({ ...snapshot() });
@@ -261,7 +261,7 @@ suite('one service', () => {
     assert.equal(plannedOf(results[1]!).writes[0]?.verb, 'create');
   });
 
-  test('of more addresses than an object may hold writes nothing more', () => {
+  test('a service above the capacity writes nothing more', () => {
     const planner = createPlanner(ENDPOINTS_ONLY);
     const upserts = Array.from({ length: 1001 }, (_, i) => member(i, { podIP: `10.2.${i >> 8}.${i & 255}` }));
     const [write] = send(planner, { ...snapshot(), upserts }).writes;
@@ -275,7 +275,7 @@ suite('one service', () => {
     }
   });
 
-  test('with a pod of a bad address is planned without it, and the problem told once', () => {
+  test('a pod with a bad address is left out, and the problem is told once', () => {
     const planner = settled();
     const bad = member(3, { podIP: 'localhost', podIPs: ['localhost'] });
     const result = send(planner, change({ upserts: [bad] }));
@@ -286,7 +286,7 @@ suite('one service', () => {
     assert.deepEqual(send(planner, change({ base: 2, version: 3 })).problems, []);
   });
 
-  test('trigger time: first the age of the service, later what changed', () => {
+  test("the trigger time is the service's creation first, then the last change", () => {
     const planner = settled();
     const result = send(planner, change({ upserts: [member(3, { readyTime: 1_770_000_000 })] }));
     assert.equal(bodyOf(result).metadata.annotations?.[TRIGGER_TIME_ANNOTATION], '2026-02-02T02:40:00Z');

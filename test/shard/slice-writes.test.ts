@@ -6,7 +6,7 @@ import type { Endpoint, EndpointSlice } from '../../src/kube/types.ts';
 import { encodeSliceWrites } from '../../src/shard/slice-writes.ts';
 
 suite('writes of slices', () => {
-  test('go out by phase, small ones first, deletes last, and wait for their acks by id', () => {
+  test('writes go out by phase, small ones first, deletes last, and get acks by id', () => {
     const pending = new Map<number, SliceWrite>();
     let id = 10;
     const writes = [
@@ -42,7 +42,7 @@ suite('writes of slices', () => {
     assert.deepEqual([encoded[3]?.body.length, encoded[3]?.uid, encoded[3]?.resourceVersion], [0, 'old-uid', '7']);
   });
 
-  test('are encoded as Go does it, so that the watch brings back the same bytes', () => {
+  test('writes are encoded as Go encodes them, so that the echo has the same bytes', () => {
     const full: Endpoint = {
       addresses: ['10.0.0.1'],
       conditions: { ready: true, serving: true, terminating: false },

@@ -13,7 +13,7 @@ const SLICES_ONLY: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['slices'], maxEnd
 const BOTH: PlannerConfig = { ...ALL_OUTPUTS, outputs: ['slices', 'endpoints'] };
 
 suite('slices in a planner', () => {
-  test('a snapshot becomes a create, bytes and all', () => {
+  test('a snapshot becomes a create, with its bytes', () => {
     const { write } = planned();
     const { name } = write;
     assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
@@ -59,7 +59,7 @@ suite('slices in a planner', () => {
     );
   });
 
-  test('the facts say what there is and what was done', () => {
+  test('the facts have the slices and what was done', () => {
     const { facts, outputs } = send(createPlanner(SLICES_ONLY), snapshot());
     assert.deepEqual(outputs, ['slices']);
     assert.equal(facts.endpoints, undefined);
@@ -70,7 +70,7 @@ suite('slices in a planner', () => {
     );
   });
 
-  test('what the server holds already is left alone', () => {
+  test('slices that the server holds already are left alone', () => {
     const { slice } = settled();
     const news = { ...snapshot(), observed: [observed(slice)] };
     assert.deepEqual(outlineOf(send(createPlanner(SLICES_ONLY), news)), []);
@@ -83,7 +83,7 @@ suite('slices in a planner', () => {
     assert.deepEqual(outlineOf(send(planner, snapshot())), []);
   });
 
-  test('a change is an update of the one slice, with its preconditions', () => {
+  test('a change is an update of one slice, with its preconditions', () => {
     const { planner, name } = settled();
     const result = send(planner, change({ upserts: [member(3)], removals: ['web-1'] }));
     assert.deepEqual(outlineOf(result), [`update ${name}, phase 1`]);
@@ -109,14 +109,14 @@ suite('slices in a planner', () => {
     assert.deepEqual(ips(send(planner, { ...snapshot(), upserts: [member(2)] }).writes[0]), ['10.0.0.2']);
   });
 
-  test('a change that builds on something else needs a snapshot, and is not taken', () => {
+  test('a change of another state needs a snapshot, and is not taken', () => {
     const { planner } = settled();
     const ahead = send(planner, change({ base: 5, version: 6, upserts: [member(3)] }));
     assert.deepEqual([ahead.needFull, ahead.outputs, ahead.writes], [true, [], []]);
     assert.deepEqual(outlineOf(send(planner, change({}))), []);
   });
 
-  test('without a selector there is nothing to do; with one again it goes on', () => {
+  test('without a selector nothing is planned, and with one again planning goes on', () => {
     const { planner, name } = settled();
     const off = send(planner, change({ spec: serviceRecord({ selector: null }), removals: ['web-1', 'web-2'] }));
     assert.deepEqual(outlineOf(off), []);
@@ -125,7 +125,7 @@ suite('slices in a planner', () => {
     assert.deepEqual(ips(on.writes[0]), ['10.0.0.4']);
   });
 
-  test('a service that is gone takes nothing with it: the garbage collector deletes', () => {
+  test('a service that is gone leaves its slices to the garbage collector', () => {
     const { planner } = settled();
     assert.deepEqual(outlineOf(send(planner, { spec: null })), []);
     assert.equal(planner.services.size, 0);
@@ -156,37 +156,37 @@ suite('slices in a planner', () => {
 });
 
 suite('acks of slices', () => {
-  test('applied: there is nothing more to do', () => {
+  test('ack applied: nothing is left to do', () => {
     assert.deepEqual(outlineOf(send(settled().planner, change({}))), []);
   });
 
   for (const result of ['refused', 'not-sent'] as const) {
-    test(`${result}: as if the plan had not been made, trigger time included`, () => {
+    test(`ack ${result}: as if nothing was planned, trigger time included`, () => {
       const { planner, write } = planned();
       const again = send(planner, change({ acks: [ackOf(write, result)] }));
       assert.deepEqual(again.writes, [{ ...write, id: 2 }]);
     });
   }
 
-  test('unknown: nothing is planned before the slice was observed', () => {
+  test('ack unknown: nothing is planned before the slice was observed', () => {
     const { planner, write } = planned();
     const early = send(planner, change({ acks: [ackOf(write, 'unknown')] }));
     assert.match(early.error ?? '', /before the outcome of the last slice writes was observed/);
   });
 
-  test('unknown, then observed as created: nothing to do, and no duplicate', () => {
+  test('ack unknown, then observed as created: nothing is left, and no duplicate', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [observed(storedAs(write, '11'))] };
     assert.deepEqual(outlineOf(send(planner, change(news))), []);
   });
 
-  test('unknown, then observed as not there: the same again', () => {
+  test('ack unknown, then observed as absent: the same plan again', () => {
     const { planner, write } = planned();
     const news = { acks: [ackOf(write, 'unknown')], observed: [observedAs('slices', null, write.name)] };
     assert.deepEqual(send(planner, change(news), { seed: 2 }).writes, [{ ...write, id: 2 }]);
   });
 
-  test('of a part of the writes: the rest is planned again, with its trigger time', () => {
+  test('after acks of some writes the rest is planned again, with its trigger time', () => {
     const planner = createPlanner(SLICES_ONLY);
     const upserts = [1, 2, 3, 4].map((n) => member(n));
     const { writes } = send(planner, { ...snapshot(), upserts });
@@ -198,7 +198,7 @@ suite('acks of slices', () => {
     assert.equal(triggerTime(again.writes[0]), triggerTime(writes[1]));
   });
 
-  test('of all writes: the trigger time is told', () => {
+  test('after acks of all writes the trigger time is told', () => {
     const planner = createPlanner(SLICES_ONLY);
     const upserts = [1, 2, 3, 4].map((n) => member(n));
     const { writes } = send(planner, { ...snapshot(), upserts });
@@ -207,7 +207,7 @@ suite('acks of slices', () => {
     assert.deepEqual(result.writes.map(triggerTime), ['2026-02-02T02:40:00Z']);
   });
 
-  test('in two entries: the second still finds its write', () => {
+  test('the second of two entries with acks still finds its write', () => {
     const planner = createPlanner(SLICES_ONLY);
     const upserts = [1, 2, 3, 4].map((n) => member(n));
     const { writes } = send(planner, { ...snapshot(), upserts });
@@ -215,7 +215,7 @@ suite('acks of slices', () => {
     assert.match(send(planner, change({})).error ?? '', /slice write 1 is not acked/);
   });
 
-  test('of a delete: the slice is gone', () => {
+  test('after the ack of a delete the slice is gone', () => {
     const { planner, slice } = settled();
     const twin = { ...slice, metadata: { ...slice.metadata, name: 'web-twin', uid: 'twin', resourceVersion: '12' } };
     const result = send(planner, change({ observed: [observed(twin)] }));
@@ -226,7 +226,7 @@ suite('acks of slices', () => {
   });
 
   for (const result of ['refused', 'not-sent'] as const) {
-    test(`${result}, of the delete of a duplicate: it is planned again`, () => {
+    test(`ack ${result} of a duplicate's delete: it is planned again`, () => {
       const { planner, slice } = settled();
       const twin = { ...slice, metadata: { ...slice.metadata, name: 'web-twin', uid: 'twin', resourceVersion: '12' } };
       const first = send(planner, change({ observed: [observed(twin)] }));
@@ -242,31 +242,31 @@ suite('observed slices', () => {
     metadata: { ...slice.metadata, resourceVersion, labels: { ...slice.metadata.labels, app: 'hijacked' } },
   });
 
-  test('force no plan', () => {
+  test('observed slices force no plan', () => {
     const { planner, slice } = settled();
     assert.deepEqual(outlineOf(send(planner, { observed: [observed(foreign(slice, '12'))] })), []);
   });
 
-  test('if newer, are what the next plan starts from', () => {
+  test('newer slices are what the next plan starts from', () => {
     const { planner, slice } = settled();
     const result = send(planner, change({ observed: [observed(foreign(slice, '12'))] }));
     assert.equal(result.writes[0]?.resourceVersion, '12');
     assert.equal(sliceOf(result.writes[0]).metadata.labels?.['app'], 'web');
   });
 
-  test('are believed though their version is lower: history may have gone back', () => {
+  test('slices with a lower version are believed: history may have gone back', () => {
     const { planner, slice } = settled();
     const result = send(planner, change({ observed: [observed(foreign(slice, '9'))] }));
     assert.equal(result.writes[0]?.resourceVersion, '9');
   });
 
-  test('of the version that was written show what the server made of it', () => {
+  test('slices of the written version show what the server made of them', () => {
     const { planner, slice } = settled();
     const result = send(planner, change({ observed: [observed(foreign(slice, '11'))] }));
     assert.equal(result.writes.length, 1);
   });
 
-  test('that are gone are made again', () => {
+  test('slices that are gone are made again', () => {
     const { planner, name } = settled();
     const result = send(planner, change({ observed: [observedAs('slices', null, name)] }));
     assert.deepEqual(
@@ -275,7 +275,7 @@ suite('observed slices', () => {
     );
   });
 
-  test('may be JSON, and lose their managedFields', () => {
+  test('observed slices may be JSON, and lose their managedFields', () => {
     const { planner, slice } = settled();
     const object = foreign(slice, '12');
     Object.assign(object.metadata, { managedFields: [{ manager: 'kubectl' }], finalizers: ['example.com/keep'] });
@@ -286,7 +286,7 @@ suite('observed slices', () => {
     assert.equal('managedFields' in metadata, false);
   });
 
-  test('that cannot be read are a problem, as if they were not there', () => {
+  test('slices that cannot be read are a problem, and count as absent', () => {
     const { planner, slice } = settled();
     const bad: Observed = {
       output: 'slices',
@@ -303,7 +303,7 @@ suite('observed slices', () => {
     assert.deepEqual(send(planner, change({ base: 2, version: 3, acks })).problems, []);
   });
 
-  test('that become unreadable are replaced by others', () => {
+  test('slices that become unreadable are replaced by others', () => {
     const { planner, name } = settled();
     const bad: Observed = { output: 'slices', name, content: { encoding: 'json', bytes: Buffer.from('[]') } };
     const result = send(planner, change({ observed: [bad] }), { seed: 2 });
@@ -313,7 +313,7 @@ suite('observed slices', () => {
     );
   });
 
-  test('of another name are not taken for this one', () => {
+  test('slices of another name are not taken for these', () => {
     const { slice } = settled();
     const news = { ...observed(slice), name: 'web-other' };
     const result = send(createPlanner(SLICES_ONLY), { ...snapshot(), observed: [news] });
@@ -321,7 +321,7 @@ suite('observed slices', () => {
     assert.equal(result.writes[0]?.verb, 'create');
   });
 
-  test('with a field of a later version are a problem, once', () => {
+  test('slices with a field of a later version are a problem, once', () => {
     const { planner, slice } = settled();
     // Field 99 of the message, a varint.
     const bytes = Buffer.concat([encodeBare(foreign(slice, '12')), Uint8Array.of(0x98, 0x06, 0x01)]);
@@ -335,13 +335,13 @@ suite('observed slices', () => {
     assert.deepEqual(send(planner, change({ base: 2, version: 3, acks })).problems, []);
   });
 
-  test('of an output that is not enabled are an error', () => {
+  test('slices of an output that is off are an error', () => {
     const { slice } = settled();
     const result = send(createPlanner(SLICES_ONLY), { observed: [observedAs('mirror', slice)] });
     assert.match(result.error ?? '', /^shop\/web: .*mirror are not planned here/);
   });
 
-  test('relisted: what is not observed anew is not there', () => {
+  test('after a new list, slices that it lacks do not exist', () => {
     const { planner, slice } = settled();
     assert.deepEqual(outlineOf(send(planner, change({ relisted: ['slices'], observed: [observed(slice)] }))), []);
     const gone = send(planner, change({ base: 2, version: 3, relisted: ['slices'] }));
@@ -353,7 +353,7 @@ suite('observed slices', () => {
 });
 
 suite('slices beside Endpoints', () => {
-  test('one change of a pod is in both, slices first', () => {
+  test('one change of a pod is in both outputs, slices first', () => {
     const result = send(createPlanner(BOTH), { ...snapshot(), outputs: ['slices', 'endpoints'] });
     assert.deepEqual(
       result.writes.map(({ id, output, verb }) => [id, output, verb]),
@@ -366,7 +366,7 @@ suite('slices beside Endpoints', () => {
     assert.deepEqual(result.facts.endpoints, { ready: 2, notReady: 0, truncated: 0 });
   });
 
-  test('what is not asked for stays to be done, trigger time and all', () => {
+  test('an output that is not asked for stays to be done, with its trigger time', () => {
     const planner = createPlanner(BOTH);
     const endpoints = send(planner, { ...snapshot(), outputs: ['endpoints'] });
     assert.deepEqual(
@@ -379,7 +379,7 @@ suite('slices beside Endpoints', () => {
     assert.equal(triggerTime(slices.writes[0]), '2025-06-15T15:06:40Z');
   });
 
-  test('each may be planned while a write of the other is under way', () => {
+  test('each output may be planned during a write of the other', () => {
     const planner = createPlanner(BOTH);
     const first = send(planner, { ...snapshot(), outputs: ['endpoints'] });
     const second = send(planner, change({}));

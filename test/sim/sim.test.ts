@@ -15,7 +15,7 @@ import type { HttpRequest } from '../../src/ports/transport.ts';
 const SEEDS = 100;
 
 describe('stories from seeds', () => {
-  it(`of the first ${SEEDS} seeds none goes wrong`, () => {
+  it(`none of the first ${SEEDS} seeds goes wrong`, () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { wrong, told } = play(makeStory(seed));
       assert.equal(wrong, null, `npm run sim -- --seed=${seed}\n${told.join('\n')}`);
@@ -66,12 +66,12 @@ describe('a second writer through a whole story', () => {
   });
   const playWith = (second: SecondKind): string | null => play({ ...story, world: { ...story.world, second } }).wrong;
 
-  it('an endpointd with the same flags, neither with a Lease: both come to rest', () => {
+  it('two endpointd with the same flags and no Lease come to rest', () => {
     assert.equal(playWith('same'), null);
   });
 
   for (const second of ['other', 'kube-controller-manager'] as const) {
-    it(`${second}: repairs have a bound, and once it has ended all is right in time`, () => {
+    it(`${second}: repairs have a bound, and all is right in time after its end`, () => {
       assert.equal(playWith(second), null);
     });
   }
@@ -87,7 +87,7 @@ describe('the simulation finds', () => {
   const wrongOf = (spoil: (sim: Sim) => void, story = flip): string | null =>
     play(story, { prepare: (sim) => sim.at(1900, () => spoil(sim)) }).wrong;
 
-  it('a write that takes a ready endpoint out of its last slice', () => {
+  it('the simulation finds a write that takes a ready endpoint out of its last slice', () => {
     const wrong = wrongOf((sim) => {
       sim.admission = (object) => {
         if (object['addressType'] === 'IPv4') object['endpoints'] = [];
@@ -96,7 +96,7 @@ describe('the simulation finds', () => {
     assert.match(wrong!, /takes IPv4 .* away, which is in no other slice/);
   });
 
-  it('a write that changes nothing', () => {
+  it('the simulation finds a write that changes nothing', () => {
     const wrong = wrongOf((sim) => {
       sim.admission = (object) => {
         if (object['subsets'] !== undefined) object['subsets'] = [];
@@ -116,7 +116,7 @@ describe('the simulation finds', () => {
     }
   };
 
-  it('a process that asks without a pause, and not the first lists of many processes', () => {
+  it('the simulation finds a process that asks without a pause', () => {
     assert.match(
       wrongOf((sim) => askOften(sim))!,
       /^at .* GET \/api\/v1\/pods is asked for 150 times within ten/,
@@ -134,11 +134,11 @@ describe('the simulation finds', () => {
     sim.tamper = () => new Uint8Array(0);
   };
 
-  it('a gauge that knows of nothing unwritten while something is wrong', () => {
+  it('the simulation finds a gauge of 0 while something is unwritten', () => {
     assert.match(wrongOf(loseStreams)!, /endpointd_oldest_unwritten_change_seconds is 0 with .*lacks "not ready/);
   });
 
-  it('what is wrong for longer than the trouble that there was allows', () => {
+  it('the simulation finds what is wrong for longer than its trouble allows', () => {
     const lasting = { atMs: 4000, what: 'cut-watches', forMs: 100, draw: 1 } as const;
     const story = { ...flip, happenings: [...flip.happenings, lasting] };
     assert.match(wrongOf(loseStreams, story)!, /160.000 s after the last happening: .*lacks "not ready/);
@@ -151,7 +151,7 @@ describe('shrinking', () => {
   const has = (story: Story, { atMs, draw }: Happening): boolean =>
     story.happenings.some((happening) => happening.atMs === atMs && happening.draw === draw);
 
-  it('leaves what it takes to fail, in the simplest world', () => {
+  it('shrinking leaves what the failure needs, in the simplest world', () => {
     const shortest = shrink(long, (story) => has(story, first) && has(story, second));
     assert.deepEqual(
       shortest.happenings.map(({ atMs, draw }) => [atMs, draw]),
@@ -160,7 +160,7 @@ describe('shrinking', () => {
     assert.deepEqual(shortest.world, SIMPLEST_WORLD);
   });
 
-  it('keeps of the world what the failure hangs on', () => {
+  it('shrinking keeps the parts of the world on which the failure depends', () => {
     const fails = ({ world }: Story): boolean => world.options.maxEndpointsPerSlice === 2;
     const story = { ...long, world: { ...long.world, options: { ...long.world.options, maxEndpointsPerSlice: 2 } } };
     assert.deepEqual(shrink(story, fails), {
@@ -170,7 +170,7 @@ describe('shrinking', () => {
     });
   });
 
-  it('ends when no more stories may be played', () => {
+  it('shrinking ends when no more stories may be played', () => {
     let plays = 0;
     shrink(long, () => ++plays > 0, 5);
     assert.equal(plays, 5);

@@ -59,7 +59,7 @@ export function apiServerDualStack(name: string, start: () => Promise<ApiServerU
         'IPv4 SingleStack None',
       ],
     ] as const) {
-      test(`${title}: ${expected}`, async () => {
+      test(`${title}: the answer is ${expected}`, async () => {
         const { status, body } = await post(spec);
         assert.equal(status, 201, body.message);
         assert.equal(shown(body), expected);

@@ -135,7 +135,7 @@ export function apiServerWithoutWatchList(name: string, start: () => Promise<Api
       );
     });
 
-    test('no bookmark ends what was there', async () => {
+    test('no bookmark ends the initial objects', async () => {
       const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
       await client.ok('POST', path, { metadata: { name: 'a' } });
       const watch = await client.watch(`${path}?watch=1&allowWatchBookmarks=true`);

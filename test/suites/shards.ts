@@ -44,7 +44,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       );
     });
 
-    story('nothing comes back from inside post and restart', async (world) => {
+    story('nothing is called back from within post and restart', async (world) => {
       let inside = false;
       let early = 0;
       world.onEvent = () => {
@@ -75,7 +75,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.equal(replyOf(events[1]).results[0]?.needFull, false);
     });
 
-    story('bytes that are no batch are answered, and harm nothing', async ({ shards, events, until }) => {
+    story('bytes that are no batch are answered, and do no harm', async ({ shards, events, until }) => {
       shards.post(0, 1, snapshot());
       shards.post(0, 2, Uint8Array.of(0xc1, 0xff, 0x00));
       shards.post(0, 3, new Uint8Array(0));
@@ -86,7 +86,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.equal(replyOf(events[3]).results[0]?.needFull, false);
     });
 
-    story('a restart loses all unanswered batches and what the planner knew', async ({ shards, events, until }) => {
+    story("a restart loses all unanswered batches and the planner's state", async ({ shards, events, until }) => {
       shards.post(0, 1, snapshot());
       await until(() => events.length === 1);
       shards.post(0, 2, change());

@@ -26,11 +26,11 @@ function doing(deed: ForeignDeed): ForeignChange {
   return foreignChange(createPrng(1), [SLICE], [deed])!;
 }
 
-test('without slices there is nothing to do', () => {
+test('without slices the hand does nothing', () => {
   assert.equal(foreignChange(createPrng(1), []), null);
 });
 
-test('every deed is asked of the slice itself, but a copy of its collection', () => {
+test('every deed goes to the slice itself, and a copy goes to its collection', () => {
   for (const deed of FOREIGN_DEEDS) {
     const { object, request } = doing(deed);
     assert.equal(object, 'default/web-abc');
@@ -38,7 +38,7 @@ test('every deed is asked of the slice itself, but a copy of its collection', ()
   }
 });
 
-test('a stranger among the endpoints, an endpoint less, another state, a hint', () => {
+test('deeds add a stranger, remove an endpoint, and change a state and a hint', () => {
   const endpoints = (deed: ForeignDeed): unknown => (doing(deed).request.body as KubeObject)['endpoints'];
   const [endpoint] = SLICE['endpoints'] as object[];
   assert.deepEqual(endpoints('add-endpoint'), [endpoint, { addresses: ['192.0.2.1'], conditions: { ready: true } }]);
@@ -47,14 +47,14 @@ test('a stranger among the endpoints, an endpoint less, another state, a hint', 
   assert.deepEqual(endpoints('hint'), [{ ...endpoint, hints: { forZones: [{ name: 'zone-of-somebody' }] } }]);
 });
 
-test('a copy has a name of its own and nothing that the server gives', () => {
+test('a copy has a name of its own, and no fields of the server', () => {
   assert.deepEqual(doing('copy').request.body, {
     ...SLICE,
     metadata: { namespace: 'default', generateName: 'web-abc-', labels: SLICE.metadata.labels },
   });
 });
 
-test('a server takes all of it', () => {
+test('a server accepts every deed', () => {
   const prng = createPrng(1);
   const server = createApiServer({ random: () => nextFloat(prng) });
   const send = ({ method, path, body, contentType }: WorkloadRequest): number =>

@@ -21,5 +21,6 @@ for (const [expression, problems] of Object.entries({
   'writes_total unless on (host) leads': ['label host of writes_total, leads'],
   'sum(writes_total': ['no PromQL: '],
 })) {
-  test(`${expression}: ${problems.join()}`, () => assert.deepEqual(unknownIn(expression, EXPORTED), problems));
+  test(`${expression} has the problems: ${problems.join()}`, () =>
+    assert.deepEqual(unknownIn(expression, EXPORTED), problems));
 }

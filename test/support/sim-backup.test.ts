@@ -17,7 +17,7 @@ function listVersion(sim: Sim): number {
 }
 
 describe('a restore of the simulated server', () => {
-  it('brings back what was deleted since, and takes away what was made', () => {
+  it('a restore brings back deleted objects, and removes those made since', () => {
     const sim = createSim();
     createPod(sim, { name: 'a' });
     const backup = sim.backup();
@@ -27,7 +27,7 @@ describe('a restore of the simulated server', () => {
     assert.deepEqual(names(sim, 'pods'), ['a']);
   });
 
-  it('goes on with the revision of the backup', () => {
+  it('a restore goes on with the revision of the backup', () => {
     const sim = createSim();
     createPod(sim, { name: 'a' });
     const before = listVersion(sim);
@@ -37,7 +37,7 @@ describe('a restore of the simulated server', () => {
     assert.equal(listVersion(sim), before);
   });
 
-  it('with a bump raises the version of lists, not that of objects', () => {
+  it('a restore with a bump raises the version of lists, not that of objects', () => {
     const sim = createSim();
     createPod(sim, { name: 'a' });
     const pod = sim.request('GET', '/api/v1/namespaces/default/pods/a');
@@ -47,7 +47,7 @@ describe('a restore of the simulated server', () => {
     assert.deepEqual(sim.request('GET', '/api/v1/namespaces/default/pods/a'), pod);
   });
 
-  it('frees addresses of Services that are gone, and takes those that are back', () => {
+  it('a restore frees addresses of Services that are gone, and takes returned ones', () => {
     const sim = createSim();
     const backup = sim.backup();
     createService(sim, { name: 'web', spec: { clusterIP: '10.96.0.77' } });
@@ -60,7 +60,7 @@ describe('a restore of the simulated server', () => {
 });
 
 describe('servers that lag', () => {
-  it('show a change after their lag, each its own', () => {
+  it('lagging servers show a change after a lag of their own', () => {
     const servers = createServers({ count: 3, lagMsMax: 30_000 }, 5);
     for (let atMs = 0; atMs <= 100_000; atMs += 1000) servers.note(atMs, atMs / 1000 + 1);
     const behind = [0, 1, 2].map((server) => 101 - servers.reached(server, 100_000));

@@ -20,7 +20,7 @@ suite('simulated shards, further', () => {
     assert.deepEqual(world.events, [{ type: 'shard.lost', shard: 0, batches: [1], reason: 'power cut' }]);
   });
 
-  test('a hung thread goes on after a restart only', async () => {
+  test('a hung thread goes on only after a restart', async () => {
     const world = makeWorld();
     world.shards.hang(0);
     world.shards.post(0, 1, encodeBatch(batchOf()));

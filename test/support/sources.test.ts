@@ -10,7 +10,7 @@ const SOURCE = [
   'const text = `no // comment`;',
 ].join('\n');
 
-test('what looks like a comment within a string or an expression is none', () => {
+test('a text within a string or an expression is no comment', () => {
   assert.equal(commentsOf(SOURCE), '/** Cuts a text at `limit`. */ behind code\n/* in a line */');
   assert.equal(
     withoutComments(SOURCE).trim(),
@@ -22,7 +22,7 @@ test('code has no texts that could name what code may not do', () => {
   assert.equal(codeOf("log('setTimeout'); // Date.now"), "log(''); ");
 });
 
-test('imports of files lead from the folder of the file', () => {
+test('imports of files start from the folder of the file', () => {
   const text = "import { a } from '../lib/a.ts';\nimport fs from 'node:fs';\nconst b = await import('./b.ts');\n";
   assert.deepEqual(importedFiles({ path: 'src/core/x.ts', text }), ['src/lib/a.ts', 'src/core/b.ts']);
 });

@@ -112,7 +112,7 @@ test('an address that is ready and not ready is not ready', () => {
   assert.deepEqual(slice!.endpoints, [{ addresses: ['10.0.0.1'], conditions: { ready: false } }]);
 });
 
-test('what is above the limit is left out, with an event', () => {
+test('addresses above the limit are left out, with an Event object', () => {
   const server = createSliceServer();
   const outcome = mirror(server, makeEndpoints([{ addresses: addresses(1001), ports: HTTP }]));
   assert.deepEqual(outcome, {
@@ -146,7 +146,7 @@ test('without a valid address nothing is written', () => {
   });
 });
 
-test('another owner, another annotation, another label: one update each', () => {
+test('another owner, another annotation and another label are one update each', () => {
   const subsets = [{ addresses: addresses(2), ports: HTTP }];
   const server = createSliceServer();
   mirror(server, makeEndpoints(subsets, { annotations: { note: 'a' } }));
@@ -156,7 +156,7 @@ test('another owner, another annotation, another label: one update each', () => 
   }
 });
 
-test('only the exact word skips, and what was mirrored goes', () => {
+test('only the exact word skips, and mirrored slices go', () => {
   const subsets = [{ addresses: addresses(1), ports: HTTP }];
   const server = createSliceServer();
   const labelled = (value: string): Outcome =>

@@ -276,7 +276,7 @@ test('16.2: with equal zones hints need enough endpoints', () => {
   assert.deepEqual(possible(['a', 'b', 'c']), [3, 6, 7, 9, 10, 12, 13]);
 });
 
-test('16.2: minima, maxima and wishes', () => {
+test('16.2: each zone has a minimum, a maximum and a wish', () => {
   const uneven = new Map([
     ['a', 0.5],
     ['b', 0.45],
@@ -301,7 +301,7 @@ test('16.2: minima, maxima and wishes', () => {
   ]);
 });
 
-test('16.2: giving and receiving', () => {
+test('16.2: zones give and receive', () => {
   const random = createPrng(1);
   const check = (desired: readonly number[], counts: readonly number[], give: unknown, receive: unknown): void => {
     const zones = ['a', 'b', 'c'];
@@ -316,7 +316,7 @@ test('16.2: giving and receiving', () => {
   check([5, 5, 5], [-40, 20, 20], { b: 15, c: 15 }, { a: 30 });
 });
 
-test('16.2: when counts are overloaded', () => {
+test('16.2: a zone below its minimum is overloaded', () => {
   const overloaded = (shares: readonly number[], counts: readonly number[]): boolean => {
     const total = shares.reduce((sum, share) => sum + share, 0);
     return isOverloaded(
@@ -338,7 +338,7 @@ test('16.2: when counts are overloaded', () => {
   assert.equal(isOverloaded(new Map([['a', 1]]), null), true);
 });
 
-test('16.2: shares of CPU', () => {
+test('16.2: zones have shares of CPU', () => {
   const shares = (...nodes: NodeRecord[]): unknown => {
     const result = upstreamShares(nodes);
     return result && Object.fromEntries(result);
@@ -427,7 +427,7 @@ for (const [mode, expected] of [
   });
 }
 
-test('16.4: trigger times', () => {
+test("16.4: trigger times are upstream's", () => {
   const s = scene(1);
   const told = (): string | undefined => {
     s.service = { ...s.service, labels: ['nonce', String(s.server.version)] };

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { test } from 'node:test';
 import { startChild } from '../../src/testbed/child.ts';
 
-test('a program that has just ended, and whose end is not told yet, can be killed', async () => {
+test('a program that has just ended, unnoticed, can be killed', async () => {
   const child = await startChild('/bin/sleep', ['60'], '/dev/null');
   process.kill(child.pid, 'SIGKILL');
   // Nothing is told to this process while it looks.

@@ -62,7 +62,7 @@ describe('serve with a controller', () => {
     spec: { containers: [{ name: 'main', image: 'main:1' }] },
   });
 
-  it('pods become Endpoints, and leave; what is deleted takes its objects along', async () => {
+  it('pods come to Endpoints and leave, and deleted objects take theirs along', async () => {
     await post(core, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
     await post(`${core}/shop/services`, {
       apiVersion: 'v1',
@@ -101,7 +101,7 @@ describe('serve with a profile that changes, under faults', () => {
   before(() => start(['--profile=tiny', '--churn-rate=20', '--nodes=0', `--fault=${FAULTS}`, '--fault-admin']));
   after(stop);
 
-  it('the controller follows', async () => {
+  it('the controller follows a changing profile under faults', async () => {
     const versions = async (): Promise<number> => Number((await client.list('/api/v1/pods')).resourceVersion);
     const from = await versions();
     await eventually(versions, (version) => version > from + 40);

@@ -38,7 +38,7 @@ function web(...ready: string[]): KubeObject {
 
 const TWO = new Map([['shop/web', endpointsText(web('10.64.0.1', '10.64.0.2'))]]);
 
-test('converged when every object is as expected, at once or by an event', async () => {
+test('the view has converged when every object is right, at once or by an event', async () => {
   const { view, emit } = await watching(web('10.64.0.1'));
   const converged = view.converged(TWO, 1000);
   emit('MODIFIED', web('10.64.0.1', '10.64.0.2'));

@@ -27,7 +27,7 @@ test('a flip is awaited in the Endpoints of the service before the pod', () => {
   assert.deepEqual(awaited(cluster, flip), [`${app.namespace}/${app.name}`]);
 });
 
-test('and in those of a neighbour that selects the pod too', () => {
+test('a flip is awaited in the Endpoints of a neighbour that selects the pod, too', () => {
   const cluster = makeCluster({ ...PLAIN, overlapShare: 1 }, 1);
   const flip = firstFlip(cluster);
   assert.ok(awaited(cluster, flip).length > 1);

@@ -5,7 +5,7 @@ import type { ApiRequest } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 
-test('every object is created, kind after kind, no more than so many at a time', async () => {
+test('objects are created kind by kind, no more than so many at a time', async () => {
   const cluster = makeCluster(findProfile('tiny'), 1);
   const sent: ApiRequest[] = [];
   const progress: number[] = [];

@@ -62,7 +62,7 @@ describe('a story that happens on an API server', () => {
   });
   const each = ['add', 'add', 'remove', 'remove'];
 
-  it('shows each change of readiness in both outputs, in the shape of the queue model', async () => {
+  it('a story shows each change of readiness in both outputs', async () => {
     const played = await run();
     assert.deepEqual(kinds(played), { endpoints: each, slices: each });
     const { written, samples, cpuMs, open } = played.ledger;
@@ -73,11 +73,11 @@ describe('a story that happens on an API server', () => {
       assert.ok(latencyMs > 0 && atMs >= 0, `${latencyMs} ms at ${atMs}`);
   });
 
-  it('happens again in the same way: every run begins with the same pods', async () => {
+  it('every run of a story begins with the same pods', async () => {
     assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
   });
 
-  it('waits for no change that was undone before anything showed it', async () => {
+  it('a change that is undone before it shows is not awaited', async () => {
     const flips = [UNREADY, READY].map((wanted, i): StoryChange => ({
       atMs: 20 * i,
       namespace: 0,

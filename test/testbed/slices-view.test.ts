@@ -35,7 +35,7 @@ function slice(name: string, addresses: readonly string[], service = 'web', mana
   };
 }
 
-test('converged when the slices of every service together are judged right', async () => {
+test('the view has converged when the slices of every service are right', async () => {
   const { view, emit } = await watching(slice('web-1', ['10.0.0.1']));
   const two = new Map([['shop/web', (slices: readonly KubeObject[]) => slices.length === 2]]);
   const converged = view.converged(two, 1000);
@@ -48,7 +48,7 @@ test('converged when the slices of every service together are judged right', asy
   });
 });
 
-test('not converged while a service that was right is wrong again', async () => {
+test('the view has not converged while a service is wrong again', async () => {
   const { view, emit } = await watching(slice('web-1', ['10.0.0.1']));
   const both = new Map(
     ['shop/web', 'shop/api'].map((service) => [service, (slices: readonly KubeObject[]) => slices.length === 1]),
@@ -59,12 +59,12 @@ test('not converged while a service that was right is wrong again', async () => 
   await assert.rejects(converged, { message: /^1 sets of EndpointSlices are still wrong .*shop\/web$/ });
 });
 
-test('a service that should have none is right without any', async () => {
+test('a service that should have no slices is right without any', async () => {
   const { view } = await watching();
   await view.converged(new Map([['shop/web', (slices: readonly KubeObject[]) => slices.length === 0]]), 0);
 });
 
-test('an address counts in whatever slice of the service it is', async () => {
+test('an address counts in any slice of the service', async () => {
   const { view, emit } = await watching(slice('web-1', ['10.0.0.1']), slice('web-2', ['!10.0.0.2']));
   const seen: string[] = [];
   view.expectAddress('shop/web', '10.0.0.1', false, () => seen.push('1 gone'));
@@ -78,7 +78,7 @@ test('an address counts in whatever slice of the service it is', async () => {
   assert.deepEqual([seen, view.waiting()], [['2 ready', '1 gone'], 0]);
 });
 
-test('writes are told apart by who manages the slice', async () => {
+test("writes are told apart by the slice's manager", async () => {
   const { view, emit } = await watching();
   emit('ADDED', slice('web-1', []));
   emit('MODIFIED', slice('web-1', []));

@@ -44,12 +44,12 @@ test('three numbers that are fitted on the first half predict the second half', 
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
-test('a controller with other flags than it is said to have is not believed', () => {
+test('a controller with other flags than given is not believed', () => {
   const { worst } = backTest({ ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 2000 } }, evidence(5, 1));
   assert.ok(worst! > 0.3, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
-test('where nothing was written nothing is compared', () => {
+test('without writes nothing is compared', () => {
   const none = { endpoints: [], slices: [] };
   assert.equal(backTest(TODAY, { samples: none, writesAtMs: none }).worst, null);
 });

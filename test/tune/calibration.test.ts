@@ -7,7 +7,7 @@ function parse(change: object): unknown {
   return parseCalibration({ ...DEFAULT_CALIBRATION, ...change });
 }
 
-test('a calibration is read as it was written', () => {
+test('a calibration reads as it was written', () => {
   const other = { ...DEFAULT_CALIBRATION, watchLagMs: 2.5, cores: 8 };
   assert.deepEqual(parseCalibration(JSON.parse(calibrationText(other))), other);
 });
@@ -20,13 +20,13 @@ for (const [title, change, message] of [
   ['with a field too many', { apiMs: { median: 1, tail: 2, most: 3 } }, 'apiMs.most: there is no such field'],
   ['without its costs', { costs: {} }, 'costs.endpointd: nothing is no JSON object'],
 ] as const) {
-  test(`a calibration ${title} is refused by the field`, () =>
+  test(`a calibration ${title} is refused by its field`, () =>
     assert.throws(
       () => parse(change),
       (error) => error instanceof CalibrationError && error.message === message,
     ));
 }
 
-test('what is no JSON object is no calibration', () => {
+test('a text that is no JSON object is no calibration', () => {
   assert.throws(() => parseCalibration([]), /it is no JSON object/);
 });

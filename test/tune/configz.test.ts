@@ -14,7 +14,7 @@ const FLAGS = [
   '--kube-api-burst=99',
 ];
 
-test('configz tells each flag that it has', () => {
+test('configz tells the flags that it has', () => {
   const text = JSON.stringify(configz(parseRunFlags(FLAGS, () => undefined)));
   assert.deepEqual(parseConfigz(text), {
     endpointSyncs: 7,
@@ -27,7 +27,7 @@ test('configz tells each flag that it has', () => {
   });
 });
 
-test('what is no configz of these controllers is refused, with the field', () => {
+test('a configz of other programs is refused, with the field', () => {
   const own = (fields: object): string => JSON.stringify({ 'kubecontrollermanager.config.k8s.io': fields });
   const cases = [
     ['<html>', 'it is no JSON'],

@@ -46,7 +46,7 @@ function pairs(count: number, today: Ledger, tried: Ledger): Pair[] {
 const WATCHERS = { nodes: 1, endpointsWatchers: 1 };
 
 describe('settings that are tried for real', () => {
-  it('play the part of the story with the most changes', () => {
+  it('a confirmation plays the part of the story with the most changes', () => {
     const part = busiestPart(STORY, 10_000);
     assert.equal(part.durationMs, 10_000);
     for (let fromMs = 0; fromMs + 10_000 <= STORY.durationMs; fromMs += 1000) {
@@ -56,7 +56,7 @@ describe('settings that are tried for real', () => {
     assert.equal(busiestPart(STORY, STORY.durationMs), STORY);
   });
 
-  it('confirm the prediction if the measured order is the predicted one', () => {
+  it('a prediction is confirmed if the measured order is the predicted one', () => {
     const { figures } = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.deepEqual(
       figures.map(({ text, look, verdict }) => [text, look.decision, verdict]),
@@ -68,7 +68,7 @@ describe('settings that are tried for real', () => {
     assert.ok(figures[0]!.predicted < 0.5);
   });
 
-  it('refute the prediction if the order is another one, or there is no difference', () => {
+  it('a prediction is refuted by another order, or if there is no difference', () => {
     for (const thenMs of [9000, 4000]) {
       const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(thenMs, 150)));
       assert.equal(tried.figures[0]!.verdict, 'does not hold');
@@ -76,13 +76,13 @@ describe('settings that are tried for real', () => {
     }
   });
 
-  it('refute nothing that is recommended if they are other settings', () => {
+  it('other settings than the recommended ones refute nothing', () => {
     const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(9000, 150)));
     assert.ok(!isRefuted(confirmationOf([tried]), null));
     assert.ok(!isRefuted(confirmationOf([tried]), { ...FAST, burst: 1 }));
   });
 
-  it('go on after two pairs, and after more that tell too little', () => {
+  it('trials go on after two pairs, and after more that tell too little', () => {
     const two = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(2, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.ok(!isDecided(two));
     assert.equal(two.figures[0]!.verdict, 'cannot tell');
@@ -98,7 +98,7 @@ describe('the report of what was tried', () => {
   const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
   const answer = { ...smallAnswer(), confirmation: confirmationOf([tried]) };
 
-  it('says that it checks the order, not the milliseconds of a cluster', () => {
+  it("the report says that it checks the order, not a cluster's milliseconds", () => {
     const text = answerText(answer, textTable);
     assert.match(text, /^Tried for real: 30 s with 450 changes, on the embedded API server of this machine;/m);
     assert.match(
@@ -109,7 +109,7 @@ describe('the report of what was tried', () => {
     assert.ok(renderPage(answerPage(answer)).includes('Tried for real'));
   });
 
-  it('calls what was tried recommended only if it is', () => {
+  it('the report calls settings recommended only if they are', () => {
     const best = answer.recommendation!.best!.settings;
     const nameOf = (settings: Settings): string | undefined => {
       const confirmation = confirmationOf([{ ...tried, settings }]);

@@ -70,7 +70,7 @@ function server(counted: Counted): Scrapes {
 }
 
 describe('what scrapes say of the numbers that a recording leaves open', () => {
-  it('is the median latency of the writes, and of these resources alone at the server', () => {
+  it('scrapes give the median latency of the writes', () => {
     const own = measuredOf(controller({ writes: 10_000 }), null).apiMs!;
     assert.ok(Math.abs(own.value.median - 10) < 0.3 && Math.abs(own.value.tail - 4) < 0.3, JSON.stringify(own));
     assert.deepEqual([own.value.unsure, own.from], [1.15, "histogram of the process's 10000 writes in a.txt, b.txt"]);
@@ -78,7 +78,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.ok(median > 9 && median < 10, String(median));
   });
 
-  it('is less unsure where both agree, and is not taken where they do not', () => {
+  it('scrapes that agree are less unsure, and those that differ are not taken', () => {
     const own = controller({ writes: 10_000 });
     assert.equal(measuredOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
     const apart = measuredOf(own, server({ writes: 10_000, shares: TWO_MS }));
@@ -89,13 +89,13 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     );
   });
 
-  it('is no median where nearly all writes are in one bucket', () => {
+  it('scrapes give no median if nearly all writes are in one bucket', () => {
     const { apiMs, notes } = measuredOf(controller({ writes: 10_000, shares: [0.95, 0.99, 1] }), null);
     assert.equal(apiMs, null);
     assert.match(notes[0]!, /in one bucket of the histogram, which tells no median$/);
   });
 
-  it('is no latency of a kube-controller-manager whose requests waited for tokens', () => {
+  it('scrapes of a kube-controller-manager that waited for tokens give no latency', () => {
     const more =
       'rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} 60\nrest_client_request_duration_seconds_sum{verb="PUT"} 100';
     const { apiMs, notes } = measuredOf(controller({ writes: 10_000, more }), null);
@@ -103,21 +103,21 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.match(notes[0]!, /the 10000 writes have waits for tokens in their latency$/);
   });
 
-  it('is cores, watchers and the wait in flow control', () => {
+  it('scrapes give cores, watchers and the wait in flow control', () => {
     const measured = measuredOf(controller({ writes: 200 }), server({ writes: 200 }));
     assert.equal(measured.cores?.value, 64);
     assert.deepEqual(measured.watchers?.value, { slices: 5000, endpoints: 3 });
     assert.deepEqual(measured.flowWaits?.value, [{ schema: 'kube-controller-manager', ms: 2 }]);
   });
 
-  it('keeps a recommendation away where the server refused requests', () => {
+  it('refused requests in scrapes prevent a recommendation', () => {
     const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
     assert.deepEqual(measuredOf(controller({ writes: 200, more }), null).doubts, [
       'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
     ]);
   });
 
-  it('is no CPU where the scrapes have none: it is not taken for 0', () => {
+  it('scrapes without CPU give none, and not 0', () => {
     const { cpuMsPerWrite, notes } = measuredOf(controller({ writes: 10_000, cpuSeconds: 0 }), null);
     assert.deepEqual(
       [cpuMsPerWrite, notes],
@@ -126,12 +126,12 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.equal(measuredOf(controller({ writes: 10_000, cpuSeconds: 20 }), null).cpuMsPerWrite?.value.ms, 2);
   });
 
-  it('is no number of watchers where another API server has them all', () => {
+  it('scrapes give no number of watchers if another API server has them all', () => {
     const none = serverText({ writes: 200 }).replace(/(resource="endpointslices"}) 5000/, '$1 0');
     assert.equal(measuredOf(null, scrapes(serverText(NONE), none)).watchers, null);
   });
 
-  it('is a latency where one bucket lacks its bound and another one its count', () => {
+  it('scrapes give a latency although buckets lack a bound or a count', () => {
     const name = 'rest_client_request_duration_seconds_bucket';
     const more = `${name}{verb="PUT"} 7\n${name}{verb="PUT",host="b",le="0.1"} +Inf`;
     assert.deepEqual(
@@ -140,7 +140,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     );
   });
 
-  it('is nothing where too few writes were counted, and says so', () => {
+  it('scrapes with too few writes give nothing, and say so', () => {
     const { apiMs, notes } = measuredOf(controller({ writes: 20 }), null);
     assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
   });
@@ -176,7 +176,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     ],
   ];
   for (const [name, measure, message] of cases) {
-    it(`are refused with one line: ${name}`, () => assert.throws(measure, { message }));
+    it(`scrapes of other programs are refused with one line: ${name}`, () => assert.throws(measure, { message }));
   }
 });
 
@@ -189,7 +189,7 @@ describe('what was measured', () => {
     seed: 1,
   } as const;
 
-  it('is not fitted, and is less unsure than what is', () => {
+  it('a measured number is not fitted, and is less unsure than a fitted one', () => {
     const measured = measuredOf(controller({ writes: 10_000 }), null);
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
     assert.deepEqual(held.names, ['API latency']);
@@ -197,14 +197,14 @@ describe('what was measured', () => {
     assert.deepEqual(calibration.apiMs.median, measured.apiMs!.value.median);
   });
 
-  it('of the CPU of a process with other controllers, is the most that a fit may take', () => {
+  it('the CPU of a process with other controllers is the most that a fit may take', () => {
     const cpuMsPerWrite = { value: { ms: 0.01, isMost: true }, from: '' };
     const { calibration, held } = startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
     assert.ok(held.cpuFactorMax < 0.1 && calibration.cpuFactor === held.cpuFactorMax);
     assert.deepEqual(held.names, []);
   });
 
-  it('of the CPU of endpointd, is its own', () => {
+  it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, isMost: false }, from: '' };
     assert.deepEqual(startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite }).held.names, [
       'CPU',

@@ -51,7 +51,7 @@ for (const [text, expected] of [
   test(`the figure ${text} is ${expected}`, () => assert.equal(value(text), expected));
 }
 
-test('a change that nothing shows is later than any limit', () => {
+test('a change that is never shown is later than any limit', () => {
   const never = createLedger();
   never.open.slices = 1;
   assert.equal(scoreOf(parseObjective('p99<=1s, min writes'), never, SCOPE).excess, 1000);

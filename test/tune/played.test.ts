@@ -43,7 +43,7 @@ function play(...events: readonly RecordedEvent[]): Played {
   return playedOf('a test', [...START, ...events]);
 }
 
-test('what was listed first is the start of a story, and its clock begins then', () => {
+test('the first lists are the start of a story, and its clock begins then', () => {
   const { story } = play(change(1500, 'watch', pod(1), pod(1, { ready: false })), { type: 'end', atMs: 2500 });
   assert.equal(story.durationMs, 2000);
   assert.deepEqual(story.namespaces, [{ services: 1, pods: 1 }]);
@@ -52,19 +52,19 @@ test('what was listed first is the start of a story, and its clock begins then',
   assert.deepEqual([only!.atMs, only!.kind, only!.places[0]!.wanted.isReady], [1000, 'pod', false]);
 });
 
-test('a pod that terminates is in the slices and in no Endpoints', () => {
+test('a terminating pod is in the slices and in no Endpoints', () => {
   const { story } = play(change(1500, 'watch', pod(1), pod(1, { deleting: true })));
   const { wanted } = story.changes[0]!.places[0]!;
   assert.deepEqual([wanted.endpoints, wanted.slices > 0, wanted.isReady], [0, true, false]);
 });
 
-test('a pod that comes back as it was has the content that it had', () => {
+test('a pod that comes back as it was has its old content', () => {
   const unready = pod(1, { ready: false });
   const { story } = play(change(1500, 'watch', pod(1), unready), change(1600, 'watch', unready, pod(1)));
   assert.equal(story.changes[1]!.places[0]!.wanted.slices, story.places[0]!.start.slices);
 });
 
-test('what concerns no Service costs only its intake', () => {
+test('an event that concerns no Service costs only its intake', () => {
   const other = pod(2, { labels: ['app', 'other'] });
   const { story } = play(change(1500, 'watch', null, other), { type: 'irrelevant', atMs: 1600, counts: { pods: 2 } });
   assert.deepEqual(

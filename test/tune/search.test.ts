@@ -27,7 +27,7 @@ function grid(flags: readonly Flag[], settings: Settings): Settings[] {
   return flag.values.flatMap((value) => grid(others, flag.write(settings, value)));
 }
 
-test('a search comes within 5 % of the best of all settings in a fraction of the runs', () => {
+test('a search comes within 5 % of the best of all settings in few runs', () => {
   const story = profileStory(PROFILE, 1);
   const objective = parseObjective('p99(add)<=800ms, later(1s)<=1%, min bytes');
   const scope = { durationMs: story.durationMs, nodes: 100, endpointsWatchers: 1 };
@@ -52,7 +52,7 @@ test('a search comes within 5 % of the best of all settings in a fraction of the
   }
 });
 
-test('each step says which flag it changes, and improves the score', () => {
+test('each step names the flag that it changes, and improves the score', () => {
   const score = ({ slicesBatchMs, qps }: Settings): Score => ({
     excess: qps < 100 ? 1 : 0,
     goal: Math.abs(slicesBatchMs - 300),

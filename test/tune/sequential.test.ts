@@ -54,7 +54,7 @@ function share(all: readonly Series[], of: (one: Series) => boolean): number {
 
 describe('series of pairs that are looked at one after the other', () => {
   for (const spread of [0.02, 0.1, 0.5]) {
-    it(`call equal settings different in at most 5 % (spread ${spread})`, () => {
+    it(`pairs call equal settings different in at most 5 % (spread ${spread})`, () => {
       const all = simulate(1, spread);
       const wrong = share(all, ({ decision }) => decision === 'lower' || decision === 'higher');
       // Two standard errors above 5 %.
@@ -63,11 +63,11 @@ describe('series of pairs that are looked at one after the other', () => {
     });
   }
 
-  it('hold the truth in 95 % where settings differ by half', () => {
+  it('pairs hold the truth in 95 % if settings differ by half', () => {
     assert.ok(share(simulate(0.5, 0.2), ({ isCovered }) => isCovered) >= 0.9469);
   });
 
-  it('tell settings that differ by half, mostly before the tenth pair', () => {
+  it('pairs tell settings apart that differ by half, mostly before the tenth', () => {
     const all = simulate(0.5, 0.2);
     assert.ok(share(all, ({ decision }) => decision === 'lower') > 0.99);
     assert.ok(share(all, ({ pairs }) => pairs < PAIRS_MAX) > 0.99);

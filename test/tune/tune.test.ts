@@ -9,7 +9,7 @@ import { answerText } from '../../src/tune/report-text.ts';
 const ANSWER = smallAnswer();
 const TEXT = answerText(ANSWER, textTable);
 
-test('the answer names the flags to set, and what they bring beside today', () => {
+test("the answer names the flags to set, and their gain beside today's", () => {
   assert.ok(TEXT.startsWith('kube-controller-manager, small: '));
   assert.match(
     TEXT,
@@ -19,7 +19,7 @@ test('the answer names the flags to set, and what they bring beside today', () =
   assert.match(TEXT, /^ready to slices: p99 +[\d.]+ m?s +\d+ ms$/m);
 });
 
-test('what is recommended meets the limits in nine of ten resamples too', () => {
+test('recommended settings meet the limits in nine of ten resamples too', () => {
   for (const { bound, most } of ANSWER.recommendation!.best!.checks) assert.ok(bound <= most);
 });
 
@@ -27,13 +27,13 @@ test('the same question has the same answer, to the byte', () => {
   assert.equal(JSON.stringify(smallAnswer()), JSON.stringify(ANSWER));
 });
 
-test('what comes nearest to an objective that nothing meets is not recommended', () => {
+test('settings nearest to an unreachable objective are not recommended', () => {
   const impossible = smallAnswer('p99(add)<=1ms, min bytes');
   assert.equal(impossible.recommendation!.best, null);
   assert.match(answerText(impossible, textTable), /^Nothing meets the objective\. The nearest setting:$/m);
 });
 
-test('a recording that shows nothing to compare with leads to no recommendation', () => {
+test('a recording without a comparison leads to no recommendation', () => {
   const none = { endpoints: [], slices: [] };
   const answer = smallAnswer('min bytes', 'rec', { samples: none, writesAtMs: none });
   assert.deepEqual(answer.refusals, [
@@ -43,7 +43,7 @@ test('a recording that shows nothing to compare with leads to no recommendation'
   assert.equal(answer.recommendation, null);
 });
 
-test('a hostile name is shown as text, at the terminal and on the page', () => {
+test('a hostile name is shown as text, in the terminal and on the page', () => {
   const hostile = { ...ANSWER, from: { ...ANSWER.from, name: '\u001B[2J<script>x</script>' } };
   assert.ok(!answerText(hostile, textTable).includes('\u001B'));
   assert.ok(!renderPage(answerPage(hostile)).includes('<script>x'));

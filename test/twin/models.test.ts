@@ -32,7 +32,7 @@ function latencies({ samples }: Ledger): number[] {
   return samples.slices.map(({ latencyMs }) => Math.round(latencyMs));
 }
 
-test('a change is shown after the watch and the write', () => {
+test('a change shows after the watch and the write', () => {
   const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
   for (const controller of ['endpointd', UPSTREAM] as const) assert.deepEqual(latencies(run(one, controller)), [11]);
 });
@@ -89,7 +89,7 @@ test('a worker of kube-controller-manager that waits for a token does nothing el
   assert.deepEqual(latencies(ledger), [11, 111, 211, 311]);
 });
 
-test('endpointd adds up the tokens of its three controllers', () => {
+test('endpointd sums the tokens of its three controllers', () => {
   const four = story({ services: 4, changes: [0, 1, 2, 3].map((service) => [1000, service * 10, 'ready'] as const) });
   const ledger = run(four, 'endpointd', { qps: 10, burst: 1 });
   const all = [...ledger.samples.slices, ...ledger.samples.endpoints].map(({ latencyMs }) => Math.round(latencyMs));
@@ -99,7 +99,7 @@ test('endpointd adds up the tokens of its three controllers', () => {
   );
 });
 
-test('before 1.35 the services of a pod are looked for while the watch waits', () => {
+test("before 1.35 the watch waits while a pod's services are looked for", () => {
   const two = story({
     services: 2,
     changes: [
@@ -116,7 +116,7 @@ test('before 1.35 the services of a pod are looked for while the watch waits', (
   assert.deepEqual(latencies(of(35)), [21, 21]);
 });
 
-test('the same question has the same answer', () => {
+test('the same run has the same figures', () => {
   const many = story({ services: 3, changes: Array.from({ length: 30 }, (_, i) => [i * 7, i, 'ready'] as const) });
   assert.deepEqual(run(many, UPSTREAM), run(many, UPSTREAM));
 });

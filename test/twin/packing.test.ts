@@ -27,12 +27,12 @@ test('new endpoints fill new slices', () => {
   assert.deepEqual(write(createPacking(), { added: places(250) }), ['create 100', 'create 100', 'create 50']);
 });
 
-test('what does not fill a slice goes where it fits best as a whole', () => {
+test('a rest that does not fill a slice goes where it fits best as a whole', () => {
   assert.deepEqual(write(packed(62, 61), { added: places(127, 1000) }), ['create 100', 'update 89']);
   assert.deepEqual(write(packed(74, 74), { added: places(152, 1000) }), ['create 100', 'create 52']);
 });
 
-test('slices that are written anyway take new endpoints first, the fullest first', () => {
+test('written slices take new endpoints first, the fullest first', () => {
   const packing = packed(80, 20);
   assert.deepEqual(write(packing, { changed: [0, 80], added: places(15, 1000) }), ['update 95', 'update 20']);
 });
@@ -42,14 +42,14 @@ test('a slice that is emptied is deleted, or its name is used again', () => {
   assert.deepEqual(write(packed(2, 100), { removed: [0, 1], added: places(100, 1000) }), ['update 100']);
 });
 
-test('a service without endpoints keeps one slice, and uses it when it has some again', () => {
+test('a service without endpoints keeps one slice, and uses it again', () => {
   const packing = packed(3);
   assert.deepEqual(write(packing, { removed: [0, 1, 2] }), ['update 0']);
   assert.deepEqual(write(packing, {}), []);
   assert.deepEqual(write(packing, { added: [7] }), ['update 1']);
 });
 
-test('a write names the places whose change it shows', () => {
+test('a write names the places whose changes it shows', () => {
   const [first, second] = repack(packed(10, 10), { added: [50], changed: [3], removed: [12] }, 100);
   assert.deepEqual(first!.places, [3, 50]);
   assert.deepEqual(second!.places, [12]);

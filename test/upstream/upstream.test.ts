@@ -7,20 +7,20 @@ import { leavesOf, patternOf, type TestResult } from './go-test.ts';
 describe("the run of Kubernetes' own tests", () => {
   const names = { declaration: 'func New(', renamed: 'func old(' };
 
-  it('renames a declaration, and no call', () => {
+  it('the run renames a declaration, and no call', () => {
     assert.equal(
       renamedIn('package x\nfunc New(a int) {}\n\tx.New(1)\n', names, 'x.go'),
       'package x\nfunc old(a int) {}\n\tx.New(1)\n',
     );
   });
 
-  it('ends with an error where a declaration is missing, or there twice', () => {
+  it('the run ends with an error if a declaration is missing or repeated', () => {
     const message = (times: number): string => `x.go has "func New(" ${times} times, expected once: adapt it anew`;
     assert.throws(() => renamedIn('package x\n', names, 'x.go'), { message: message(0) });
     assert.throws(() => renamedIn('\nfunc New()\nfunc New()', names, 'x.go'), { message: message(2) });
   });
 
-  it('counts tests without subtests, and a test that fails beside its subtests', () => {
+  it('the run counts tests without subtests, and failing tests beside their subtests', () => {
     const outcomes = new Map<string, TestResult['outcome']>([
       ['A/one', 'pass'],
       ['A', 'pass'],
@@ -36,7 +36,7 @@ describe("the run of Kubernetes' own tests", () => {
     );
   });
 
-  it('names a subtest by a pattern that matches nothing else', () => {
+  it('the run names a subtest by a pattern that matches nothing else', () => {
     assert.equal(patternOf('Test_A/a.b+c'), String.raw`^Test_A$/^a\.b\+c$`);
   });
 });

@@ -32,14 +32,14 @@ const lines = (found: ReturnType<typeof differencesOf>): string[] =>
   found.map(({ name, field, stored, planned }) => `${name} ${field}: ${stored} -> ${planned}`);
 
 describe('the differences of two objects', () => {
-  it('are named by address and field', () => {
+  it('differences are named by address and field', () => {
     assert.deepEqual(lines(differencesOf('Endpoints', 'web', endpointsOf('10.0.0.1'), endpointsOf('10.0.0.2'))), [
       'web subsets.addresses[10.0.0.1]: ready=true, ports=:80/TCP -> null',
       'web subsets.addresses[10.0.0.2]: null -> ready=true, ports=:80/TCP',
     ]);
   });
 
-  it('are those of order alone where no value differs', () => {
+  it('objects with equal values differ in order alone', () => {
     const found = differencesOf(
       'Endpoints',
       'web',
@@ -49,14 +49,14 @@ describe('the differences of two objects', () => {
     assert.deepEqual(lines(found), ['web order: other -> canonical']);
   });
 
-  it('leave out the time of the last change, which goes along with any write', () => {
+  it('differences leave out the trigger time, which goes along with any write', () => {
     const planned = { ...endpointsOf('10.0.0.1'), metadata: { name: 'web', annotations: { [TIME]: 'now' } } };
     assert.deepEqual(lines(differencesOf('Endpoints', 'web', endpointsOf('10.0.0.1'), planned)), [
       'web order: other -> canonical',
     ]);
   });
 
-  it('tell apart two endpoints of one address', () => {
+  it('two endpoints of one address are told apart', () => {
     const [a, b] = [
       { addresses: ['10.0.0.1'], zone: 'a' },
       { addresses: ['10.0.0.1'], zone: 'b' },
@@ -67,13 +67,13 @@ describe('the differences of two objects', () => {
     ]);
   });
 
-  it('of a slice that is to be made do not depend on its name', () => {
+  it('differences of a slice to be created do not depend on its name', () => {
     const [a, b] = ['web-x', 'web-y'].map((name) => differencesOf('EndpointSlice', name, null, sliceOf())[0]!);
     assert.equal(identityOf(a!), identityOf(b!));
     assert.equal(a!.planned, 'IPv4, 0 endpoints');
   });
 
-  it('are grouped by field, not by address, and by what is wrong', () => {
+  it('differences are grouped by field and kind, not by address', () => {
     const field = 'endpoints[2001:db8::1]#2.conditions.ready';
     assert.equal(patternOf(field), 'endpoints[*].conditions.ready');
     assert.equal(patternOf('metadata.labels[a.b/c]'), 'metadata.labels[a.b/c]');

@@ -31,13 +31,13 @@ function listed(
 const MANAGED_BY = 'metadata.labels[endpoints.kubernetes.io/managed-by]';
 
 describe('a listed difference is recognised by', () => {
-  it('the label of 1.33 on an older object', () => {
+  it('the label of 1.33 on an older object is a listed difference', () => {
     assert.equal(listed({ field: MANAGED_BY, planned: 'endpoint-controller' }), 'managed-by-label');
     assert.equal(listed({ field: MANAGED_BY, stored: 'helm', planned: 'endpoint-controller' }), null);
     assert.equal(listed({ kind: 'EndpointSlice', field: MANAGED_BY, planned: 'endpoint-controller' }), null);
   });
 
-  it('a pod that has ended', () => {
+  it('a pod that has ended is the sign of a listed difference', () => {
     const field = 'subsets.addresses[10.0.0.1]';
     assert.equal(listed({ field, stored: AN_ADDRESS }, [], 'web-1'), 'pod-phase');
     assert.equal(listed({ field, stored: AN_ADDRESS }, [], 'web-2'), null);
@@ -46,7 +46,7 @@ describe('a listed difference is recognised by', () => {
     assert.equal(listed(ofSlice, [], 'web-1'), 'slices-pod-phase');
   });
 
-  it('what the planner says of the service', () => {
+  it('a problem of the service is the sign of a listed difference', () => {
     const slice = { kind: 'EndpointSlice', field: 'endpoints[10.0.0.1]', planned: AN_ADDRESS } as const;
     assert.equal(listed(slice), null);
     assert.equal(listed(slice, ['unknown-node']), 'slices-unknown-node');
@@ -54,7 +54,7 @@ describe('a listed difference is recognised by', () => {
     assert.equal(listed({ planned: '1 endpoint' }, ['bad-address']), 'bad-pod-ip');
   });
 
-  it('hints that are missing, are others, or are for nodes', () => {
+  it('missing hints, other hints and hints for nodes are listed differences', () => {
     const zones = { kind: 'EndpointSlice', field: 'endpoints[10.0.0.1].hints.forZones' } as const;
     assert.equal(listed({ ...zones, planned: 'a' }), 'slices-hints-return');
     assert.equal(listed({ ...zones, stored: 'b', planned: 'a' }), 'slices-node-cpu');
@@ -63,7 +63,7 @@ describe('a listed difference is recognised by', () => {
     assert.equal(listed(nodes), 'slices-hints-of-nodes');
   });
 
-  it('a writer that is no controller, unless it says more', () => {
+  it('another writer is a sign, unless another sign says more', () => {
     const edited = { field: 'metadata.labels[team]', stored: 'x' };
     assert.equal(listed(edited, [], '', 'kubectl-edit'), 'foreign-edits');
     assert.equal(listed(edited, [], '', 'kube-controller-manager'), null);
@@ -71,20 +71,20 @@ describe('a listed difference is recognised by', () => {
     assert.equal(listed({ field: MANAGED_BY, planned: 'endpoint-controller' }, [], '', 'kubectl'), 'managed-by-label');
   });
 
-  it('an address without a node', () => {
+  it('an address without a node is the sign of a listed difference', () => {
     const field = 'subsets.addresses[10.0.0.1]';
     assert.equal(listed({ field, planned: 'ready=true' }), 'empty-node-name');
     assert.equal(listed({ field, planned: AN_ADDRESS }), null);
   });
 
-  it('a label with an empty value that is missing from a slice', () => {
+  it('a label with an empty value, missing from a slice, is a listed difference', () => {
     const label = { kind: 'EndpointSlice', field: 'metadata.labels[team]' } as const;
     assert.equal(listed({ ...label, planned: '' }), 'slices-empty-label');
     assert.equal(listed({ ...label, planned: 'a' }), null);
   });
 });
 
-it('every sign says at least one thing', () => {
+it('every sign has at least one condition', () => {
   const all: readonly ListedDifference[] = [...ENDPOINTS_DIFFERENCES, ...SLICES_DIFFERENCES, ...MIRRORING_DIFFERENCES];
   for (const { id, sign } of all) assert.ok(sign === undefined || Object.keys(sign).length > 0, id);
 });

@@ -52,7 +52,7 @@ function reportOf(different: readonly DifferentUnit[], more: Partial<Report> = {
 }
 
 describe('the report as text', () => {
-  it('says what differs, in which object and field, and what a switch costs', () => {
+  it('the text says which object and field differ, and the cost of a switch', () => {
     const lag = { count: 812, p50Ms: 12.5, p90Ms: 40, p99Ms: 900, maxMs: 2300 };
     assert.deepEqual(reportText(reportOf([unitOf('web', 'x')], { lag })).split('\n'), [
       'different: 1 service would be written',
@@ -69,7 +69,7 @@ describe('the report as text', () => {
     ]);
   });
 
-  it('says what could not be seen, and for whom', () => {
+  it('the text says what could not be seen, and for which controllers', () => {
     const unseen = [{ resource: 'nodes', reason: '403 forbidden', controllers: ['endpointslice'] as const }];
     const failed = [{ unit: 'endpoints default/big', reason: 'snapshot is over --max-batch-bytes' }];
     const text = reportText(reportOf([], { verdict: 'unknown', unseen, failed, reasons: [] }));
@@ -78,13 +78,13 @@ describe('the report as text', () => {
     assert.match(text, /\ncould not tell endpoints default\/big: snapshot is over --max-batch-bytes\n/);
   });
 
-  it('shows the first twenty of a reason, and says how many more there are', () => {
+  it('the text shows the first twenty objects of a reason, and counts the others', () => {
     const text = reportText(reportOf(Array.from({ length: 1021 }, (_, i) => unitOf(`web-${i}`, 'x'))));
     assert.equal(text.split('\n').length, 8 + 2 * 20 + 1);
     assert.match(text, /\n {2}\.\.\. and 1,001 more: all are in -o json\n/);
   });
 
-  it('does not let names and values of strangers steer a terminal', () => {
+  it('names and values of others do not steer a terminal', () => {
     const reason = { reason: HOSTILE, listed: null, title: '', units: 1 };
     const unseen = [{ resource: 'pods', reason: HOSTILE, controllers: [] }];
     const failed = [{ unit: HOSTILE, reason: HOSTILE }];
@@ -97,7 +97,7 @@ describe('the report as text', () => {
 });
 
 describe('the report as a page', () => {
-  it('has a section for each reason, and shows what could not be told', () => {
+  it('the page has a section for each reason, and shows what could not be told', () => {
     const html = renderPage(
       reportPage(reportOf([unitOf('web', HOSTILE)], { failed: [{ unit: 'a', reason: HOSTILE }] })),
     );
@@ -106,7 +106,7 @@ describe('the report as a page', () => {
     assert.ok(!html.includes('<img'));
   });
 
-  it('shows a thousand of a reason, and says how many more there are', () => {
+  it('the page shows a thousand objects of a reason, and counts the others', () => {
     const html = renderPage(reportPage(reportOf(Array.from({ length: 1200 }, (_, i) => unitOf(`web-${i}`, 'x')))));
     assert.equal(html.split('<details').length - 1, 1000);
     assert.match(html, /200 more are in -o json\./);

@@ -23,7 +23,7 @@ function rest(sim: Sim): void {
 describe('a switch', () => {
   const { first, count } = seeds({ first: 1, count: 4 });
   for (let seed = first; seed < first + count; seed++) {
-    it(`costs the writes that were told, and then nothing is left (seed ${seed})`, () => {
+    it(`a switch costs the predicted writes, and then nothing is left (seed ${seed})`, () => {
       const sim = createSim({ seed, options: { slices: true, mirroring: true, kubeApiQps: 500, kubeApiBurst: 500 } });
       const cluster = makeCluster(findProfile('tiny'), seed);
       for (const { method, path, body, contentType } of clusterRequests(cluster)) {

@@ -33,7 +33,7 @@ const giveLabel = (sim: Sim): void => void edit(sim, `${ENDPOINTS}/web`, { label
 const managedBy = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 
 describe('a cluster that is right', () => {
-  it('is the same, told at once, by reads alone', () => {
+  it('a right cluster is the same, told at once, by reads alone', () => {
     const sim = cluster();
     const before = sim.exchanges.length;
     const report = startVerify(sim).report();
@@ -45,7 +45,7 @@ describe('a cluster that is right', () => {
 });
 
 describe('a difference', () => {
-  it('counts when it has stood for 30 s', () => {
+  it('a difference counts when it has stood for 30 s', () => {
     const sim = cluster();
     dropLabel(sim);
     const report = startVerify(sim).report();
@@ -55,13 +55,13 @@ describe('a difference', () => {
     assert.equal(report.moving.count, 0);
   });
 
-  it('is the same one on a server that speaks JSON', () => {
+  it('a difference is the same on a server that speaks JSON', () => {
     const sim = cluster({ answersInJson: true });
     dropLabel(sim);
     assert.deepEqual(differenceLines(startVerify(sim).report()), [TEAM_MISSING]);
   });
 
-  it('is read in smaller pages where one is too big', () => {
+  it('a page that is too big is read in smaller ones', () => {
     const sim = cluster();
     dropLabel(sim);
     sim.pageBytesMax = ({ path }) => (/limit=(500|250|125)/.test(path) ? 10 : 1_000_000);
@@ -70,7 +70,7 @@ describe('a difference', () => {
     assert.deepEqual(report.failed, []);
   });
 
-  it('that comes right meanwhile is moving', () => {
+  it('a difference that comes right meanwhile is moving', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim);
@@ -80,7 +80,7 @@ describe('a difference', () => {
     assert.deepEqual(report.moving, { count: 1, units: ['endpoints default/web'] });
   });
 
-  it('that is another one after 30 s is moving', () => {
+  it('a difference that is another one after 30 s is moving', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim);
@@ -90,7 +90,7 @@ describe('a difference', () => {
     assert.equal(report.moving.count, 1);
   });
 
-  it('beside one that moves is told without it', () => {
+  it('a difference is told without a moving one beside it', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim);
@@ -103,7 +103,7 @@ describe('a difference', () => {
     );
   });
 
-  it('is not told of a service that never stands still while it is read', () => {
+  it('a service that never stands still while it is read has no difference', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim);
@@ -130,7 +130,7 @@ describe('a difference', () => {
       happens: (sim: Sim) => void edit(sim, `${ENDPOINTS}/web`, { annotations: { a: 'b' } }),
     },
   ]) {
-    it(`is not told of a service of which no watch has told that ${what}`, () => {
+    it(`a service of which no watch has told that ${what} has no difference`, () => {
       const sim = cluster();
       dropLabel(sim);
       const verify = startVerify(sim);
@@ -142,7 +142,7 @@ describe('a difference', () => {
     });
   }
 
-  it('costs the writes and bytes of a switch, at the rate of the flags', () => {
+  it('the cost of a switch is in writes and bytes, at the rate of the flags', () => {
     const sim = cluster({ options: { kubeApiQps: 1, kubeApiBurst: 1 } });
     for (const n of [1, 2, 3, 4, 5, 6]) createService(sim, { name: `more-${n}`, spec: { selector: { app: 'none' } } });
     const { cost } = startVerify(sim).report();
@@ -154,7 +154,7 @@ describe('a difference', () => {
 });
 
 describe('many differences', () => {
-  it('are read a namespace at a time, and a cluster at a time', () => {
+  it('many differences are read a namespace at a time, or a cluster at a time', () => {
     const sim = createSim({ options: { slices: true } });
     for (let ns = 0; ns < 60; ns++) {
       sim.request('POST', '/api/v1/namespaces', {
@@ -174,7 +174,7 @@ describe('many differences', () => {
 });
 
 describe('beside a controller that runs', () => {
-  it('what has come right by the end does not count, and its lag is told', () => {
+  it('a difference that comes right by the end does not count, and the lag is told', () => {
     const sim = cluster();
     const verify = startVerify(sim, { watchMs: 120_000 });
     sim.at(sim.nowMs() + 10_000, () => dropLabel(sim));
@@ -187,7 +187,7 @@ describe('beside a controller that runs', () => {
     assert.equal(Math.round(report.lag.maxMs / 1000), 60);
   });
 
-  it('what stands at the end is waited for, what begins after it is not', () => {
+  it('the end waits for differences that stand, not for new ones', () => {
     const sim = cluster();
     const verify = startVerify(sim, { watchMs: 60_000 });
     sim.at(sim.nowMs() + 59_000, () => dropLabel(sim));
@@ -198,7 +198,7 @@ describe('beside a controller that runs', () => {
     assert.deepEqual(report.moving.units, ['endpoints default/late', 'endpointslice default/late']);
   });
 
-  it('what was found is looked at again when something else is to be written', () => {
+  it('a difference is looked at again if another write is planned', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim, { watchMs: 120_000 });
@@ -215,7 +215,7 @@ describe('what cannot be seen', () => {
     { resource: 'pods', controllers: ['endpoints', 'endpointslice'], answered: [] },
     { resource: 'endpointslices', controllers: ['endpointslice', 'endpointslice-mirroring'], answered: [TEAM_MISSING] },
   ]) {
-    it(`${resource}: is named with whom it concerns, the rest is answered`, () => {
+    it(`${resource} is named with its controllers, and the rest is answered`, () => {
       const sim = cluster();
       dropLabel(sim);
       sim.refuse = ({ path }) => (path.includes(`/${resource}?`) ? 403 : 0);
@@ -230,7 +230,7 @@ describe('what cannot be seen', () => {
     });
   }
 
-  it('a server that is not there is given up after the timeout', () => {
+  it('an absent server is given up after the timeout', () => {
     const sim = cluster();
     sim.down();
     const report = startVerify(sim, { timeoutMs: 5000 }).report();
@@ -249,7 +249,7 @@ describe('what cannot be seen', () => {
     assert.match(report.failed[0]!.reason, /over --max-batch-bytes=200/);
   });
 
-  it('a service that cannot be planned for a moment is waited for', () => {
+  it('a service that cannot be planned for a moment is awaited', () => {
     const sim = cluster();
     let answers = 0;
     // Whether its Service is really gone only the server can say.
@@ -260,7 +260,7 @@ describe('what cannot be seen', () => {
     assert.deepEqual([report.verdict, report.failed], ['different', []]);
   });
 
-  it('a watch that has been away at the end leaves no answer', () => {
+  it('a watch that is down at the end leaves no answer', () => {
     const sim = cluster();
     dropLabel(sim);
     const verify = startVerify(sim, { watchMs: 60_000 });

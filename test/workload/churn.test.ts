@@ -175,7 +175,7 @@ test('hand-made Endpoints are edited in every part, down to none and up again', 
   assert.ok(bodies.some(({ subsets }) => subsets?.some(({ notReadyAddresses }) => notReadyAddresses.length > 0)));
 });
 
-test('a mix that says nothing is refused', () => {
+test('a mix without weights is refused', () => {
   const cluster = makeCluster(findProfile('tiny'), 1);
   assert.throws(() => createChurn(cluster, {}, 1), { message: 'churn mix: some weight must be positive' });
   assert.throws(() => createChurn(cluster, { readiness: -1 }, 1), {
@@ -183,14 +183,14 @@ test('a mix that says nothing is refused', () => {
   });
 });
 
-test('nothing to change is null, not an error', () => {
+test('a cluster with nothing to change gives null, not an error', () => {
   const empty = makeCluster({ ...findProfile('tiny'), servicesPerNamespace: 0 }, 1);
   assert.equal(nextChange(createChurn(empty, { readiness: 1 }, 1), WALL_MS), null);
 });
 
 describe('on a server of both families', () => {
   for (const [name, mix] of Object.entries(CHURN_MIXES)) {
-    test(`${name}: every request is accepted`, () => {
+    test(`${name}: a server of both families accepts every request`, () => {
       const prng = createPrng(1);
       const server = createApiServer({
         random: () => nextFloat(prng),

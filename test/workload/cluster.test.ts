@@ -18,12 +18,12 @@ test('the same profile and seed give the same objects, another seed gives others
   assert.notEqual(text(1), text(2));
 });
 
-test('namespaces and nodes come before what lives in them', () => {
+test('namespaces and nodes come before the objects in them', () => {
   const kinds = new Set([...clusterObjects(makeCluster(tiny, 1))].map((object) => object.kind));
   assert.deepEqual([...kinds], ['Namespace', 'Node', 'Service', 'Pod', 'Endpoints']);
 });
 
-test('pods have names and addresses of their own', () => {
+test('each pod has a name and an address of its own', () => {
   const { pods } = makeCluster(findProfile('small'), 1);
   assert.equal(new Set(pods.map((pod) => `${pod.app.namespace}/${pod.name}`)).size, pods.length);
   assert.equal(new Set(pods.map((pod) => pod.address)).size, pods.length);
@@ -47,7 +47,7 @@ test('nodes are spread over the zones of the profile, the last ones may have non
   );
 });
 
-test('services differ in what concerns slices, pods have addresses of both families', () => {
+test('services differ in the fields for slices, and pods have both families', () => {
   const all = { dualStackShare: 1, trafficShare: 1, topologyShare: 1, appProtocolShare: 1 };
   const [service] = objectsOf('Service', { ...tiny, ...all });
   const { ipFamilyPolicy, trafficDistribution, ports } = service!['spec'] as Record<string, unknown>;
@@ -59,7 +59,7 @@ test('services differ in what concerns slices, pods have addresses of both famil
   assert.deepEqual(podIPs, [{ ip: '10.64.0.0' }, { ip: 'fd00:10:64:40::1' }]);
 });
 
-test('what a profile leaves out, its objects do not have', () => {
+test('objects lack the traits that a profile leaves out', () => {
   const spread = { ...findProfile('spread'), namespaces: 1, servicesPerNamespace: 20 };
   const text = JSON.stringify([...clusterObjects(makeCluster(spread, 1))]);
   for (const trait of ['Dual', 'Prefer', 'topology-mode', 'appProtocol', 'Endpoints', 'fd00', '8081']) {

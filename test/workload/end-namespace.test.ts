@@ -36,7 +36,7 @@ function livingShop(): LivingCluster {
 }
 
 describe('a namespace that is being deleted', () => {
-  it('is emptied, waits for its pods to end, and goes', () => {
+  it('a deleted namespace is emptied, waits for its pods to end, and goes', () => {
     const cluster = livingShop();
     const pauses = play(cluster);
     assert.ok(pauses > 0);
@@ -44,14 +44,14 @@ describe('a namespace that is being deleted', () => {
     assert.equal(cluster.request('GET', `${CONTENTS[1]}/web-1`).code, 404);
   });
 
-  it('stays while a request has no answer', () => {
+  it('a deleted namespace stays while a request has no answer', () => {
     const cluster = livingShop();
     let asked = 0;
     play(cluster, (status) => status < 300 && ++asked > 20);
     assert.equal(cluster.request('GET', '/api/v1/namespaces/shop').code, 404);
   });
 
-  it('keeps finalizers that are not of the namespace controller', () => {
+  it('a deleted namespace keeps finalizers of others', () => {
     const story = endNamespace('shop', []);
     assert.deepEqual(story.next().value, { method: 'GET', path: '/api/v1/namespaces/shop', body: null });
     const answer = story.next({ metadata: { name: 'shop' }, spec: { finalizers: ['kubernetes', 'example.com/hold'] } });

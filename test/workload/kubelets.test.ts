@@ -38,7 +38,7 @@ function podText(cluster: LivingCluster, name: string): string {
 }
 
 describe('pods of a cluster without kubelets', () => {
-  it('are scheduled, started and ready after a step of each', () => {
+  it('pods are scheduled, started and ready after a step of each', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web', WITH_PROBE);
@@ -49,7 +49,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'Running 10.128.0.1 on node-1, ready');
   });
 
-  it('need no readiness probe to be ready', () => {
+  it('pods need no readiness probe to be ready', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web');
@@ -58,7 +58,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'Running 10.128.0.1 on node-1, ready');
   });
 
-  it('wait for a node that fits', () => {
+  it('pods wait for a node that fits', () => {
     const cluster = livingCluster();
     addNode(cluster, 'full', {}, { unschedulable: true });
     addNode(cluster, 'disk', { disk: 'slow' });
@@ -75,7 +75,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'Running 10.128.0.1 on disk, ready');
   });
 
-  it('stay as they are on an unknown node, with a gate, or for another scheduler', () => {
+  it('pods stay on an unknown node, with a gate, or for another scheduler', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'elsewhere', { nodeName: 'node-2' });
@@ -85,7 +85,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.deepEqual(cluster.steps, []);
   });
 
-  it('keep the readiness that somebody gives them', () => {
+  it('pods keep the readiness that somebody gives them', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web');
@@ -96,7 +96,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'Running 10.128.0.1 on node-1');
   });
 
-  it('stop when they are deleted, and go', () => {
+  it('deleted pods stop and go', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web');
@@ -109,7 +109,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.deepEqual(cluster.steps.slice(2), ['stop default/web', 'end default/web']);
   });
 
-  it('have no more time to stop than their grace period', () => {
+  it('pods have no more time to stop than their grace period', () => {
     const cluster = livingCluster({ stepMs: 3_600_000 });
     addNode(cluster, 'node-1');
     addPod(cluster, 'web', { nodeName: 'node-1' });
@@ -121,7 +121,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'gone');
   });
 
-  it('are ended when their node has gone', () => {
+  it('pods are ended when their node is gone', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web');
@@ -132,7 +132,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.deepEqual(cluster.steps.slice(2), ['end default/web']);
   });
 
-  it('that a finalizer holds are ended once', () => {
+  it('pods that a finalizer holds are ended once', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'web', {}, { finalizers: ['example.com/hold'] });
@@ -142,7 +142,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.deepEqual(cluster.steps.slice(2), ['stop default/web', 'end default/web']);
   });
 
-  it('of a namespace left alone end only when they outstay their grace period', () => {
+  it('pods of a namespace left alone end only when they outstay their grace period', () => {
     const cluster = livingCluster({ leftAlone: new Set(['default']) });
     addNode(cluster, 'node-1');
     addPod(cluster, 'web', { nodeName: 'node-1' });
@@ -155,7 +155,7 @@ describe('pods of a cluster without kubelets', () => {
     assert.equal(podText(cluster, 'web'), 'gone');
   });
 
-  it('survive lost requests: the step is tried again', () => {
+  it('pods survive lost requests: the step is tried again', () => {
     const cluster = livingCluster();
     let lost = 0;
     cluster.arrives = () => ++lost % 3 === 0;
@@ -168,7 +168,7 @@ describe('pods of a cluster without kubelets', () => {
     for (let i = 0; i < 10; i++) assert.equal(podText(cluster, `web-${i}`), 'gone');
   });
 
-  it('get an address each, also when names come back', () => {
+  it('each pod gets an address of its own, also when names come back', () => {
     const cluster = livingCluster();
     addNode(cluster, 'node-1');
     addPod(cluster, 'a');

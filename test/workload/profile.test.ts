@@ -35,7 +35,7 @@ test('every service has a size, whatever the rounding', () => {
   for (const profile of PROFILES) for (const count of [1, 7, 100]) assert.equal(sizesOf(profile, count).length, count);
 });
 
-test('an unknown profile is answered with the names there are', () => {
+test('an unknown profile gives an error with all names', () => {
   assert.throws(() => findProfile('giant'), {
     message: 'unknown profile "giant": one of tiny, small, patchy, demo, load, spread, onens, huge, large',
   });

@@ -117,7 +117,7 @@ for (const secure of [false, true]) {
 
     describe('a connection', () => {
       for (const version of ['1.1', '1.0']) {
-        it(`a connection makes one request, not those behind it in a packet (HTTP/${version})`, async () => {
+        it(`a connection makes one request, the rest of a packet none (HTTP/${version})`, async () => {
           const { answer } = client(get('/metrics', version).repeat(1700));
           await isAlive();
           await finish();
