@@ -1,8 +1,8 @@
-/** Which pairs a limited time has room for. */
+/** The pairs for which a limited time has room. */
 import type { Scenario } from './scenario.ts';
 
 export interface Budget {
-  /** Whether a pair of it would end in time, as far as can be told. */
+  /** Whether a pair of this scenario would end in time, as far as can be told. */
   readonly has: (scenario: Timed) => boolean;
   readonly took: (scenario: Timed, ms: number) => void;
 }
@@ -11,14 +11,14 @@ type Timed = Pick<Scenario, 'name' | 'pairSeconds'>;
 
 /**
  * @param forMs null = there is no limit
- * @param full whether the sizes are those that `pairSeconds` are of; where they are not, the first pair is always begun
+ * @param full whether the sizes are those of `pairSeconds`; if not, the first pair is always begun
  */
 export function createBudget(forMs: number | null, full: boolean, nowMs: () => number): Budget {
   const fromMs = nowMs();
   const lasts = new Map<string, number>();
   let [tookMs, expectedMs] = [0, 0];
   const guess = ({ pairSeconds }: Timed): number => (full ? pairSeconds * 1000 : 0);
-  // A machine that is slower than the one of the guesses is so for all of them.
+  // If the machine was slower than the guesses so far, it is slower for all pairs.
   const slowness = (): number => (expectedMs === 0 ? 1 : Math.max(1, tookMs / expectedMs));
   return {
     has: (scenario) =>

@@ -1,8 +1,8 @@
-/** What a disturbance did to the addresses that clients see, from the changes around it. Plain data in and out. */
+/** The effect of a disturbance on the addresses that clients see, from the changes around it. Plain data in and out. */
 import type { TimedChange } from './stream.ts';
 
 export interface Disturbance {
-  /** From the disturbance until the last late change was shown; 0 = none was late. */
+  /** Milliseconds from the disturbance until the last late change was shown; 0 = none was late. */
   readonly rightMs: number;
   /** The most addresses that were wrong or missing at one moment. */
   readonly wrongMost: number;
@@ -10,10 +10,10 @@ export interface Disturbance {
   readonly wrongSeconds: number;
 }
 
-/** A change that is shown sooner was not held up. */
+/** A change that is shown sooner is not late. */
 const LATE_MS = 250;
 
-/** By the slices, of the changes that are shown after `fromMs`. */
+/** The effect on slices, by the changes that are shown after `fromMs`. */
 export function disturbanceOf(changes: readonly TimedChange[], fromMs: number): Disturbance {
   let [untilMs, wrongMs] = [fromMs, 0];
   const edges: (readonly [ms: number, by: 1 | -1])[] = [];

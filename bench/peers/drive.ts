@@ -1,14 +1,11 @@
-/** How changes are sent: at a rate whatever becomes of them, or so many at a time. */
+/** Two ways to send changes: at a rate, however long the answers take, or a number at a time. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import type { PodModel } from '../../src/workload/cluster.ts';
 import type { Size, Settings, Stage } from './scenario.ts';
 
-/**
- * Change `i` is due i / rate seconds after the first, and is sent then, however many are under way. Resolves when all are
- * answered.
- */
+/** Sends change `i` at i / rate seconds after the first, however many are under way. Resolves when all are answered. */
 export async function openLoop(
   count: number,
   rate: number,
@@ -25,7 +22,7 @@ export async function openLoop(
   await Promise.all(underWay);
 }
 
-/** `flight` at a time, each when the one before it in its lane is answered. */
+/** Sends `flight` changes at a time. In each lane the next one follows the answer to the one before. */
 export async function closedLoop<T>(
   items: readonly T[],
   flight: number,
@@ -44,9 +41,9 @@ export interface Flip<T> {
 }
 
 /**
- * Ready pods turn unready one after the other, and each ready again `lag` other pods later, sooner where pods are few: at the
- * end all are as before.
- * @param count even; one half turns pods unready
+ * Ready pods turn unready one after the other. Each turns ready again `lag` pods later, or sooner if pods are few. At
+ * the end all are as before.
+ * @param count an even number; one half turns pods unready
  */
 export function flipPlan<T>(pods: readonly T[], count: number, lag: number): Flip<T>[] {
   const half = count / 2;
@@ -59,7 +56,7 @@ export function flipPlan<T>(pods: readonly T[], count: number, lag: number): Fli
   return plan;
 }
 
-/** Flips at a rate that is kept, whatever becomes of them. */
+/** Flips at a fixed rate, however long the answers take. */
 export async function flips(
   stage: Stage,
   pods: readonly PodModel[],
@@ -73,7 +70,7 @@ export async function flips(
 
 const FLIP_BACK_SECONDS = 1;
 
-/** In an order that the seed decides, so that neighbours are of different services. */
+/** The items in an order drawn by the seed, so that neighbours are of different services. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const prng = createPrng(seed);
   const mixed = [...items];
@@ -84,12 +81,12 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
   return mixed;
 }
 
-/** The command line's, or what the size says. */
+/** The value of the command line, or that of the size. */
 export function chosen(value: number | null, size: Size, bySize: Readonly<Record<Size, number>>): number {
   return value ?? bySize[size];
 }
 
-/** An even number of changes for so many seconds. */
+/** An even number of changes, for so many seconds. */
 export function changesOf({ rate, seconds, size }: Settings, rates: BySize, times: BySize): Paced {
   const perSecond = chosen(rate, size, rates);
   return { rate: perSecond, count: 2 * Math.ceil((perSecond * chosen(seconds, size, times)) / 2) };

@@ -1,7 +1,7 @@
 /**
- * The floor under every controller that answers an event of a pod with a write of Endpoints and one of a slice: bare sockets,
- * a watch of metadata only, and two ready-made unconditional PUTs, each the object as it is on the server with the version of
- * the pod in an annotation. It plans nothing, compares nothing and keeps nothing right.
+ * The floor for every controller that answers a pod's event with a write of Endpoints and one of a slice. It has bare
+ * sockets, a watch of metadata only, and two ready-made unconditional PUTs: each is the server's object with the pod's
+ * version in an annotation. It plans nothing, compares nothing and keeps nothing right.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -18,14 +18,14 @@ export interface EchoOrder {
 }
 
 const WRITERS = 16;
-/** What every body has in place of the version. */
+/** The placeholder of the version in every body. */
 const PLACE = '0000000000000000';
 const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
 const NEWLINE = 10;
 const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const NO_BODY = new Uint8Array(0);
 
-/** A request with its head, and where the version goes. */
+/** A request with its head, and the offset of the version. */
 interface ReadyMade {
   readonly bytes: Buffer;
   readonly at: number;
@@ -55,7 +55,7 @@ async function run({ target, namespaces }: EchoOrder): Promise<void> {
       const line = rest.length === 0 ? chunk.subarray(from, end) : Buffer.concat([rest, chunk.subarray(from, end)]);
       rest = Buffer.alloc(0);
       from = end + 1;
-      // Other lines are the head and the lengths of chunks.
+      // Other lines are the head, and the lengths of chunks.
       if (line[0] === 0x7b) answer(line, byPod, write);
     }
     if (from < chunk.length) rest = Buffer.concat([rest, chunk.subarray(from)]);
@@ -145,7 +145,7 @@ function podsIn(object: KubeObject): string[] {
   );
 }
 
-/** Each connection has one request under way; what finds none free waits, first come first served. */
+/** Each connection has one request under way. If none is free, requests wait, first come, first served. */
 async function openWriters(target: LoadTarget): Promise<(request: Buffer) => void> {
   const sockets = await Promise.all(Array.from({ length: WRITERS }, () => openSocket(target)));
   const free = [...sockets];

@@ -1,6 +1,6 @@
 /**
- * Pods put into etcd as a kube-apiserver stores them, which takes seconds where creating 10,000 of them takes minutes. The
- * server that is started on them reads them as its own.
+ * Puts pods into etcd in kube-apiserver's form. This takes seconds where creating 10,000 pods takes minutes. A server
+ * that starts on this etcd reads them as its own.
  */
 import { request } from 'undici';
 import { encodeEnvelope } from '../../src/kube/codec.ts';
@@ -8,10 +8,10 @@ import type { Cluster } from '../../src/workload/cluster.ts';
 import { podObject } from '../../src/workload/objects.ts';
 import { storedPodBytes } from '../support/stored-pod.ts';
 
-/** etcd takes 128 operations in a request, and 1.5 MiB. */
+/** etcd accepts 128 operations and 1.5 MiB in a request. */
 const PODS_A_REQUEST = 64;
 
-/** @param url of etcd; no API server must have seen these pods otherwise */
+/** @param url etcd's address; no API server may have seen these pods in another form */
 export async function putPods(url: string, cluster: Cluster): Promise<void> {
   const { pods } = cluster;
   for (let from = 0; from < pods.length; from += PODS_A_REQUEST) {

@@ -4,10 +4,10 @@ import { parseDuration } from '../../src/lib/duration.ts';
 import { SIZES, type Settings } from './scenario.ts';
 import type { ServerKind } from './server.ts';
 
-/** What is different about the second endpointd. */
+/** The difference of the second endpointd. */
 export interface Otherwise {
   readonly flags: readonly string[];
-  /** The compiled `main.js` of another tree; null = the same program. */
+  /** The compiled `main.js` of another tree; null = the program is the same. */
   readonly program: string | null;
 }
 
@@ -16,12 +16,12 @@ export interface PeersOptions {
   readonly list: boolean;
   readonly help: boolean;
   readonly pairs: number;
-  /** No pair begins that would end later, as far as the last one of its kind tells; null = all are run. */
+  /** A pair that would end later is not begun, by the time of the last pair of its kind; null = all are run. */
   readonly forMs: number | null;
   readonly aa: boolean;
-  /** Endpointd otherwise, in place of kube-controller-manager; null = it is measured beside that. */
+  /** The second endpointd, which takes kube-controller-manager's place; null = there is none. */
   readonly otherwise: Otherwise | null;
-  /** Null = all. */
+  /** null = all peers. */
   readonly peers: readonly string[] | null;
   readonly server: ServerKind | null;
   readonly json: string | null;
@@ -37,35 +37,41 @@ interface Flag {
 }
 
 const FLAGS = {
-  pairs: { value: 'N', what: 'runs of each peer, one after the other (1)' },
-  for: { value: 'DURATION', what: 'begin no pair that would not end in time: 20m; what was not run is told' },
-  aa: { value: null, what: 'endpointd twice in each round: what differs between the two is noise' },
-  'other-flag': { value: '--F=V', what: 'beside endpointd with that flag, not kube-controller-manager; several times' },
-  'other-program': { value: 'FILE', what: 'the same for the dist/src/main.js of another tree' },
-  peers: { value: 'A,B', what: 'of kube-controller-manager, endpointd, echo (all)' },
+  pairs: { value: 'N', what: 'how many runs each peer has, in turn (1)' },
+  for: {
+    value: 'DURATION',
+    what: 'begin no pair that would not end in time, such as 20m; the report lists what was not run',
+  },
+  aa: { value: null, what: 'run endpointd twice in each round: the difference of the two is noise' },
+  'other-flag': {
+    value: '--F=V',
+    what: 'compare with endpointd with this flag, not with kube-controller-manager; may be repeated',
+  },
+  'other-program': { value: 'FILE', what: 'compare with the dist/src/main.js of another tree' },
+  peers: { value: 'A,B', what: 'some of kube-controller-manager, endpointd, echo (all)' },
   size: { value: 'SIZE', what: `${SIZES.join(', ')} (full)` },
-  server: { value: 'KIND', what: 'kube or embedded (as the scenario says; tiny: embedded)' },
-  seed: { value: 'N', what: 'of the cluster and of the order of changes (1)' },
+  server: { value: 'KIND', what: 'kube or embedded (default: the one of the scenario; tiny: embedded)' },
+  seed: { value: 'N', what: 'seed of the cluster and of the order of changes (1)' },
   qps: { value: 'N', what: '--kube-api-qps of both (5000)' },
-  burst: { value: 'N', what: '--kube-api-burst of both (as --qps)' },
+  burst: { value: 'N', what: '--kube-api-burst of both (the value of --qps)' },
   syncs: { value: 'N', what: '--concurrent-endpoint-syncs and --concurrent-service-endpoint-syncs of both' },
   'batch-period': { value: 'D', what: '--endpoint-updates-batch-period and --endpointslice-updates-batch-period' },
   rate: { value: 'N', what: 'changes a second' },
   seconds: { value: 'N', what: 'how long changes are made' },
-  flight: { value: 'N', what: 'requests under way, where a scenario sends as fast as it can' },
-  watchers: { value: 'N', what: 'more watchers of all Endpoints and slices' },
+  flight: { value: 'N', what: 'requests under way, for scenarios that send as fast as they can' },
+  watchers: { value: 'N', what: 'additional watchers of all Endpoints and slices' },
   fsync: { value: null, what: 'etcd waits for the disk' },
-  'priority-and-fairness': { value: null, what: 'the API server has its flow control' },
-  'endpointd-flag': { value: '--F=V', what: 'one more flag of endpointd; may come several times' },
-  'manager-flag': { value: '--F=V', what: 'one more flag of kube-controller-manager; may come several times' },
-  json: { value: 'FILE', what: 'write all runs there, as data' },
-  page: { value: 'FILE', what: 'write the report there, as one HTML page' },
+  'priority-and-fairness': { value: null, what: 'the API server has priority and fairness on' },
+  'endpointd-flag': { value: '--F=V', what: 'one more flag of endpointd; may be repeated' },
+  'manager-flag': { value: '--F=V', what: 'one more flag of kube-controller-manager; may be repeated' },
+  json: { value: 'FILE', what: 'write all runs to this file, as data' },
+  page: { value: 'FILE', what: 'write the report to this file, as one HTML page' },
   results: {
     value: null,
     what: 'write bench/results.json, bench/RESULTS.md, bench/results.html, docs/images/bench-*.svg',
   },
-  prepare: { value: null, what: 'only make the data that runs on a real API server begin with; they are kept' },
-  list: { value: null, what: 'say which scenarios there are' },
+  prepare: { value: null, what: 'only make the first data of runs on a real API server, which are kept' },
+  list: { value: null, what: 'list the scenarios' },
   help: { value: null, what: 'this' },
 } as const satisfies Record<string, Flag>;
 

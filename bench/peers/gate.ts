@@ -1,4 +1,7 @@
-/** A way to the API server on which what it sends can be held back: bytes of any protocol, TLS too, on other connections. */
+/**
+ * A gate before the API server that can hold back what the server sends: bytes of any protocol, also TLS. Other
+ * connections do not pass it.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { LoadTarget } from '../support/http-load.ts';
@@ -7,7 +10,7 @@ import type { BenchServer } from './server.ts';
 export interface Gate {
   readonly target: LoadTarget;
   readonly kubeconfigPath: string;
-  /** What comes from the server waits here, however much it is: the server sees a client that reads. */
+  /** Holds back everything from the server, however much it is. The server sees a client that reads. */
   readonly hold: () => void;
   readonly release: () => void;
   readonly close: () => void;

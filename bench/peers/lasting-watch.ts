@@ -1,4 +1,4 @@
-/** A client whose watches outlive the API server: for scenarios that restart it. */
+/** A client whose watches outlive the API server, for scenarios that restart it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient, ApiRequest, ApiWatch, OnWatchEvent } from '../../src/node/api-client.ts';
@@ -6,8 +6,8 @@ import type { ApiClient, ApiRequest, ApiWatch, OnWatchEvent } from '../../src/no
 const RETRY_MS = 50;
 
 /**
- * As `client`; a watch that breaks is made good by a list, and what that shows otherwise is told as events. States between the
- * two are never seen, so they are no writes.
+ * A client like `client`. After a broken watch it lists, and tells the differences as events. States between the two
+ * are never seen, so they are no writes.
  */
 export function lasting(client: ApiClient): ApiClient {
   return {
@@ -70,7 +70,7 @@ function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Requests that may be sent twice, until the server takes them. */
+/** Sends requests that may be sent twice, until the server accepts them. */
 async function sendUntilTaken(client: ApiClient, request: ApiRequest): Promise<unknown> {
   const untilMs = performance.now() + TAKEN_MS_MAX;
   for (;;) {

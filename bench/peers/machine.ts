@@ -1,4 +1,4 @@
-/** What a result was measured on and with. */
+/** The machine and the programs of a result. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';

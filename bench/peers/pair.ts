@@ -1,4 +1,4 @@
-/** One scenario told to each peer in turn, on copies of the same data. */
+/** Runs one scenario with each peer in turn, on copies of the same data. */
 import { performance } from 'node:perf_hooks';
 import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
@@ -8,7 +8,7 @@ import type { ServerRequest, Servers } from './server.ts';
 import { play } from './stage.ts';
 
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
-/** By what `--peers` calls them. */
+/** The peers by their names in `--peers`. */
 const PEER_WORDS: Readonly<Record<string, string>> = {
   [ECHO]: 'echo',
   [ENDPOINTD_AGAIN]: 'endpointd',
@@ -29,7 +29,7 @@ export async function runPair(
     ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
   );
   const runs: RunRecord[] = [];
-  // Whoever comes first meets another machine than whoever comes last: they take turns.
+  // The peers take turns in being first, because the first one meets another machine than the last.
   for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
     const startedAt = new Date().toISOString();
     try {
@@ -42,7 +42,7 @@ export async function runPair(
   return runs;
 }
 
-/** A run that broke off is told as wrong, and the others go on. */
+/** A run that breaks off is a wrong run, and the others go on. */
 const FAILED: Omit<RunRecord, 'scenario' | 'peer' | 'round' | 'startedAt' | 'wrong'> = {
   tookSeconds: 0,
   figures: {},
@@ -110,7 +110,7 @@ function peersOf(scenario: Scenario, settings: Settings, { aa, otherwise }: Pair
   ];
 }
 
-/** What the command line says goes before what the scenario says. */
+/** The settings of the command line, which replace those of the scenario. */
 function given(settings: Settings): Partial<Settings> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => isSaid(value)));
 }

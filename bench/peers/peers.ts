@@ -1,4 +1,4 @@
-/** The peers: kube-controller-manager, endpointd as it is shipped, and the floor under both. */
+/** The peers: kube-controller-manager, endpointd as it is shipped, and the floor for both. */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -20,20 +20,23 @@ import {
 } from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
-/** Changes that are read of what endpointd remembers; it may remember fewer. */
+/** The most changes that are read from endpointd's journal, which may have fewer. */
 const JOURNAL_MAX = 100_000;
 
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 const SOURCES = new URL('../../src/main.ts', import.meta.url);
 
-/** What an image holds is compiled code; the smallest size, which measures nothing, runs the sources. */
+/**
+ * The program to run. The image has compiled code, so that is measured. The smallest size, which measures nothing, runs
+ * the sources.
+ */
 export function programOf(size: Settings['size']): URL {
   if (size === 'tiny') return SOURCES;
   if (!existsSync(COMPILED)) throw new Error('dist is not there: npm run prepack');
   return COMPILED;
 }
 
-/** Flags that both take, in the words that both know. */
+/** Flags that both peers have by the same names. */
 function commonFlags({ syncs, batchPeriod }: Settings): string[] {
   const flags: string[] = [];
   if (syncs !== null) {
@@ -77,7 +80,7 @@ export function endpointdPeer(settings: Settings, controllers: readonly string[]
   return { name, echoes: false, start: (on) => startEndpointd(on, settings, controllers, programOf(settings.size)) };
 }
 
-/** Endpointd, but for what is different: what `endpointdPeer` is compared with. */
+/** The endpointd with which `endpointdPeer` is compared. */
 export function otherPeer(settings: Settings, controllers: readonly string[], { flags, program }: Otherwise): Peer {
   const endpointdFlags = [...settings.endpointdFlags, ...flags];
   const main = program === null ? programOf(settings.size) : pathToFileURL(program);
@@ -116,7 +119,7 @@ async function startEndpointd(
     },
     stop: async () => {
       const status = await controller.stop();
-      // Below 0: the signal came before it listens to any.
+      // Below 0: the signal came before endpointd listened to any.
       if (status > 0) throw new Error(`endpointd has ended with status ${status}`);
     },
   };
@@ -128,7 +131,7 @@ export function echoPeer(namespaces: readonly string[]): Peer {
   return { name: ECHO, echoes: true, start: ({ target }) => startEcho({ target, namespaces }) };
 }
 
-/** Resolves when it watches. */
+/** Resolves when the process watches. */
 async function startEcho(order: EchoOrder): Promise<RunningPeer> {
   const child = fork(ECHO_PROCESS, { stdio: 'inherit' });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));

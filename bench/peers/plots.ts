@@ -1,4 +1,4 @@
-/** Plots of runs: what they cost, how late what follows from a change is, and who used the cores meanwhile. */
+/** Plots of runs: costs, latencies, and the use of the cores. */
 import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
@@ -21,7 +21,7 @@ export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plo
   ];
 }
 
-/** The CPU of who works and of whom it makes work. */
+/** The CPU of the controller, and of the processes that it keeps busy. */
 function cpuPlot({ scenario, peers, rows }: Comparison): BarPlot | null {
   const figures = ['controllerCpu', 'apiserverCpu', 'etcdCpu'].flatMap((figure) => {
     const row = rows.find((each) => each.figure === figure);
@@ -40,7 +40,7 @@ function cpuPlot({ scenario, peers, rows }: Comparison): BarPlot | null {
   };
 }
 
-/** All samples of all runs: the share of the changes that were seen by then. */
+/** The distribution of all samples of all runs: the share of the changes that were seen by a time. */
 function distributionPlot(
   { scenario, peers }: Comparison,
   runs: readonly RunRecord[],
@@ -60,7 +60,7 @@ function distributionPlot(
   };
 }
 
-/** Of the first run of each: a restart, a full queue or a collection shows as a hill. */
+/** The latencies of each peer's first run over time. A restart, a full queue or a collection shows as a hill. */
 function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
   const series = peers.flatMap((peer): Series[] => {
     const course = runs.find((run) => run.peer === peer && run.round === 0)?.course;
@@ -83,7 +83,7 @@ function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[])
   ];
 }
 
-/** Of who tells it, which is endpointd. */
+/** The stages of the peer that tells them, which is endpointd. */
 function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
   const groups = (Object.keys(STAGES) as StageName[]).flatMap((stage) => {
     const values = ['P50', 'P99'].map(
@@ -103,7 +103,7 @@ function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
   ];
 }
 
-/** At most that many points, the longest sample among them. */
+/** At most so many points, with the longest sample among them. */
 export function distribution(samples: readonly number[]): (readonly [number, number])[] {
   if (samples.length === 0) return [];
   const sorted = samples.toSorted((a, b) => a - b);
@@ -139,7 +139,7 @@ function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[])
     const run = runs.find((each) => each.peer === peer && each.round === 0);
     if (run === undefined) return [];
     const { ms, residentBytes } = run.timeline;
-    // Where no controller runs there is no memory.
+    // Where no controller runs, its memory is not known.
     const points = ms.map((at, i) => [at / 1000, residentBytes[i]! / 1e6 || Number.NaN] as const);
     return [{ name: peer, points }];
   });

@@ -1,4 +1,4 @@
-/** The last full run as it is kept in the repository: data, the document made from them, and its pictures. */
+/** The last full run as the repository keeps it: data, and the document and pictures made from them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
 import { shapeText } from '../growth/axes.ts';
@@ -29,7 +29,7 @@ export function writeResults(results: Results): void {
   }
 }
 
-/** What the last `growth --results` has left; null = there was none. */
+/** The data of the last `growth --results`; null = there are none. */
 function lastGrowth(): Growth | null {
   const file = new URL('growth.json', BENCH);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Growth) : null;
@@ -49,7 +49,7 @@ interface Picture {
   readonly plot: Plot;
 }
 
-/** What README shows. */
+/** The pictures in README. */
 function pictures(results: Results, comparisons: readonly Comparison[]): Picture[] {
   const churn = comparisons.find(({ scenario }) => scenario.name === PICTURED);
   const latency = churn === undefined ? undefined : plotsOf(churn, results.runs).find(({ kind }) => kind === 'lines');
@@ -139,7 +139,7 @@ function scenarioText(comparison: Comparison, { runs }: Results): string[] {
 
 const THREADS_MAX = 5;
 
-/** Of the first run that was right, the busiest threads. */
+/** The busiest threads in the first right run. */
 function threadsText({ scenario }: Comparison, runs: Results['runs'], peer: string): string[] {
   const run = runs.find((each) => each.scenario === scenario.name && each.peer === peer && each.wrong.length === 0);
   if (run === undefined || peer !== 'endpointd') return [];

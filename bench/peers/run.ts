@@ -1,6 +1,6 @@
 /**
- * `bench -- peers`: scenario by scenario, each peer in turn, on copies of the same data; then what follows from it, as a table, as
- * data and as a page.
+ * `bench -- peers`: runs scenario by scenario with each peer in turn, on copies of the same data. Then it reports as a
+ * table, as data and as a page.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { comparisonText } from './text.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
-/** @param tiny where the flags say nothing about the size */
+/** @param tiny whether the run is tiny where the flags do not give the size */
 export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parsePeersFlags(args, tiny);
   if (options.help) return console.log(HELP);
@@ -85,7 +85,7 @@ function listed({ name, what, pairSeconds }: Scenario): string {
 }
 
 /**
- * All scenarios once, then all once more, so that a machine that changes meanwhile changes for all. Where time is short, each
+ * Runs all scenarios once, then all once more, so that a machine that changes does so for all. If time is short, each
  * is run once before any is run twice.
  */
 async function runRounds(

@@ -1,27 +1,27 @@
-/** Who uses how much, over time: CPU and memory of several processes, some times a second. */
+/** The use of CPU and memory by several processes over time, sampled some times a second. */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { usageOf } from '../support/process-usage.ts';
 import { LOAD_PROCESS } from './window.ts';
 
 export interface Timeline {
-  /** Milliseconds from the start. */
+  /** Milliseconds since the start. */
   readonly ms: number[];
-  /** Cores busy since the sample before, by the name of the process. */
+  /** Busy cores since the sample before, by process. */
   readonly cores: Record<string, number[]>;
-  /** Bytes, of the controller's processes together. */
+  /** Bytes of all processes of the controller. */
   readonly residentBytes: number[];
   readonly steps: { readonly ms: number; readonly name: string }[];
 }
 
 export interface Sampler {
   readonly timeline: Timeline;
-  /** When it began, by the clock of the performance API. */
+  /** When the sampling began, by the clock of the performance API. */
   readonly fromMs: number;
   readonly step: (name: string) => void;
-  /** The processes that are watched from here on: the server's, and the controller's. */
+  /** The processes to sample from now on: the server's and the controller's. */
   readonly watch: (server: Readonly<Record<string, number>>, controller: Readonly<Record<string, number>>) => void;
-  /** Of the controller's processes, at the sample where they had the most. */
+  /** The most bytes of the controller's processes, and the step at that time. */
   readonly peak: () => { readonly bytes: number; readonly step: string };
   readonly stop: () => void;
 }
@@ -54,7 +54,7 @@ export function startSampler(): Sampler {
         note(name, `${name} ${pid}`, usage.cpuSeconds);
         if (controllers.includes(pid)) resident += usage.residentBytes;
       } catch {
-        // It has ended: it uses nothing.
+        // The process has ended, so it uses nothing.
       }
     }
     const { user, system } = process.cpuUsage();
@@ -81,7 +81,7 @@ export function startSampler(): Sampler {
   };
 }
 
-/** A few hundred points at most, each the mean of those that it stands for. */
+/** At most a few hundred points. Each is the mean of the points that it replaces. */
 export function thinned({ ms, cores, residentBytes, steps }: Timeline, pointsMax: number): Timeline {
   const group = Math.max(1, Math.ceil(ms.length / pointsMax));
   const mean = (values: readonly number[]): number[] => {

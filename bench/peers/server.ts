@@ -1,4 +1,4 @@
-/** The API server that a run is on: a real one that begins with a copy of prepared data, or the embedded one. */
+/** The API server of a run: a real one that begins with a copy of prepared data, or the embedded one. */
 import { createHash } from 'node:crypto';
 import { access, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -29,7 +29,7 @@ import type { LoadTarget } from '../support/http-load.ts';
 
 export type ServerKind = 'kube' | 'embedded';
 
-/** What a run begins with: what the controllers write is not there yet, or all of it is and is right. */
+/** The controllers' objects at the begin of a run: `nothing` = there are none, `right` = all exist and are right. */
 export type Outset = 'nothing' | 'right';
 
 export interface BenchServer {
@@ -37,11 +37,11 @@ export interface BenchServer {
   readonly target: LoadTarget;
   readonly kubeconfigPath: string;
   readonly client: ApiClient;
-  /** The server's processes, by what a report calls them. */
+  /** The server's processes, by their names in a report. */
   readonly processes: () => Readonly<Record<string, number>>;
-  /** For kube-controller-manager. */
+  /** The server for kube-controller-manager. */
   readonly managed: () => Promise<ManagedCluster>;
-  /** Kills the API server and starts it again. The embedded one, which keeps nothing, stands still for a while. */
+  /** Kills the API server and starts it again. The embedded one, which stores nothing, stands still for a while. */
   readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -51,10 +51,10 @@ export interface ServerRequest {
   readonly profile: Profile;
   readonly seed: number;
   readonly outset: Outset;
-  /** Of the controllers that make what is right. */
+  /** The controllers that make everything right. */
   readonly controllers: readonly string[];
   readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness'>;
-  /** The program that makes what is right. */
+  /** The program that makes everything right. */
   readonly program: URL;
   readonly say: (text: string) => void;
 }
@@ -63,9 +63,9 @@ export const CONNECTIONS = 64;
 const PREPARE_CONNECTIONS = 16;
 const STILL_MS = 300;
 const PREPARE_MS_MAX = 600_000;
-/** To be raised when prepared data of before would be another thing. */
+/** To be raised when older prepared data would differ. */
 const DATA_FORMAT = 2;
-/** What benches keep from one run to the next. */
+/** The directory that benches keep from one run to the next. */
 export const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
 
 export interface OpenedServer {
@@ -75,14 +75,17 @@ export interface OpenedServer {
 
 export interface Servers {
   readonly open: (request: ServerRequest) => Promise<OpenedServer>;
-  /** Ends it, or keeps it for the next request that it fits. @param asFound pods, services and nodes are as they were */
+  /**
+   * Ends the server, or keeps it for the next request that fits. @param asFound whether pods, services and nodes are as
+   * they were
+   */
   readonly release: (opened: OpenedServer, asFound: boolean) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * A real API server begins with a copy of prepared data each time. The embedded one has to be filled, so one that is as it was
- * found is used again.
+ * A real API server begins with a copy of prepared data each time. The embedded one has to be filled, so it is used
+ * again if it is as it was found.
  */
 export function createServers(): Servers {
   let kept: (OpenedServer & { readonly key: string }) | null = null;
@@ -132,7 +135,7 @@ async function openServer(request: ServerRequest): Promise<OpenedServer> {
   }
 }
 
-/** Of a server that holds the inputs. */
+/** Makes everything right, if that is asked for, on a server that holds the inputs. */
 async function bringToOutset({ server, cluster }: OpenedServer, request: ServerRequest): Promise<void> {
   if (request.outset === 'nothing') await deleteOutputs(server.client, cluster.namespaces);
   else await makeRight(server, request, cluster);
@@ -186,7 +189,7 @@ async function openEmbedded(): Promise<BenchServer> {
   };
 }
 
-/** Data of an etcd that holds the cluster, made once and kept: both peers begin with the same bytes. */
+/** The data of an etcd that holds the cluster. They are made once and kept, so both peers begin with the same bytes. */
 export async function preparedData(
   request: ServerRequest,
   cluster: Cluster = makeCluster(request.profile, request.seed),

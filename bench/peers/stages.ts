@@ -1,17 +1,17 @@
-/** Where the time of a change went, from its acknowledgement to the watcher. Plain data in and out. */
+/** The stages of a change, from its acknowledgement to the watcher. Plain data in and out. */
 import type { JournalEntry } from '../../src/controller/reports/journal.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 import { sumOf, type Metrics } from '../../src/metrics/text.ts';
 import type { TimedChange } from './stream.ts';
 
-/** Of one controller at one moment, from its own ports. */
+/** A controller's own metrics and journal at one moment. */
 export interface Telling {
   readonly metrics: Metrics;
-  /** The newest changes that it remembers; empty = it keeps no journal. */
+  /** The newest changes that it remembers; [] = it has no journal. */
   readonly journal: readonly JournalEntry[];
 }
 
-/** In the order in which a change meets them. */
+/** The stages in the order in which a change meets them. */
 export const STAGES = {
   In: 'from the acknowledged change to its event at the controller',
   Queue: 'from its event to its turn',
@@ -24,16 +24,16 @@ export const STAGES = {
 
 export type StageName = keyof typeof STAGES;
 
-/** How long each took, milliseconds, by change. */
+/** The milliseconds of each stage, by change. */
 export type StageSamples = Readonly<Record<StageName, readonly number[]>>;
 
-/** Those that write slices. */
+/** The controllers that write slices. */
 const CONTROLLERS = new Set(['endpointslice', 'endpointslice-mirroring']);
 
 /**
- * Each change whose slice was seen, with the sync of its service that ended next to that moment. Changes that the journal does
- * not hold any more are left out.
- * @param originMs since the epoch, where the clock of the changes begins
+ * Pairs each change whose slice was seen with the sync of its service that ended nearest to that moment. A change that
+ * the journal no longer has is left out.
+ * @param originMs the zero of the changes' clock, in milliseconds since the epoch
  */
 export function stageSamples(
   changes: readonly TimedChange[],
@@ -69,7 +69,7 @@ export function stageSamples(
   return samples;
 }
 
-/** By the controller's own clock: its wall clock tells whole milliseconds. */
+/** When the sync ended, by the controller's clock, which has whole milliseconds. */
 function endedMs(entry: JournalEntry): number {
   return seenMs(entry) + entry.totalMs;
 }
@@ -78,7 +78,7 @@ function seenMs({ startedAtMs, queueMs }: JournalEntry): number {
   return startedAtMs - Math.max(0, queueMs);
 }
 
-/** Of those that were over after the change was made. */
+/** The nearest of the entries that ended after the change was made. */
 function nearest(entries: readonly JournalEntry[], shownMs: number, ackedMs: number): JournalEntry | null {
   let [found, least]: [JournalEntry | null, number] = [null, Infinity];
   for (const entry of entries) {
@@ -89,10 +89,10 @@ function nearest(entries: readonly JournalEntry[], shownMs: number, ackedMs: num
   return found;
 }
 
-/** All may be over before the client reads the answer to its change. */
+/** All stages may be over before the client reads the answer to its change. */
 const ACK_LATE_MS = 50;
 
-/** As figures: p50 and p99 of each stage. */
+/** The p50 and p99 of each stage, as figures. */
 export function stageFigures(samples: StageSamples): Record<string, number> {
   return Object.fromEntries(
     Object.entries(samples).flatMap(([stage, ms]) =>
@@ -106,7 +106,7 @@ export function stageFigures(samples: StageSamples): Record<string, number> {
   );
 }
 
-/** Both programs tell these, in buckets too wide for a quantile: so these are means. By their figure. */
+/** Means by figure. Both programs have these metrics, in buckets that are too wide for a quantile. */
 const MEANS = {
   queueMean: { metric: 'workqueue_queue_duration_seconds', labels: {} },
   syncMean: { metric: 'workqueue_work_duration_seconds', labels: {} },

@@ -1,6 +1,7 @@
 /**
- * What an independent watcher makes of the stream of one kind of object: how many writes and bytes there were, when it shows a
- * change, and whether a ready address was missing that nobody had taken away. No clock: the caller says when.
+ * What an independent watcher learns from the stream of one kind of objects: how many writes and bytes there are, when
+ * a change is shown, and whether a ready address was missing that nobody had taken away. It has no clock: the caller
+ * tells the time.
  */
 import { OVER_CAPACITY_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import { parseMicroTime } from '../../src/kube/time.ts';
@@ -8,24 +9,24 @@ import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.
 
 /** One request to the server. All times are milliseconds of one clock; NaN = not yet, or never. */
 export interface TimedChange {
-  /** When it was due. */
+  /** The time at which it was due. */
   readonly dueMs: number;
-  /** Of the quiet side of the story. */
+  /** Whether it is of the quiet side of the story. */
   readonly isolated: boolean;
-  /** `<namespace>/<name>` of those that it concerns. */
+  /** `<namespace>/<name>` of the services that it concerns. */
   readonly services: readonly string[];
   sentMs: number;
   ackedMs: number;
   /** The version that the server gave the object. */
   resourceVersion: string;
-  /** When the watcher saw what follows from it; null = nothing of the kind was awaited. */
+  /** When the watcher saw the Endpoints that follow; null = none are awaited. `slicesMs`: the slices. */
   endpointsMs: number | null;
   slicesMs: number | null;
 }
 
 export type StreamKind = 'endpoints' | 'slices';
 
-/** The change's field in which a stream notes when it has shown it. */
+/** The field of a change in which a stream notes the time. */
 export const SEEN_FIELDS = { endpoints: 'endpointsMs', slices: 'slicesMs' } as const;
 
 interface Awaited {
@@ -36,15 +37,15 @@ interface Awaited {
 export interface Stream {
   readonly kind: StreamKind;
   readonly serviceOf: (object: KubeObject) => string | null;
-  /** Of an object, by its key: its service and its ready addresses. */
+  /** By the object's key: its service and its ready addresses. */
   readonly objects: Map<string, { readonly service: string; readonly ready: ReadonlySet<string> }>;
   /** In how many objects of the service an address is ready, by service and address. */
   readonly ready: Map<string, number>;
-  /** Oldest first, by service and address. */
+  /** Expectations by service and address, the oldest first. */
   readonly awaited: Map<string, Awaited[]>;
-  /** When an object of the echo floor was seen, by the version of the pod that it names. */
+  /** When an object of the echo floor was seen, by the pod's version that it has. */
   readonly echoes: Map<string, number>;
-  /** Services of more addresses than an Endpoints object holds: which of them it holds may change. */
+  /** Services with more addresses than an Endpoints object holds. It may hold others later. */
   readonly overCapacity: Set<string>;
   /** How often an address may still vanish, by service and address. */
   readonly allowed: Map<string, number>;
@@ -52,14 +53,14 @@ export interface Stream {
   bytes: number;
   /** Ready addresses that were missing although nothing had taken them away. */
   readonly gaps: string[];
-  /** Changes that were taken back before anything was written: nothing will ever show them. */
+  /** How many changes were taken back before anything was written, so nothing will show them. */
   coalesced: number;
-  /** From the trigger time that a write tells until it was seen, with the moment it was seen. */
+  /** The milliseconds from a write's trigger time until the write was seen, with the time at which it was. */
   readonly trigger: { readonly atMs: number; readonly ms: number }[];
 }
 
 const GAPS_MAX = 1000;
-/** What the echo floor writes into its objects: the version of the pod's event that made it write. */
+/** The annotation of the echo floor: the version of the pod's event that made it write. */
 export const ECHO_ANNOTATION = 'bench.endpointd.example/event';
 
 export function createStream(kind: StreamKind, serviceOf: Stream['serviceOf']): Stream {
@@ -80,7 +81,7 @@ export function createStream(kind: StreamKind, serviceOf: Stream['serviceOf']): 
   };
 }
 
-/** The stream is to show the address as ready, or as not ready; in the latter case it may vanish once. */
+/** Awaits that the stream shows the address as ready, or as not ready. In the latter case it may vanish once. */
 export function awaitAddress(
   stream: Stream,
   service: string,
@@ -98,8 +99,9 @@ export function awaitAddress(
 }
 
 /**
- * What the stream has not shown: `owed` addresses are not as the last change made them, `open` changes are, though nothing has
- * shown them yet, so that either their writes are to come or they were taken back before there were any.
+ * What the stream has not shown. `owed`: addresses that are not as the last change made them. `open`: changes whose
+ * address is right although nothing has shown them yet. Their writes are to come, or they were taken back before any
+ * write.
  */
 export function awaitedOf({ awaited, ready }: Stream): { readonly owed: number; readonly open: number } {
   let [owed, open] = [0, 0];
@@ -110,7 +112,7 @@ export function awaitedOf({ awaited, ready }: Stream): { readonly owed: number; 
   return { owed, open };
 }
 
-/** Nothing is to come any more: what is open was coalesced. */
+/** Nothing more will come, so open changes were coalesced. */
 export function settleAwaited(stream: Stream): void {
   for (const [key, waiting] of stream.awaited) {
     if (waiting.at(-1)!.ready !== stream.ready.has(key)) continue;
@@ -120,7 +122,10 @@ export function settleAwaited(stream: Stream): void {
   }
 }
 
-/** @param type of the watch event, or `LISTED` for what was there before it; `wallMs` since the epoch */
+/**
+ * @param type the type of the watch event, or `LISTED` for an object that existed before the watch
+ * @param at `wallMs`: since the epoch
+ */
 export function noteEvent(
   stream: Stream,
   type: string,
@@ -172,7 +177,7 @@ function count(stream: Stream, key: string, by: 1 | -1, ms: number): void {
   if (before > 0 === after > 0) return;
   if (after === 0) noteGone(stream, key);
   const waiting = stream.awaited.get(key);
-  // The first that wants what is shown now; those before it were made good together with it.
+  // The first expectation that wants what is shown now. Those before it came right together with it.
   const shown = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
   if (waiting === undefined || shown < 0) return;
   for (const { change } of waiting.splice(0, shown + 1)) change[SEEN_FIELDS[stream.kind]] = ms;

@@ -1,6 +1,6 @@
 /**
- * Makes the lines of a recording. It keeps of each object what it has told last, so a line has what has changed and no
- * more. An order that would tell something, that of a list, is the caller's to make random.
+ * Makes the lines of a recording. It keeps the last told state of each object, so a line has only changes. The caller
+ * makes the order of a list random, because the server's order would tell something.
  */
 import { labelsGet } from '../kube/labels.ts';
 import { ZONE_LABEL } from '../kube/names.ts';
@@ -13,19 +13,19 @@ import type { By, RecordedResource, RecordingHeader, RecordOf } from './recordin
 export interface Encoder {
   /** The first line. */
   readonly header: (header: RecordingHeader) => void;
-  /** Tells what is there now; nothing if that is what was told last. Returns whether there was something to tell. */
+  /** Tells the state of an object, unless it was told last. Returns whether there was something to tell. */
   readonly put: <R extends RecordedResource>(resource: R, record: RecordOf[R], by: By, atMs: number) => boolean;
-  /** Tells that it is gone, if it was told. */
+  /** Tells that an object is gone, if it was told. */
   readonly remove: (resource: RecordedResource, namespace: string, name: string, told: Gone, atMs: number) => boolean;
-  /** A list begins to be told; `sinceMs`: how long ago the gap before it began. */
+  /** Tells that a list begins. @param sinceMs how long ago the gap before it began */
   readonly listing: (resource: RecordedResource, sinceMs: number, atMs: number) => void;
-  /** It is told. @param version of the list */
+  /** Tells that the list is complete. @param version the version of the list */
   readonly listed: (resource: RecordedResource, version: string, atMs: number) => void;
   /** Any other line. */
   readonly tell: (atMs: number, line: Fields) => void;
-  /** Of the objects that were told and are not gone. */
+  /** How many objects were told and are not gone. */
   readonly count: (resource: RecordedResource) => number;
-  /** Writes all objects again and throws the lines away: so all texts in use are asked for. */
+  /** Encodes all objects again and drops the lines, so that all texts in use are asked for. */
   readonly touch: () => void;
 }
 
@@ -47,7 +47,7 @@ interface State {
   readonly versions: Map<RecordedResource, string>;
   readonly known: Known;
   lastId: number;
-  /** Tenths of a millisecond since the recording began, of the last line. */
+  /** The time of the last line, in tenths of a millisecond since the recording began. */
   lastAt: number;
 }
 
@@ -112,7 +112,7 @@ function put<R extends RecordedResource>(
   const entries = state.entries[resource];
   const key = keyOf(record);
   let entry = entries.get(key);
-  // Another object of the same name: the end of the one before was not seen.
+  // The uid is another one: the end of the object before was not seen.
   if (entry !== undefined && entry.record.uid !== record.uid) {
     remove(state, resource, key, { by: resource.startsWith('endpoint') ? 'unknown' : 'other', version: '' }, atMs);
     entry = undefined;
@@ -198,7 +198,7 @@ function timeOf(state: State, atMs: number): number {
 
 const DECIMAL = /^\d{1,30}$/;
 
-/** Nothing for the objects of a first list: how long ago they were written is nobody's business. */
+/** The version, but not for objects of a first list: it would tell how long ago they were written. */
 function versionOf({ versions }: State, resource: RecordedResource, version: string): { v?: number } {
   const last = versions.get(resource);
   if (last === undefined || !DECIMAL.test(version) || !DECIMAL.test(last)) return {};

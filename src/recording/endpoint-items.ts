@@ -1,4 +1,4 @@
-/** The endpoints of an output in lines: by what has changed, and by the pods that they stand for. */
+/** The endpoints of an output in lines: only changes, and numbers of pods where an endpoint stands for one. */
 import { podIPsOf } from '../kube/record.ts';
 import type { EndpointConditions, PodRecord } from '../kube/types.ts';
 import { LineError, readFields, readItems, readNumber, readText, readTexts, same } from './fields.ts';
@@ -6,21 +6,21 @@ import type { EndpointItem, Fields } from './lines.ts';
 import type { Names } from './names.ts';
 import type { RecordedEndpoint, RecordedOutput } from './recording.ts';
 
-/** What endpoints refer to. */
+/** The objects to which endpoints refer. */
 export interface Known {
-  /** The pod of that namespace and name, by its number. */
+  /** The pod of this namespace and name, by its number. */
   readonly podNamed: (
     namespace: string,
     name: string,
   ) => { readonly id: number; readonly record: PodRecord } | undefined;
   readonly podOf: (id: number) => PodRecord | undefined;
-  /** '' = none. */
+  /** '' = the node has no zone. */
   readonly zoneOf: (node: string) => string;
 }
 
 const NO_TEXTS: readonly string[] = [];
 
-/** Conditions of slices by a word; `ready` is that of a number. */
+/** Conditions of slices by a word. A number stands for the conditions `ready`. */
 const CONDITIONS: Readonly<Record<string, EndpointConditions>> = {
   ready: { ready: true, serving: true, terminating: false },
   unready: { ready: false, serving: false, terminating: false },
@@ -32,7 +32,7 @@ const OF_ENDPOINTS: Readonly<Record<string, EndpointConditions>> = {
   unready: { ready: false },
 };
 
-/** Null = they are the same. */
+/** null = both are the same. */
 export function writeEndpoints(
   before: RecordedOutput | null,
   after: RecordedOutput,
@@ -71,12 +71,12 @@ function isWhole(items: readonly EndpointItem[], length: number): boolean {
   return items.length === 1 && Array.isArray(first) && first[0] === 0 && first[1] === length;
 }
 
-/** By first address; of several with one address the last. */
+/** Places by first address. Of several endpoints with one address the last counts. */
 function placesOf(endpoints: readonly RecordedEndpoint[]): Map<string, number> {
   return new Map(endpoints.map(({ addresses }, i) => [addresses[0] ?? '', i]));
 }
 
-/** Where the endpoint was; -1 = nowhere. @param next where it is if nothing has moved */
+/** The place where the endpoint was; -1 = nowhere. @param next its place if nothing has moved */
 function placeOf(
   places: ReadonlyMap<string, number>,
   old: readonly RecordedEndpoint[],
@@ -129,7 +129,7 @@ const NO_ENDPOINT: RecordedEndpoint = {
   subset: 0,
 };
 
-/** The endpoint of a ready pod, as these controllers make it. */
+/** The endpoint that these controllers make of a ready pod. */
 function endpointOf(pod: PodRecord, { addressType, service }: OutputKind, { zoneOf }: Known): RecordedEndpoint {
   const isSlice = addressType !== '';
   const address = podIPsOf(pod).find((ip) => !isSlice || ip.includes(':') === (addressType === 'IPv6'));

@@ -6,19 +6,19 @@ import type { Fields } from './lines.ts';
 import type { Names } from './names.ts';
 import { RECORDING_BEGAN_SECONDS, type RecordedOutput } from './recording.ts';
 
-/** A line that says something else than it may. */
+/** A line has a value that is not allowed. */
 export class LineError extends Error {
   override readonly name = 'LineError';
 }
 
-/** What records are written with. */
+/** The tools with which records are written. */
 export interface Writing {
   readonly names: Names;
   /** Seconds since the epoch when the recording began. */
   readonly beganSeconds: number;
 }
 
-/** `V`: of the field; `R`: of the record that has it. */
+/** The text of one field. `V`: type of the field. `R`: type of its record. */
 interface Form<V, R> {
   readonly write: (value: V, writing: Writing, record: R) => unknown;
   /** @throws LineError */
@@ -27,7 +27,7 @@ interface Form<V, R> {
 
 type Forms<R> = { readonly [K in keyof R]: Form<R[K], R> };
 
-/** Older times are told as so old. */
+/** Older times are told as this old. */
 const OLDEST_SECONDS = -3600;
 
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'];
@@ -36,7 +36,7 @@ const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'];
 const FAMILIES = ['IPv4', 'IPv6'];
 const ADDRESS_TYPES = [...FAMILIES, 'FQDN'];
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
-/** Of the annotations that a ServiceRecord keeps. */
+/** Values of the annotations that a ServiceRecord keeps. */
 const ANNOTATION_VALUES = ['true', 'false', 'True', 'False', '1', '0', 'Auto', 'auto', 'Disabled', 'disabled'];
 
 const flag = form(
@@ -190,7 +190,7 @@ const NODE: Forms<NodeRecord> = {
   allocatableCpu: text((value, names) => names.quantity(value)),
 };
 
-/** The endpoints are written by `endpoint-items.ts`. */
+/** `endpoint-items.ts` writes the endpoints. */
 const OUTPUT: Forms<Omit<RecordedOutput, 'endpoints'>> = {
   namespace: text((value, names) => names.namespace(value)),
   name: text((value, names, { namespace, addressType }) =>
@@ -232,11 +232,11 @@ function readSlicePort(json: unknown): SlicePort {
   };
 }
 
-/** One kind of record in lines. */
+/** Writes and reads one kind of records. */
 export interface Table<R> {
   /**
-   * The fields in which `after` differs from `before`; of a new one those that are not empty. Null = there are none.
-   * @param before null = it is new
+   * The fields in which `after` differs from `before`, or the non-empty fields of a new record; null = there are none.
+   * @param before null = the record is new
    */
   readonly write: (before: R | null, after: R, writing: Writing) => Fields | null;
   /** @throws LineError */
@@ -271,7 +271,7 @@ function table<R extends object>(forms: Forms<R>, empty: R): Table<R> {
   };
 }
 
-/** Of plain data: texts, numbers, lists and objects of them. */
+/** Whether two values of plain data are equal: texts, numbers, lists and objects of them. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,32 +1,32 @@
 /**
- * The bytes of a recording. It is a row of zstd frames, so `zstd -dc FILE` prints its lines. A skippable frame in front
- * of each says how long it is and what its checksum is; the first one says the version of the format.
+ * The bytes of a recording. It is a sequence of zstd frames, so `zstd -dc FILE` prints its lines. A skippable frame
+ * before each frame has the frame's length and checksum. The first one has the version of the format.
  */
 import { LineError } from './fields.ts';
 import { checkVersion } from './decode.ts';
 import { RECORDING_VERSION } from './lines.ts';
 
-/** The compression of bytes, which is at the edge. */
+/** The compression as a port: it is done at the edge. */
 export interface Compression {
   readonly compress: (bytes: Uint8Array) => Uint8Array;
-  /** @throws Error when they are no whole frame, or hold more than `bytesMax` */
+  /** @throws Error if the bytes are no whole frame, or hold more than `bytesMax` */
   readonly decompress: (bytes: Uint8Array, bytesMax: number) => Uint8Array;
   readonly crc32: (bytes: Uint8Array) => number;
 }
 
-/** Of zstd's skippable frames: readers of zstd pass over them. */
+/** The magic number of zstd's skippable frames, which readers of zstd skip. */
 const SKIPPABLE = 0x184d2a5e;
 const TITLE = 'endpointd recording\n';
 const HEAD_BYTES = 8 + TITLE.length + 4;
 const FRAME_HEAD_BYTES = 8 + 12;
-/** A frame is begun anew beyond this, so a longer one is none of ours. */
+/** Beyond so many bytes a new frame begins, so a longer frame is none of ours. */
 const LINES_BYTES = 256 * 1024;
 const LINES_BYTES_MAX = 256 * 2 ** 20;
 
 export interface FrameWriter {
   /** @param line without its end */
   readonly add: (line: string) => void;
-  /** What was added is a whole frame now. */
+  /** Makes a whole frame of the added lines. */
   readonly flush: () => void;
 }
 
@@ -73,12 +73,12 @@ function skippable(bytes: number): Buffer {
   return head;
 }
 
-/** A part of a file; shorter where the file ends. */
+/** Reads a part of a file. It is shorter where the file ends. */
 export type ReadAt = (at: number, bytes: number) => Uint8Array;
 
-/** Why a recording could be read up to there and no further. */
+/** Why a recording could be read up to a place and no further. */
 export interface Broken {
-  /** `cut`: the file ends within a frame, as after a crash. */
+  /** `cut`: the file ends within a frame, as after a crash. `damaged`: the bytes are wrong. */
   readonly kind: 'cut' | 'damaged';
   readonly atByte: number;
 }
@@ -89,8 +89,8 @@ export interface Frame {
 }
 
 /**
- * Whole frames, up to the end or to what is broken, which comes last.
- * @throws LineError when it is no recording, or one of a newer program
+ * Whole frames, up to the end or to the broken place, which comes last.
+ * @throws LineError if the file is no recording, or one of a newer program
  */
 export function* readFrames(readAt: ReadAt, { decompress, crc32 }: Compression): Generator<Frame | Broken> {
   const title = Buffer.from(readAt(0, HEAD_BYTES));

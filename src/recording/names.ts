@@ -1,12 +1,12 @@
-/** What becomes of each text of a cluster on its way into a recording: the port between records and pseudonyms. */
+/** Replaces each text of a cluster on its way into a recording. It is the port between records and pseudonyms. */
 import type { Labels } from '../kube/types.ts';
 
-/** Names that must meet are given to the same function. '' stays ''. */
+/** Texts that should stay equal are given to the same function. '' stays ''. */
 export interface Names {
   readonly namespace: (text: string) => string;
-  /** Pods and host names. */
+  /** Names of pods, and host names. */
   readonly pod: (namespace: string, text: string) => string;
-  /** Services, Endpoints and subdomains of pods. */
+  /** Names of Services and Endpoints, and subdomains of pods. */
   readonly service: (namespace: string, text: string) => string;
   readonly slice: (namespace: string, text: string) => string;
   readonly node: (text: string) => string;
@@ -17,7 +17,7 @@ export interface Names {
   readonly address: (text: string) => string;
   /** Labels and selectors. */
   readonly labels: (namespace: string, labels: Labels) => Labels;
-  /** A text that the API takes from `allowed`; another one is replaced. */
+  /** A text of which the API allows only `allowed`. Another text is replaced. */
   readonly oneOf: (allowed: readonly string[], text: string) => string;
   /** A quantity, such as `3920m`. */
   readonly quantity: (text: string) => string;

@@ -1,6 +1,6 @@
 /**
- * Endpoints objects and EndpointSlices as a recording keeps them. An endpoint that is the same bytes as one before is the
- * same object, so what has not changed costs a hash.
+ * Endpoints objects and EndpointSlices as a recording keeps them. An endpoint with the same bytes as an earlier one is
+ * the same object, so unchanged endpoints cost a hash each.
  */
 import { decodeMessage, encodeBare } from '../kube/codec.ts';
 import { labelsGet } from '../kube/labels.ts';
@@ -40,7 +40,7 @@ import type {
 import { createInterner, internSpan, type Interner } from '../lib/interner.ts';
 import type { By, RecordedEndpoint, RecordedOutput } from './recording.ts';
 
-/** The same in every object. */
+/** The field number, which is the same in every object. */
 const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 const META_ANNOTATIONS = tagOf('ObjectMeta', 'annotations');
 const ENTRY_KEY = tagOf('MapEntry', 'key');
@@ -58,7 +58,7 @@ const ENDPOINT_ADDRESS = messageNamed('EndpointAddress');
 const SLICE_PORT = messageNamed('DiscoveryEndpointPort');
 const CORE_PORT = messageNamed('CoreEndpointPort');
 
-/** Readings that share the interner's table: those of addresses follow, two for each subset. */
+/** The kinds of texts in the interner's table. Kinds of addresses follow this one, two for each subset. */
 const SPAN_ENDPOINT = 0;
 const SPAN_ADDRESS = 1;
 
@@ -82,16 +82,16 @@ export interface ReadOutput {
   readonly writers: Writers;
 }
 
-/** When managedFields say that an object was written last, in seconds since the epoch; 0 = never. */
+/** The last writes by controllers and by others that managedFields tell, in seconds since the epoch; 0 = none. */
 export interface Writers {
   readonly controllersAt: number;
   readonly othersAt: number;
 }
 
 /**
- * Who has written an object: an entry of somebody else that is newer than all before shows that one, because controllers
- * write all the time and entries have whole seconds.
- * @param before null = it was not known before
+ * Who has written an object. If others have a newer entry than before, they have: controllers write all the time, and
+ * entries have whole seconds.
+ * @param before null = the object was not known before
  */
 export function writerOf(before: Writers | null, { controllersAt, othersAt }: Writers): By {
   if (controllersAt === 0) return 'other';
@@ -99,7 +99,9 @@ export function writerOf(before: Writers | null, { controllersAt, othersAt }: Wr
   return othersAt > before.othersAt ? 'other' : 'controller';
 }
 
-/** @param slots of the table of endpoints: a power of two, more than there are endpoints, so that few fall together */
+/**
+ * @param slots the size of the table of endpoints: a power of two above the number of endpoints, so that few collide
+ */
 export function createOutputReader(slots = 2 ** 17): OutputReader {
   const strings = createInterner();
   const endpoints = createInterner(slots);
@@ -121,7 +123,7 @@ export function createOutputReader(slots = 2 ** 17): OutputReader {
   };
 }
 
-/** Where no managedFields are kept, the label of the controllers shows that they are the writers. */
+/** If the server keeps no managedFields, the controllers' label shows that they are the writers. */
 function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels): Writers {
   const writers = { controllersAt: 0, othersAt: 0 };
   const isManaged = labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
@@ -137,7 +139,7 @@ function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels)
 
 type Annotations = Pick<RecordedOutput, 'triggerMs' | 'overCapacity'>;
 
-/** Values of others' annotations are skipped. */
+/** Reads our own annotations and skips others' values. */
 function readAnnotations(bytes: Uint8Array): Annotations {
   const found = { triggerMs: 0, overCapacity: false };
   const reader = createReader(bytes);
@@ -180,7 +182,7 @@ function parseMs(text: string): number {
   return time === null ? 0 : time.seconds * 1000 + Math.floor(time.nanos / 1e6);
 }
 
-/** Reads the message that begins here. `take` reads a field and returns true, or false = it is to be skipped. */
+/** Reads the message that begins here. @param take reads a field and returns true; false = the field is skipped */
 function inner(reader: ProtoReader, take: (tag: number) => boolean): void {
   const outer = reader.end;
   reader.end = readLength(reader);

@@ -1,7 +1,7 @@
 /**
- * Pseudonyms: a kind and a number, such as `p1`, dealt in the order of asking, which the recorder has made random. They
- * are unique by construction and say nothing of the text. A number is never dealt twice, but for addresses: those of which
- * nothing is left may come again.
+ * Pseudonyms: a kind and a number, such as `p1`. Numbers are dealt in the order of asking, which the recorder has made
+ * random. Pseudonyms are unique by construction and say nothing about the text. A number is dealt once. Only addresses
+ * that nothing has any more may come again.
  */
 import { labelsFromPairs } from '../kube/labels.ts';
 import {
@@ -23,14 +23,14 @@ export interface Pseudonyms {
   readonly names: Names;
   /** How many texts are remembered. */
   readonly size: () => number;
-  /** Forgets the texts that `live` does not ask for while it is called. */
+  /** Forgets all texts for which `live` does not ask while it runs. */
   readonly sweep: (live: () => void) => void;
 }
 
-/** What a StatefulSet writes on its pods. */
+/** The label of pods whose value is the pod's name, by StatefulSets. */
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 
-/** Label keys of Kubernetes itself that these controllers, or the shape of a roll-out, depend on. */
+/** Label keys of Kubernetes that stay, because these controllers or the shape of a roll-out depend on them. */
 const KEPT_KEYS: ReadonlySet<string> = new Set([
   MANAGED_BY_LABEL,
   HEADLESS_LABEL,
@@ -44,7 +44,7 @@ const KEPT_KEYS: ReadonlySet<string> = new Set([
   'controller-revision-hash',
 ]);
 
-/** Values that Kubernetes itself gives to labels. */
+/** Values that Kubernetes gives to labels. */
 const KEPT_VALUES: ReadonlySet<string> = new Set([
   '',
   'true',
@@ -65,9 +65,9 @@ const KEPT_APP_PROTOCOLS: ReadonlySet<string> = new Set([
   'kubernetes.io/wss',
 ]);
 
-/** 10.0.0.0/8 without its first address. */
+/** The addresses of 10.0.0.0/8 without the first one. */
 const IPV4_NUMBERS = 2 ** 24 - 1;
-/** Beyond it fd00::/96. */
+/** The numbers of addresses behind fd00::/96. */
 const IPV6_NUMBERS = 2 ** 32 - 1;
 const QUANTITY = /^\d{1,9}(?:\.\d{1,9})?(?:[munkMGTPE]|[KMGTPE]i)?$/;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
@@ -75,11 +75,11 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 interface State {
   readonly uint32: () => number;
   readonly fixed: ReturnType<typeof fixedDomains>;
-  /** Of each label key one. */
+  /** The values of each label key. */
   values: Map<string, Domain>;
-  /** While a sweep goes on: those before it. */
+  /** During a sweep: the values before it. */
   valuesBefore: Map<string, Domain>;
-  /** Label sets come out of an interner, so most are known by identity. */
+  /** An interner makes the label sets, so most are known by identity. */
   memo: WeakMap<Labels, Labels>;
 }
 
@@ -101,7 +101,7 @@ function fixedDomains() {
   };
 }
 
-/** @param uint32 uniform, and not to be foretold: it makes the order in which labels of one object are dealt */
+/** @param uint32 uniform and unpredictable: it gives the order in which the labels of one object are dealt */
 export function createPseudonyms(uint32: () => number): Pseudonyms {
   const state: State = {
     uint32,
@@ -168,7 +168,7 @@ function labelsOf(state: State, names: Names, namespace: string, labels: Labels)
     pairs.push([renamed, valueOf(state, names, namespace, key, labels[2 * at + 1]!)]);
   }
   const renamed = labelsFromPairs(pairs);
-  // Such a value has another name in each namespace.
+  // Such a value has another pseudonym in each namespace.
   if (!renamed.includes(SERVICE_NAME_LABEL) && !renamed.includes(POD_NAME_LABEL)) memo.set(labels, renamed);
   return renamed;
 }
@@ -197,13 +197,13 @@ function valueDomain({ values, valuesBefore }: State, key: string): Domain {
 
 interface Domain {
   readonly prefix: string;
-  /** Numbers are 1 to this. */
+  /** The numbers are 1 to this. */
   readonly numbers: number;
   texts: Map<string, number>;
-  /** While a sweep goes on: what was known before. */
+  /** During a sweep: the texts before it. */
   before: Map<string, number> | null;
   last: number;
-  /** Numbers in use, once they have been dealt to the end; null = none was dealt twice. */
+  /** The numbers in use, from the time when all were dealt once; null = none was dealt twice. */
   used: Set<number> | null;
 }
 
@@ -224,7 +224,7 @@ function within(domain: Domain, namespace: string, text: string): string {
   return text === '' ? '' : `${domain.prefix}${numberOf(domain, `${namespace}/${text}`)}`;
 }
 
-/** @throws RangeError when all numbers are in use */
+/** @throws RangeError if all numbers are in use */
 function numberOf(domain: Domain, text: string): number {
   let number = domain.texts.get(text);
   if (number !== undefined) return number;
@@ -248,7 +248,7 @@ function ipv4(number: number): string {
   return `10.${number >>> 16}.${(number >>> 8) & 0xff}.${number & 0xff}`;
 }
 
-/** As RFC 5952 writes it. */
+/** The address in the form of RFC 5952. */
 function ipv6(number: number): string {
   const low = (number & 0xffff).toString(16);
   const high = number >>> 16;

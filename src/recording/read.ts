@@ -6,13 +6,13 @@ import type { RecordedEvent, RecordingHeader } from './recording.ts';
 
 export interface Recording {
   readonly header: RecordingHeader;
-  /** Once. Everything that precedes what is broken. */
+  /** The events before the broken place. They can be read once. */
   readonly events: Iterable<RecordedEvent>;
-  /** Null = it is whole, as far as `events` was read. */
+  /** null = the recording is whole, as far as `events` was read. */
   readonly broken: () => Broken | null;
 }
 
-/** @throws LineError when it is no recording, or one of a newer program */
+/** @throws LineError if the file is no recording, or one of a newer program */
 export function readRecording(readAt: ReadAt, compression: Compression): Recording {
   const frames = readFrames(readAt, compression);
   const first = frames.next();

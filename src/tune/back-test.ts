@@ -1,6 +1,6 @@
 /**
- * Whether the model can be believed on this recording: at most three numbers are fitted on its first half, and what they
- * predict of the second half stands beside what was measured there.
+ * Whether the model can be believed on this recording. At most three numbers are fitted on its first half. Their
+ * prediction of the second half is compared with the measured figures.
  */
 import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -11,7 +11,7 @@ import { compare, type Comparison, type Evidence, evidenceBetween } from './evid
 export interface BackTest {
   readonly calibration: Calibration;
   readonly comparisons: readonly Comparison[];
-  /** The largest error of the second half; null = nothing was measured in it. */
+  /** The largest error in the second half; null = nothing was measured there. */
   readonly worst: number | null;
 }
 
@@ -39,7 +39,7 @@ export const FITTED: readonly Fitted[] = [
   },
 ];
 
-/** p99 over median of the API latency: fitted where runs tell it, as those of a bench do. */
+/** p99 over median of the API latency. It is fitted where runs tell it, as those of a bench do. */
 export const API_TAIL: Pick<Fitted, 'scale'> = {
   scale: (calibration, factor) => ({
     ...calibration,
@@ -47,7 +47,7 @@ export const API_TAIL: Pick<Fitted, 'scale'> = {
   }),
 };
 
-/** What a fit does not move, and not beyond. */
+/** Numbers that a fit does not move, and bounds of the others. */
 export interface Held {
   readonly names: readonly Fitted['name'][];
   readonly cpuFactorMax: number;
@@ -55,10 +55,10 @@ export interface Held {
 
 const NOTHING_HELD: Held = { names: [], cpuFactorMax: Infinity };
 
-/** From coarse to fine. */
+/** Factors of the steps, from coarse to fine. */
 const FACTORS: readonly number[] = [8, 3, 1.6, 1.25, 1.1, 1.04];
 
-/** @param run today's settings; its calibration is where the fit begins */
+/** @param run today's settings; the fit begins at its calibration */
 export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): BackTest {
   const { story } = run;
   const halfMs = story.durationMs / 2;
@@ -79,7 +79,10 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD): Bac
   return { calibration, comparisons, worst };
 }
 
-/** The calibration of the least loss, from `start` on: one number after the other, in smaller steps. */
+/**
+ * The calibration with the least loss, beginning at `start`. One number after the other moves, in smaller and smaller
+ * steps.
+ */
 export function fit(
   start: Calibration,
   loss: (calibration: Calibration) => number,
@@ -109,7 +112,7 @@ export function fit(
 
 const LOSS_STEP = 1e-4;
 
-/** Sum of squares of the logarithms, so that half as much and twice as much are equally wrong. */
+/** The sum of the squared logarithms: half as much and twice as much are equally wrong. */
 function lossOf(comparisons: readonly Comparison[]): number {
   let loss = 0;
   for (const { predicted, measured } of comparisons) {

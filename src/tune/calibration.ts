@@ -1,4 +1,4 @@
-/** A calibration as a file, so that a question asked again gives the same answer on any machine. */
+/** A calibration as a file, so that a question has the same answer again on any machine. */
 import { type Calibration, DEFAULT_CALIBRATION } from '../twin/settings.ts';
 
 /** `message` names the field. */
@@ -9,7 +9,7 @@ export function calibrationText(calibration: Calibration): string {
 }
 
 /**
- * Takes what `calibrationText` has written: every number must be there and be above 0, costs may be 0.
+ * Reads the text of `calibrationText`. Every number must be there and above 0. Costs may be 0.
  * @throws CalibrationError
  */
 export function parseCalibration(json: unknown): Calibration {

@@ -1,4 +1,4 @@
-/** Today's flags as `/configz` of a kube-controller-manager, or of endpointd, tells them. */
+/** Today's flags from `/configz` of kube-controller-manager or endpointd. */
 import { parseDuration } from '../lib/duration.ts';
 import type { Settings } from '../twin/settings.ts';
 
@@ -13,9 +13,9 @@ interface Field {
 }
 
 interface Kind {
-  /** What it is, for people. */
+  /** The name of the kind, for people. */
   readonly name: string;
-  /** Null = it is something else. */
+  /** null = the value is of another kind. */
   readonly read: (value: unknown) => number | null;
 }
 
@@ -43,7 +43,7 @@ function whole(least: number, most: number): Kind {
 const SYNCS = whole(1, 10_000);
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Where each setting stands. What endpointd alone has is not in it. */
+/** The place of each setting. Settings that only endpointd has are missing. */
 const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
   endpointSyncs: { path: ['EndpointController', 'ConcurrentEndpointSyncs'], kind: SYNCS },
   serviceEndpointSyncs: { path: ['EndpointSliceController', 'ConcurrentServiceEndpointSyncs'], kind: SYNCS },
@@ -55,12 +55,12 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
 };
 
 /**
- * The settings that it tells.
- * @throws ConfigzError when it is something else's, or a field is missing or out of bounds
+ * The settings that the text tells.
+ * @throws ConfigzError if it is another program's, or a field is missing or out of bounds
  */
 export function parseConfigz(text: string): Partial<Settings> {
   const config = fieldOf(jsonOf(text), ROOT);
-  if (config === undefined) throw new ConfigzError(`this is the configuration of something else: ${ROOT} is not in it`);
+  if (config === undefined) throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
   return Object.fromEntries(
     Object.entries(FIELDS).map(([name, { path, kind }]) => {
       const value = path.reduce<unknown>(fieldOf, config);

@@ -1,6 +1,6 @@
 /**
- * What became of settings that were tried for real: pairs of runs of each and of today's on a test API server. It checks the
- * order of settings on one machine. Its milliseconds are not those of the cluster that was recorded.
+ * The result of trying settings for real: pairs of runs, with each setting and with today's, on a test API server. It
+ * checks the order of settings on one machine. Its milliseconds are not those of the recorded cluster.
  */
 import { runModel, type Run } from '../twin/run.ts';
 import type { Ledger } from '../twin/ledger.ts';
@@ -11,14 +11,14 @@ import type { Recommendation } from './recommend.ts';
 import { type Decision, type Look, lookAt, SAME } from './sequential.ts';
 
 export interface Confirmation {
-  /** Such as `kube-apiserver`. */
+  /** The kind of the server, such as `kube-apiserver`. */
   readonly server: string;
-  /** Of the part of the story that was played, its busiest. */
+  /** The length of the played part of the story, which is its busiest. */
   readonly seconds: number;
   readonly changes: number;
-  /** Pairs of the setting that took most. */
+  /** How many pairs the setting with most pairs has. */
   readonly rounds: number;
-  /** By how much 99 of 100 changes were late at most, in the run where it was worst, milliseconds. */
+  /** The milliseconds by which a change was late, 99th percentile, in the worst run. */
   readonly lateMs: number;
   readonly tried: readonly Tried[];
 }
@@ -30,18 +30,18 @@ export interface Tried {
 
 export interface TriedFigure {
   readonly text: string;
-  /** Of each run of a pair. */
+  /** The figures of today's settings, one for each pair. `tried`: of the tried settings. */
   readonly today: readonly number[];
   readonly tried: readonly number[];
   readonly look: Look;
-  /** Tried over today, by the queue model. */
+  /** The ratio of tried to today, by the queue model. */
   readonly predicted: number;
   readonly verdict: 'holds' | 'does not hold' | 'cannot tell';
 }
 
-/** The most pods that a test API server is filled with. */
+/** The most pods with which a test API server is filled. */
 export const PODS_MAX = 20_000;
-/** Later changes are others than those that were to be played. */
+/** If changes are later than this, another story was played. */
 export const LATE_MS_MAX = 1000;
 
 /** The part of a story with the most changes. */
@@ -60,7 +60,7 @@ export function busiestPart(story: Story, durationMs: number): Story {
 
 const STEP_MS = 1000;
 
-/** Runs of the same round; `today` is the one with today's settings. */
+/** Two runs of the same round. `today` is the one with today's settings. */
 export interface Pair {
   readonly today: Ledger;
   readonly tried: Ledger;
@@ -102,7 +102,7 @@ export function isDecided({ figures }: Tried): boolean {
   return figures.every(({ look }) => look.decision !== null);
 }
 
-/** Whether anything that was predicted of the recommended settings was found to be otherwise. */
+/** Whether the trials have refuted a prediction about the recommended settings. */
 export function isRefuted(confirmation: Confirmation, recommended: Settings | null): boolean {
   return (
     isAbout(confirmation, recommended) &&
@@ -110,12 +110,12 @@ export function isRefuted(confirmation: Confirmation, recommended: Settings | nu
   );
 }
 
-/** Whether the first of what was tried is what is recommended. */
+/** Whether the recommended settings are the first that were tried. */
 export function isAbout({ tried }: Confirmation, recommended: Settings | null): boolean {
   return recommended !== null && JSON.stringify(tried[0]?.settings) === JSON.stringify(recommended);
 }
 
-/** Null = nothing is, or today's are, which are never tried against themselves. */
+/** null = nothing is recommended, or today's settings, which are not tried against themselves. */
 export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | 'changes'>): Settings | null {
   return best === null || changes.length === 0 ? null : best.settings;
 }
@@ -126,7 +126,7 @@ function verdictOf(decision: Decision | null, predicted: number): TriedFigure['v
   return decision === expected ? 'holds' : 'does not hold';
 }
 
-/** Both may be 0. */
+/** The ratio of two figures, which may both be 0. */
 function ratioOf(tried: number, today: number): number {
   return Math.max(tried, LEAST) / Math.max(today, LEAST);
 }

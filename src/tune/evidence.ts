@@ -1,10 +1,13 @@
-/** What the controller that ran while a story was recorded has done: to be compared with, never to be replayed. A ledger of a run has the same fields. */
+/**
+ * The controller's recorded work, which predictions are compared with and which is never replayed. The ledger of a run
+ * has the same fields.
+ */
 import { latenciesOf, quantile } from '../twin/figures.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
-  /** When each object was written, milliseconds since the start. */
+  /** When each object was written, in milliseconds since the start. */
   readonly writesAtMs: Readonly<Record<Output, readonly number[]>>;
 }
 
@@ -18,13 +21,13 @@ export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number
   };
 }
 
-/** One figure of a run beside the one that was measured. */
+/** A predicted figure beside the measured one. */
 export interface Comparison {
   readonly figure: 'p50' | 'p90' | 'p99' | 'writes';
   readonly output: Output;
   readonly predicted: number;
   readonly measured: number;
-  /** Of the measured one, at least 0. */
+  /** The error as a share of the measured figure, at least 0. */
   readonly error: number;
 }
 
@@ -34,7 +37,9 @@ const QUANTILES = [
   ['p99', 0.99],
 ] as const;
 
-/** Figures of outputs that were written while they were recorded. Latencies below a millisecond count as one. */
+/**
+ * Compares the figures of outputs that were written during the recording. Latencies below a millisecond count as one.
+ */
 export function compare(ledger: Evidence, evidence: Evidence): Comparison[] {
   const comparisons: Comparison[] = [];
   for (const output of OUTPUTS) {

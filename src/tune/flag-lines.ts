@@ -15,7 +15,7 @@ const FLAG_TEXTS: Readonly<Record<SettingName, (value: number) => string>> = {
   adaptiveBatchMs: (ms) => `--adaptive-batch-period-max=${formatDuration(ms)}`,
 };
 
-/** Those that differ from today's. */
+/** The flags that differ from today's. */
 export function flagLines(settings: Settings, today: Settings): string[] {
   return SETTING_NAMES.filter((name) => settings[name] !== today[name]).map((name) => FLAG_TEXTS[name](settings[name]));
 }
@@ -28,7 +28,7 @@ export function flagOf(settings: Settings, name: SettingName): { readonly flag: 
 
 export const SETTING_NAMES = Object.keys(FLAG_TEXTS) as readonly SettingName[];
 
-/** All of them, for a controller that has these flags. */
+/** All settings as flags of this controller. */
 export function settingFlags(settings: Settings, controller: Controller): string[] {
   const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
   return names.map((name) => FLAG_TEXTS[name](settings[name]));

@@ -1,6 +1,9 @@
-/** The lognormal distribution that fits a histogram of latencies best. Its mean would be that of a few stalls. */
+/**
+ * The lognormal distribution that fits a histogram of latencies best. The histogram's mean would depend on a few
+ * stalls.
+ */
 
-/** One bucket: above the bound of the one before, up to `bound`, in milliseconds. */
+/** One bucket: values above the bound of the bucket before and up to `bound`, in milliseconds. */
 export interface Bin {
   readonly bound: number;
   readonly count: number;
@@ -12,7 +15,7 @@ export interface Lognormal {
   readonly tail: number;
 }
 
-/** Of all that was counted: where one bucket holds more, nothing tells where in it the median is. */
+/** If one bucket has a larger share of all values, its inside is unknown, and so is the median. */
 const ONE_BIN_MAX = 0.9;
 
 const NORMAL_P99 = 2.326;
@@ -20,7 +23,10 @@ const MEDIAN_STEP = 1.02;
 const [MEDIAN_MIN, MEDIAN_MAX] = [0.1, 10_000];
 const SIGMAS: readonly number[] = Array.from({ length: 50 }, (_, i) => 0.05 + 0.05 * i);
 
-/** Of the greatest likelihood. Null = the buckets are too coarse to tell. @param bins by bound, the last one Infinity */
+/**
+ * The distribution with the greatest likelihood; null = the buckets are too coarse to tell. @param bins by bound, the
+ * last one Infinity
+ */
 export function lognormalOf(bins: readonly Bin[]): Lognormal | null {
   const total = bins.reduce((sum, { count }) => sum + count, 0);
   if (bins.some(({ count }) => count > ONE_BIN_MAX * total)) return null;
@@ -37,7 +43,7 @@ export function lognormalOf(bins: readonly Bin[]): Lognormal | null {
   return best;
 }
 
-/** Its logarithm. */
+/** The logarithm of the likelihood. */
 function likelihoodOf(bins: readonly Bin[], mu: number, sigma: number): number {
   let likelihood = 0;
   let below = 0;

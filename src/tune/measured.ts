@@ -1,6 +1,6 @@
 /**
- * What two scrapes of a controller's metrics, and two of the API server's, say of the numbers that a recording leaves open.
- * A number that was measured is not fitted, and counts as less unsure.
+ * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
+ * them open. A measured number is not fitted, and counts as less unsure.
  */
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
@@ -9,30 +9,30 @@ import { type Lognormal, lognormalOf } from './lognormal.ts';
 export interface Scrapes {
   readonly before: Metrics;
   readonly after: Metrics;
-  /** For people: the files. */
+  /** The names of the files, for people. */
   readonly from: string;
 }
 
-/** A number with what it rests on, for people. */
+/** A number with its source, for people. */
 export interface Source<T> {
   readonly value: T;
   readonly from: string;
 }
 
-/** Null = not told. */
+/** null = the scrapes do not tell it. */
 export interface Measured {
-  /** Milliseconds of a write until its answer; the median may be so many times more or less. */
+  /** Milliseconds from a write to its answer. The median may be smaller or larger by the factor `unsure`. */
   readonly apiMs: Source<Lognormal & { readonly unsure: number }> | null;
-  /** Milliseconds of the controller's CPU for each of its writes. `isMost`: other work of the process is in it. */
+  /** Milliseconds of the controller's CPU for each of its writes. `isMost`: it includes other work of the process. */
   readonly cpuMsPerWrite: Source<{ readonly ms: number; readonly isMost: boolean }> | null;
   readonly cores: Source<number> | null;
-  /** Clients that watch: of one API server. */
+  /** How many clients watch one API server. */
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
-  /** Mean milliseconds that a request of a flow schema waited. */
+  /** Mean milliseconds that a request of a flow schema has waited. */
   readonly flowWaits: Source<readonly { readonly schema: string; readonly ms: number }[]> | null;
-  /** What keeps a recommendation from being believed. */
+  /** Reasons not to believe a recommendation. */
   readonly doubts: readonly string[];
-  /** What else a reader should know: what could not be used, and why. */
+  /** Notes for the reader: what could not be used, and why. */
   readonly notes: readonly string[];
 }
 
@@ -46,19 +46,22 @@ export const NOTHING_MEASURED: Measured = {
   notes: [],
 };
 
-/** What scrapes cannot be: of something else, in the wrong order, of two processes. */
+/** Scrapes that cannot be used: of another program, in the wrong order, or of two processes. */
 export class ScrapesError extends Error {}
 
-/** A number that nothing but the recording tells, or nothing at all, may be so many times more or less. */
+/** A number that only the recording tells, or nothing, may be smaller or larger by this factor. */
 export const UNSURE = 1.25;
-/** One that was measured in one place. */
+/** A number that was measured in one place. */
 const UNSURE_ONCE = 1.15;
-/** One that was measured in two places which agree. */
+/** A number that was measured in two places, which agree. */
 const UNSURE_TWICE = 1.05;
-/** Fewer are chance. */
+/** A figure of fewer writes is chance. */
 const WRITES_MIN = 100;
 
-/** Of what requests took: client-go counts the wait for a token as part of a request (rest/request.go of 0.36). */
+/**
+ * The largest share of waits for tokens in the time of requests. client-go counts the wait as part of a request
+ * (rest/request.go of 0.36).
+ */
 const WAITED_MAX = 0.05;
 
 const WRITE_VERBS: readonly string[] = ['PUT', 'POST', 'DELETE', 'PATCH'];
@@ -90,8 +93,8 @@ export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null
 }
 
 /**
- * The server measures these resources alone, without the way to it; the controller all its writes, with the way. Where they
- * differ by more than a recording leaves open, neither is believed.
+ * Combines both latencies. The server measures only these resources, without the way to it. The controller measures all
+ * its writes, with the way. If they differ by more than a recording leaves open, neither is believed.
  */
 function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
   const [a, b] = [own.value, server.value];
@@ -107,7 +110,7 @@ function ofController({ before, after, from }: Scrapes): Part {
     (name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null,
   );
   if (!isOurs)
-    throw new ScrapesError(`${from}: these are the metrics of something else: no queue of endpoints is in them`);
+    throw new ScrapesError(`${from}: these are the metrics of another program: they have no queue of endpoints`);
   const grown = comparable(before, after, from, [
     'rest_client_request_duration_seconds_count',
     'workqueue_work_duration_seconds_count',
@@ -150,9 +153,7 @@ const OUTPUT_RESOURCES = [
 
 function ofApiServer({ before, after, from }: Scrapes): Part {
   if (!after.has('apiserver_request_duration_seconds_count'))
-    throw new ScrapesError(
-      `${from}: these are the metrics of something else: no requests to an API server are in them`,
-    );
+    throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
@@ -162,7 +163,7 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
   return {
     apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`),
-    // Every node watches slices: one that sees none leaves them to another API server.
+    // Every node watches slices. If few watch here, another API server has the others.
     watchers:
       slices > 0
         ? {
@@ -200,11 +201,11 @@ function comparable(before: Metrics, after: Metrics, from: string, counters: rea
 interface Latency {
   readonly count: number;
   readonly fitted: Lognormal | null;
-  /** Why nothing was fitted, if there were enough. */
+  /** Why nothing was fitted although there were enough writes. */
   readonly why: string;
 }
 
-/** Of writes with any of these labels. */
+/** The latency of writes with any of these labels. */
 function latencyOf(
   before: Metrics,
   after: Metrics,

@@ -1,4 +1,4 @@
-/** Which number came from where: what was measured enters the calibration, and each is told with its source. */
+/** The numbers of an answer and their sources. Measured numbers enter the calibration. */
 import { writesOf } from '../twin/figures.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
@@ -6,24 +6,24 @@ import type { Held } from './back-test.ts';
 import { type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './recommend.ts';
 
-/** For people. */
+/** A number for people. */
 export interface KnownNumber {
   readonly name: string;
   readonly value: string;
-  /** Such as `25 %`, up and down; '' = it is as it was given. */
+  /** Such as `25 %`, up and down; '' = the number is certain. */
   readonly unsure: string;
   readonly from: string;
 }
 
-/** What metrics make of a question. */
+/** The question with the measured numbers. */
 export interface Start {
-  /** Where a fit begins, with what was measured. */
+  /** The calibration with the measured numbers, where a fit begins. */
   readonly calibration: Calibration;
   readonly held: Held;
   readonly unsure: Unsure;
 }
 
-/** endpointd's CPU is its own; what else goes on in the process depends on the load. */
+/** endpointd's CPU is its own. The other work in the process depends on the load. */
 const UNSURE_CPU = 1.1;
 
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
@@ -52,14 +52,14 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   return { calibration, held: { names, cpuFactorMax }, unsure };
 }
 
-/** With it the model takes so much CPU for each write. */
+/** The factor with which the model uses so much CPU for each write. */
 function cpuFactorFor(run: Run, msPerWrite: number): number {
   const ledger = runModel(run);
   const writes = writesOf(ledger);
   return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * msPerWrite * writes) / ledger.cpuMs;
 }
 
-/** @param fallback where a number is from that nobody measured: a fit, a file, what is usual */
+/** @param fallback the source of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
   { apiMs, cpuFactor, watchLagMs, cores }: Calibration,
   { unsure, held }: Start,

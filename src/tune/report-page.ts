@@ -1,4 +1,4 @@
-/** The answer of `endpointd tune` as a page: what to set, what it brings, what else there is, and what it stands on. */
+/** The answer of `endpointd tune` as a page: what to set, what it gains, other settings, and the evidence. */
 import { formatDuration } from '../lib/duration.ts';
 import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';

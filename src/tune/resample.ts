@@ -1,11 +1,11 @@
-/** How sure a figure is: the same run, its minutes drawn anew again and again (a block bootstrap). */
+/** How sure a figure is: its run is repeated with blocks of time drawn anew (a block bootstrap). */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import { type Ledger, OUTPUTS, type Sample } from '../twin/ledger.ts';
 
-/** Changes within a block depend on each other; blocks hardly do. */
+/** Changes within a block depend on each other. Blocks hardly do. */
 const BLOCK_MS = 30_000;
 
-/** Ledgers like this one: each of as many blocks of its samples, drawn with replacement. Sums are those of the run. */
+/** Ledgers with as many blocks of samples as this one, drawn with replacement. The sums stay those of the run. */
 export function resamples(ledger: Ledger, durationMs: number, count: number, seed: number): Ledger[] {
   const blocks = Math.max(1, Math.ceil(durationMs / BLOCK_MS));
   const byBlock = {

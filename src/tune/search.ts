@@ -1,14 +1,15 @@
 /**
- * Which settings to try. From today's setting and a few others drawn by the seed, one flag after the other is tried at its
- * neighbouring values while that brings anything. So each step can be told: which flag, from what to what, and what it did.
+ * Which settings to try. The search begins at today's setting and at a few others that the seed draws. It tries the
+ * neighbouring values of one flag after the other, as long as that improves the score. So each step can be told: the
+ * flag, its values, and the gain.
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import type { Controller, Settings } from '../twin/settings.ts';
 
 export interface Flag {
-  /** Of the command line. One row may stand for two flags that are set alike. */
+  /** The name of the flag. One row may stand for two flags that are set alike. */
   readonly name: string;
-  /** In the order of their size. */
+  /** In ascending order. */
   readonly values: readonly number[];
   readonly read: (settings: Settings) => number;
   readonly write: (settings: Settings, value: number) => Settings;
@@ -18,7 +19,7 @@ export interface Flag {
 
 const BURST_FACTOR = 1.5;
 
-/** What may be set, and the values that are tried. */
+/** The flags to set, and the values that are tried. */
 export const FLAGS: readonly Flag[] = [
   {
     name: 'concurrent-endpoint-syncs and concurrent-service-endpoint-syncs',
@@ -62,9 +63,9 @@ export function flagsOf(controller: Controller): readonly Flag[] {
   return FLAGS.filter(({ only }) => only === undefined || only === controller);
 }
 
-/** How good a setting is. One that breaks constraints is worse than any that breaks none. */
+/** How good a setting is. One that breaks constraints is worse than any that keeps all. */
 export interface Score {
-  /** By how much of their limits all constraints together are exceeded; 0 = all are met. */
+  /** The sum of the shares by which constraints are exceeded; 0 = all are met. */
   readonly excess: number;
   readonly goal: number;
 }
@@ -85,13 +86,13 @@ export interface Step {
 export interface Search {
   readonly best: Settings;
   readonly score: Score;
-  /** Of the way that led to the best. */
+  /** The steps of the way to the best setting. */
   readonly steps: readonly Step[];
-  /** Different settings that were tried. */
+  /** How many different settings were tried. */
   readonly runs: number;
 }
 
-/** `score` is asked once for each setting. */
+/** `score` is called once for each setting. */
 export function searchSettings(
   today: Settings,
   flags: readonly Flag[],

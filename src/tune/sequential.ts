@@ -1,15 +1,16 @@
 /**
- * When pairs of runs have said enough. The ratio of each pair is known after it; the mean of their logarithms has an interval
- * by Student's t. It is looked at after each pair, so an ordinary 95 % interval would leave the truth out at some look in one
- * of six cases: the factors below are those of a nominal 98.8 %, with which all eight looks together hold it in 95 %.
+ * When there are enough pairs of runs. Each pair has a ratio, and the mean of their logarithms has an interval by
+ * Student's t. There is a look after each pair. So with an ordinary 95 % interval some look would miss the truth in one
+ * of six cases. The factors below are those of a nominal 98.8 %: with them all eight looks together hold the truth in
+ * 95 %.
  */
 
 export type Decision = 'lower' | 'higher' | 'same' | 'cannot tell';
 
 export interface Look {
-  /** Null = go on. */
+  /** null = more pairs are needed. */
   readonly decision: Decision | null;
-  /** The ratio, and its interval; 0 and Infinity where nothing is known yet. */
+  /** The ratio and its interval; 0 and Infinity = not known yet. */
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
@@ -17,13 +18,15 @@ export interface Look {
 
 const PAIRS_MIN = 3;
 export const PAIRS_MAX = 10;
-/** Ratios within it are called the same. */
+/** Ratios that differ from 1 by less are called the same. */
 export const SAME = 0.05;
 
-/** Of 3 to 10 pairs: Student's t with one degree less, at 0.6 % above. Found by 400,000 simulated series. */
+/**
+ * The factors for 3 to 10 pairs: Student's t with one degree less, at 0.6 % above. 400,000 simulated series gave them.
+ */
 const FACTORS: readonly number[] = [9.046, 5.472, 4.367, 3.85, 3.555, 3.365, 3.233, 3.136];
 
-/** @param ratios above 0, of each pair: one setting over the other */
+/** @param ratios of each pair, one setting over the other; above 0 */
 export function lookAt(ratios: readonly number[]): Look {
   const count = ratios.length;
   const logs = ratios.map(Math.log);

@@ -1,4 +1,4 @@
-/** What is still to happen in virtual time: a heap of moments. What is due at one moment runs in the order it was put in. */
+/** Future moments in virtual time, as a heap. Moments at the same time run in the order in which they were added. */
 
 export interface Agenda {
   nowMs: number;
@@ -12,7 +12,7 @@ export function createAgenda(): Agenda {
   return { nowMs: 0, times: [], orders: [], runs: [], order: 0 };
 }
 
-/** A time that has passed means now. */
+/** Adds a moment. A past time means now. */
 export function at(agenda: Agenda, timeMs: number, run: () => void): void {
   const { times, orders, runs } = agenda;
   let i = times.length;
@@ -23,7 +23,7 @@ export function at(agenda: Agenda, timeMs: number, run: () => void): void {
   runs.push(run);
   while (i > 0) {
     const parent = (i - 1) >> 1;
-    // A later order never leaves first among equals, so only the time is compared on the way up.
+    // A moment that is added later never comes before an equal one, so only the times are compared on the way up.
     if (times[parent]! <= time) break;
     move(agenda, parent, i);
     i = parent;
@@ -31,7 +31,7 @@ export function at(agenda: Agenda, timeMs: number, run: () => void): void {
   put(agenda, i, time, order, run);
 }
 
-/** Runs everything up to `untilMs`, and what that brings about. */
+/** Runs all moments up to `untilMs`, and those that they add. */
 export function play(agenda: Agenda, untilMs: number): void {
   while (agenda.times.length > 0 && agenda.times[0]! <= untilMs) {
     agenda.nowMs = agenda.times[0]!;

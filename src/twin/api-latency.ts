@@ -1,7 +1,10 @@
-/** How long the API server takes for a write: lognormal, drawn by what is written, so that all settings meet the same luck. */
+/**
+ * The API server's latency for a write. It is lognormal, and drawn by the write's identity, so that all settings have
+ * the same luck.
+ */
 import type { Calibration } from './settings.ts';
 
-/** `ordinal`: which write of this service and output. */
+/** @param ordinal the number of the write for this service and output */
 export type DrawLatency = (service: number, ordinal: number) => number;
 
 export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency {
@@ -11,7 +14,7 @@ export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency
 
 const NORMAL_P99 = 2.326;
 
-/** In (0, 1), the same for the same numbers. */
+/** A number in (0, 1), the same for the same arguments. */
 function uniformAt(seed: number, a: number, b: number): number {
   let z =
     (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(a + 1, 0xc2b2ae35) ^ Math.imul(b + 1, 0x27d4eb2f)) >>> 0;

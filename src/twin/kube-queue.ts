@@ -1,6 +1,7 @@
 /**
- * client-go's work queue (docs/spec/endpoints.md "The work queue"): first in first out, a key never twice at once, one
- * delay for each key, of which the earliest counts, and a direct add leaves it standing. Keys are numbers of services.
+ * client-go's work queue (docs/spec/endpoints.md "The work queue"). It is first in, first out, and never has a key
+ * twice at once. Each key has one delay: the earliest counts, and a direct add leaves it standing. Keys are numbers of
+ * services.
  */
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
@@ -15,12 +16,12 @@ export interface KubeQueue {
   readonly line: LinkedList<Waiting>;
   readonly dirty: Set<number>;
   readonly processing: Set<number>;
-  /** When a delayed key is due. */
+  /** The times at which delayed keys are due. */
   readonly delayed: Map<number, number>;
   readonly failures: Map<number, number>;
   readonly retries: TokenBucket;
   readonly firstRetryMs: number;
-  /** Called when a key has come into line. */
+  /** Called when a key can be taken. */
   readonly wake: () => void;
 }
 
@@ -29,7 +30,7 @@ const RETRY_BURST = 100;
 const RETRY_MS_MAX = 1_000_000;
 const RETRIES_MAX = 15;
 
-/** `firstRetryMs`: how long the first failure of a key waits; each further one waits twice as long. */
+/** @param firstRetryMs the wait after a key's first failure; each further failure waits twice as long */
 export function createKubeQueue(agenda: Agenda, firstRetryMs: number, wake: () => void): KubeQueue {
   return {
     agenda,
@@ -59,7 +60,7 @@ export function addKeyAfter(queue: KubeQueue, key: number, delayMs: number): voi
   if ((queue.delayed.get(key) ?? Infinity) <= dueMs) return;
   queue.delayed.set(key, dueMs);
   at(queue.agenda, dueMs, () => {
-    // An earlier delay has taken its place.
+    // An earlier delay has replaced this one.
     if (queue.delayed.get(key) !== dueMs) return;
     queue.delayed.delete(key);
     addKey(queue, key);
@@ -85,7 +86,7 @@ export function forgetFailures(queue: KubeQueue, key: number): void {
   queue.failures.delete(key);
 }
 
-/** False = it has failed too often and is dropped. */
+/** false = the key has failed too often and is dropped. */
 export function retryKey(queue: KubeQueue, key: number): boolean {
   const failures = queue.failures.get(key) ?? 0;
   if (failures >= RETRIES_MAX) {

@@ -1,6 +1,6 @@
 /**
- * Who computes: some cores that all processes share, and threads that do one thing after the other on them. Work waits,
- * first come first served, and is not interrupted.
+ * Cores that all processes share, and threads that do one thing after the other on them. Work waits first come, first
+ * served, and is not interrupted.
  */
 import { append, createLinkedList, remove, type LinkedList, type LinkedNode } from '../lib/linked-list.ts';
 import { at, type Agenda } from './agenda.ts';
@@ -14,7 +14,7 @@ export interface Cores {
   readonly agenda: Agenda;
   free: number;
   readonly waiting: LinkedList<Job>;
-  /** Of all cores together. */
+  /** The busy time of all cores together. */
   busyMs: number;
 }
 
@@ -22,7 +22,7 @@ export function createCores(agenda: Agenda, count: number): Cores {
   return { agenda, free: count, waiting: createLinkedList(), busyMs: 0 };
 }
 
-/** Calls `done` when a core has worked on it for `ms`. */
+/** Calls `done` when a core has worked for `ms`. */
 export function compute(cores: Cores, ms: number, done: () => void): void {
   const job = { ms, done, previous: null, next: null };
   if (cores.free === 0) {

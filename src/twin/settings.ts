@@ -1,4 +1,7 @@
-/** What an operator can set, and what it costs on a certain machine: all that a run of the queue model depends on but its story. */
+/**
+ * The settings that an operator can choose, and their costs on a machine. With its story they determine a run of the
+ * queue model.
+ */
 
 export type Controller = 'endpointd' | 'kube-controller-manager';
 
@@ -11,18 +14,20 @@ export interface Settings {
   readonly endpointsBatchMs: number;
   /** `--endpointslice-updates-batch-period`, milliseconds. */
   readonly slicesBatchMs: number;
-  /** `--kube-api-qps`: of each controller; 0 or less = no limit. */
+  /** `--kube-api-qps` of each controller; 0 or less = no limit. */
   readonly qps: number;
   readonly burst: number;
   /** `--max-endpoints-per-slice`. */
   readonly endpointsPerSlice: number;
-  /** `--adaptive-batch-period-max`, milliseconds; 0 = off. endpointd alone has it. */
+  /** `--adaptive-batch-period-max`, milliseconds; 0 = off. Only endpointd has it. */
   readonly adaptiveBatchMs: number;
-  /** How many of the three controllers run. endpointd adds up their tokens, kube-controller-manager keeps them apart. */
+  /**
+   * How many of the three controllers run. endpointd sums their tokens; in kube-controller-manager each has its own.
+   */
   readonly controllers: number;
 }
 
-/** What both programs do when no flag is given. */
+/** The defaults of both programs. */
 export const DEFAULT_SETTINGS: Settings = {
   endpointSyncs: 5,
   serviceEndpointSyncs: 5,
@@ -35,45 +40,45 @@ export const DEFAULT_SETTINGS: Settings = {
   controllers: 3,
 };
 
-/** Milliseconds of CPU, but where something else is said. */
+/** Milliseconds of CPU, unless something else is said. */
 export interface Costs {
   /** For each event of a watch of pods and Services: decoding, the cache, and the handlers. */
   readonly intake: number;
   /** For the event of an own write. */
   readonly echo: number;
-  /** To find the services of a pod: for each service that is looked at. */
+  /** For each Service that is compared with a pod, to find the pod's Services. */
   readonly match: number;
-  /** A sync, whatever its size. */
+  /** For each sync, whatever its size. */
   readonly sync: number;
   /** For each pod that a sync looks through to find its own. */
   readonly scan: number;
   /** For each endpoint of the service. */
   readonly endpoint: number;
-  /** To send a write. */
+  /** For each write that is sent. */
   readonly write: number;
-  /** For each byte that is written. */
+  /** For each written byte. */
   readonly writtenByte: number;
-  /** To take the answer to a write. */
+  /** For each answer to a write. */
   readonly reply: number;
 }
 
-/** The machine that a controller runs on, and the API server that it talks to. */
+/** The machine of a controller, and the API server to which it talks. */
 export interface Calibration {
   readonly version: 2;
-  /** Shared by all processes of the machine. */
+  /** The cores that all processes of the machine share. */
   readonly cores: number;
-  /** How long the API server takes for a write, from the socket to the answer. Lognormal: median, and p99 over median. */
+  /** The API server's time for a write, from the socket to the answer. Lognormal: median, and p99 over median. */
   readonly apiMs: { readonly median: number; readonly tail: number };
-  /** From the API server's acknowledgement until an event is in the controller's process. */
+  /** From the API server's acknowledgement until the event is in the controller's process. */
   readonly watchLagMs: number;
-  /** What each controller computes is multiplied by this. */
+  /** A factor for all costs of the controllers. */
   readonly cpuFactor: number;
   readonly costs: Readonly<Record<Controller, Costs>>;
 }
 
 /**
- * Measured on two cores at 2.5 GHz beside a real API server (bench/RESULTS.md): a flip in services of five, in one of
- * 5,000 pods, and 2,000 services of one namespace from nothing.
+ * Measured on two cores at 2.5 GHz beside a real API server (bench/RESULTS.md): flips in services of five pods and in
+ * one of 5,000, and 2,000 services of one namespace from nothing.
  */
 export const DEFAULT_CALIBRATION: Calibration = {
   version: 2,

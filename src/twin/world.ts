@@ -1,4 +1,4 @@
-/** What the model of a controller is given, and what it gives. */
+/** The inputs and outputs of a controller's model. */
 import type { Agenda } from './agenda.ts';
 import type { DrawLatency } from './api-latency.ts';
 import type { Ledger } from './ledger.ts';
@@ -19,8 +19,8 @@ export interface World {
 }
 
 export interface Model {
-  /** An event of a watch is in the process. */
+  /** Called when an event of a watch is in the process. */
   readonly take: (change: StoryChange) => void;
-  /** The run is over. */
+  /** Called when the run is over. */
   readonly close: () => void;
 }

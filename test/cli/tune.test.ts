@@ -59,10 +59,10 @@ describe('endpointd tune', () => {
     };
     const other = file('other.txt', 'up 1\n');
     const cases = [
-      [[`--configz=${file('kubelet.json', '{}')}`], 1, /kubelet\.json: this is the configuration of something else: /],
+      [[`--configz=${file('kubelet.json', '{}')}`], 1, /kubelet\.json: this is the configuration of another program: /],
       [['--configz=http://127.0.0.1:1/configz'], 1, /--configz: no answer from http:\/\/127\.0\.0\.1:1/],
-      [[`--controller-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of something else: /],
-      [[`--apiserver-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of something else: /],
+      [[`--controller-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of another program: /],
+      [[`--apiserver-metrics=${other},${other}`], 1, /other\.txt: these are the metrics of another program: /],
       [[`--controller-metrics=${other}`], 2, /Allowed: two files, the earlier one first/],
     ] as const;
     for (const [flags, expected, message] of cases) {

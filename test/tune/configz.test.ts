@@ -31,8 +31,8 @@ test('a configz of other programs is refused, with the field', () => {
   const own = (fields: object): string => JSON.stringify({ 'kubecontrollermanager.config.k8s.io': fields });
   const cases = [
     ['<html>', 'it is no JSON'],
-    ['{"kubelet.config.k8s.io":{}}', /^this is the configuration of something else: /],
-    ['null', /^this is the configuration of something else: /],
+    ['{"kubelet.config.k8s.io":{}}', /^this is the configuration of another program: /],
+    ['null', /^this is the configuration of another program: /],
     [own({}), 'EndpointController.ConcurrentEndpointSyncs: nothing is no whole number from 1 to 10000'],
     [
       own({ EndpointController: { ConcurrentEndpointSyncs: 'many' } }),

@@ -150,14 +150,14 @@ describe('scrapes that are none of a controller or an API server', () => {
   const some = controllerText({ writes: 200 });
   const cases: readonly (readonly [name: string, measure: () => Measured, message: RegExp])[] = [
     [
-      'of something else',
+      'of another program',
       () => measuredOf(scrapes('up 1', 'up 1'), null),
-      /^a\.txt, b\.txt: these are the metrics of something else: no queue of endpoints/,
+      /^a\.txt, b\.txt: these are the metrics of another program: they have no queue of endpoints/,
     ],
     [
       'of a controller in place of an API server',
       () => measuredOf(null, scrapes(some, some)),
-      /: these are the metrics of something else: no requests to an API server/,
+      /: these are the metrics of another program: they have no requests to an API server/,
     ],
     [
       'in the wrong order',

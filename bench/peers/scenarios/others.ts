@@ -95,7 +95,7 @@ function relabelled(object: KubeObject, name: string, labels: Readonly<Record<st
     : object;
 }
 
-/** One address after the other ceases to be ready, and is again later. */
+/** Addresses become unready one after the other, and ready again later. */
 async function mirror(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 20, small: 20, full: 20 }, { tiny: 0.4, small: 5, full: 20 });
@@ -122,7 +122,7 @@ async function edit(stage: Stage, service: HandMadeService, dueMs: number): Prom
   });
 }
 
-/** The latencies tell how long nobody was there; what had to be made good is right at the end. */
+/** The latencies show how long nobody worked. What was missed is right at the end. */
 async function failover(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, CHURN_RATES, { tiny: 0.5, small: 6, full: 15 });

@@ -1,4 +1,6 @@
-/** The same flips in other set-ups: whole controller managers, shipped flags, best flags, many watchers, for long. */
+/**
+ * The same flips in other set-ups: whole controller managers, default flags, best flags, many watchers, a long time.
+ */
 import { endpointdPeer, managerPeer } from '../peers.ts';
 import { ENDPOINTD_AGAIN, type Peer, type RunningPeer, type Scenario, type Settings, type Stage } from '../scenario.ts';
 import { CHURN_RATES, CHURN_SECONDS, READY, steadyFlips } from './flips.ts';
@@ -6,14 +8,14 @@ import { SPREAD } from './profiles.ts';
 
 const FLIP_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const ENDPOINT_CONTROLLERS = [...FLIP_CONTROLLERS, 'endpointslice-mirroring-controller'];
-/** Without kubelets no node renews its Lease: these would evict every pod. */
+/** Without kubelets no node renews its Lease, so these controllers would evict every pod. */
 const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 const SHIPPED_RATES = { tiny: 10, small: 5, full: 5 };
 const BEST_SYNCS = 50;
 
 const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS);
 
-/** What the whole cluster saves: the others of kube-controller-manager keep their caches. */
+/** The saving of the whole cluster: kube-controller-manager's other controllers keep their caches. */
 export const NET: Scenario = {
   name: 'net',
   what: 'kube-controller-manager with all controllers, or without those of endpoints and with endpointd beside it, under flips',
@@ -46,7 +48,7 @@ export const BEST: Scenario = {
   marks: [],
 };
 
-/** By how many more watch all Endpoints and slices. */
+/** By the number of additional watchers of all Endpoints and slices. */
 export const WATCHERS: readonly Scenario[] = [1, 50, 200].map((watchers) => ({
   name: `watchers-${watchers}`,
   what: `flips while ${watchers} more watch all Endpoints, and as many all slices`,
@@ -79,7 +81,7 @@ export const SOAK: Scenario = {
   story: (stage) => steadyFlips(stage, { tiny: 20, small: 20, full: 20 }, { tiny: 0.5, small: 30, full: 1800 }),
 };
 
-/** What the journal costs: the same endpointd twice with it, which tells the noise, and once without. */
+/** The cost of the journal: the same endpointd twice with it, which shows the noise, and once without. */
 export const JOURNAL: Scenario = {
   name: 'journal',
   what: 'flips without the journal of changes and with it',

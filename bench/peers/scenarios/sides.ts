@@ -1,4 +1,4 @@
-/** A loud side and a quiet one: what the quiet one has to wait. */
+/** A loud side and a quiet one: how long the quiet one waits. */
 import { addPod, type PodModel } from '../../../src/workload/cluster.ts';
 import { podObject } from '../../../src/workload/objects.ts';
 import { createRequests, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
@@ -7,7 +7,7 @@ import type { Scenario, Stage } from '../scenario.ts';
 import { running } from './bursts.ts';
 import { SPREAD } from './profiles.ts';
 
-/** Changes of the quiet side, by one of the loud side's. */
+/** The changes of the quiet side as a share of the loud side's. */
 const QUIET_SHARE = 0.1;
 
 export const ROLLOUT: Scenario = {
@@ -48,7 +48,7 @@ async function rollout(stage: Stage): Promise<void> {
   });
 }
 
-/** A pod under a new name becomes ready, then the old one goes. */
+/** A pod with a new name becomes ready, then the old one goes. */
 async function replace(stage: Stage, old: PodModel, dueMs: number): Promise<void> {
   const { cluster, server } = stage;
   const { app } = old;
