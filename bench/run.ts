@@ -51,7 +51,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
   },
   account: {
-    what: 'the CPU of a start from nothing by thread, phase and part, and of a second start in the same process',
+    what: 'the CPU of a start from nothing and of a flip, by thread, phase and part, in a new process and in a warm one',
     run: async (size) => (await import('./account/run.ts')).runAccountBench(size),
   },
   startup: {

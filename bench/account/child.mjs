@@ -1,7 +1,8 @@
 /**
  * `endpointd run` as often as its parent wishes, in one process: what the second time saves is what a process pays once.
- * Arguments: the module with `run`, whether a profile is wanted, and the flags. Plain JavaScript that imports nothing of the
- * repository but the program, so that stripping of types is in no figure.
+ * Arguments: the module with `run`, and the flags. Orders of the parent: `run` and `stop`, and `profile` and `profiled` around
+ * what a profile is wanted of; each order but `run` is answered. Plain JavaScript that imports nothing of the repository but
+ * the program, so that stripping of types is in no figure.
  */
 import { Session } from 'node:inspector/promises';
 import { PerformanceObserver, constants } from 'node:perf_hooks';
@@ -13,7 +14,7 @@ const KINDS = {
   [constants.NODE_PERFORMANCE_GC_INCREMENTAL]: 'steps of all',
 };
 
-const [program, withProfile, ...flags] = process.argv.slice(2);
+const [program, ...flags] = process.argv.slice(2);
 const { run } = await import(program);
 
 let collections = {};
@@ -26,25 +27,33 @@ const observer = new PerformanceObserver((list) => {
 });
 observer.observe({ entryTypes: ['gc'] });
 
-const session = withProfile === 'true' ? new Session() : null;
-session?.connect();
-await session?.post('Profiler.enable');
-await session?.post('Profiler.setSamplingInterval', { interval: SAMPLING_MICROS });
-
+const session = new Session();
 let running = Promise.resolve(0);
 
-async function start() {
-  collections = {};
-  await session?.post('Profiler.start');
-  running = run(flags);
-}
+const ORDERS = {
+  run() {
+    collections = {};
+    running = run(flags);
+  },
+  async profile() {
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: SAMPLING_MICROS });
+    await session.post('Profiler.start');
+    process.send('profiling');
+  },
+  async profiled() {
+    const { profile } = await session.post('Profiler.stop');
+    await session.post('Profiler.disable');
+    session.disconnect();
+    process.send(profile);
+  },
+  async stop() {
+    process.kill(process.pid, 'SIGTERM');
+    await running;
+    process.send(collections);
+  },
+};
 
-async function stop() {
-  const stopped = await session?.post('Profiler.stop');
-  process.kill(process.pid, 'SIGTERM');
-  await running;
-  process.send({ collections, profile: stopped?.profile ?? null });
-}
-
-process.on('message', (order) => void (order === 'start' ? start() : stop()));
+process.on('message', (order) => void ORDERS[order]());
 process.send('loaded');

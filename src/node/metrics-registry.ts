@@ -12,13 +12,19 @@ export interface MetricsRegistry {
   text(): Promise<string>;
 }
 
-/** How often the lag of the event loop is sampled: every 10 ms, the default, is most of what an idle process costs. */
-const EVENT_LOOP_MS = 100;
+/** How often the lag of the event loop is sampled. Every 10 ms, the default, is most of what an idle process costs. */
+const EVENT_LOOP_LAG_MS = 100;
+/** How often the share of time that the event loop works is sampled. Each sample costs a place in a digest. */
+const EVENT_LOOP_SHARE_MS = 1000;
 
 /** `nowMs`: the monotonic clock that the readers in the store were made for. */
 export function createRegistry(store: MetricStore, nowMs: () => number): MetricsRegistry {
   const registry = new Registry<PrometheusContentType>();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
+  collectDefaultMetrics({
+    register: registry,
+    eventLoopMonitoringPrecision: EVENT_LOOP_LAG_MS,
+    eventLoopUtilizationTimeout: EVENT_LOOP_SHARE_MS,
+  });
   countCpuSinceStart(registry);
   for (const spec of CATALOGUE) register(registry, store, spec, nowMs);
   return { contentType: registry.contentType, text: () => registry.metrics() };

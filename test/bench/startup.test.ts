@@ -13,7 +13,7 @@ test("the bench of a start shows Node's part, and compares the start with the ma
   assert.match(out, /\nmark: CPU <= 250 ms: \d+: (?:not )?reached\n/);
 });
 
-test('the account of a start has both rounds, by phase, thread and part', async () => {
+test('the account has both rounds of a start, and a flip, by thread and part', async () => {
   const { status, out } = await bench('account');
   assert.equal(status, 0, out);
   for (const title of ['first time in the process', 'second time in the process']) assert.ok(out.includes(title), out);
@@ -22,4 +22,6 @@ test('the account of a start has both rounds, by phase, thread and part', async 
   const [first, second] = all.map((line) => Number(line.split(/\s+/).at(-1)));
   assert.ok(second! < first!, out);
   assert.match(out, /\nsrc\/controller +\d+/);
+  for (const title of ['after the start', 'warm']) assert.match(out, new RegExp(`\\n${title} +\\d+\\.\\d+`), out);
+  assert.match(out, /\nsrc\/controller +\d+\.\d{3} +\d+\.\d{3}/);
 });
