@@ -43,7 +43,7 @@ export async function accountOfFlips(stage: Stage, size: Size): Promise<void> {
   const parts = [...names]
     .map((name) => ({ name, ms: profiled.map(({ parts: of }, i) => (of!.get(name) ?? 0) * plain[i]!.flip.main) }))
     .toSorted((a, b) => b.ms[1]! - a.ms[1]!)
-    .map(({ name, ms }) => [name, ...ms.map((each) => each.toFixed(3))]);
+    .map(({ name, ms }) => [name].concat(ms.map((each) => each.toFixed(3))));
   console.log(`\nthe main thread, by a profile: CPU ms a flip\n${table(['', ...titles], parts)}`);
 }
 
